@@ -1,0 +1,168 @@
+"""Every error a user can act on: its sentence and its exit code.
+
+The class owns the wording, the raise site passes the facts. Anything that is not a `UserError` is a
+bug and keeps its traceback. The exit codes are the table in `docs/commands.md`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class UserError(Exception):
+    """Something the user can act on: what is wrong, where, and what to do next."""
+
+    exit_code = 1
+
+
+class UsageError(UserError):
+    """The command was called in a way it does not take."""
+
+    exit_code = 2
+
+
+class NotAnEntityError(UserError):
+    """There is no entity where one was looked for."""
+
+    exit_code = 10
+
+    def __init__(self, place: Path, why: str = "it has no entity.yaml") -> None:
+        super().__init__(
+            f"{place} is not an entity folder: {why}\n"
+            "Make one with `bumble new DIR`, or name one with --entity DIR or BUMBLE_ENTITY."
+        )
+
+
+class LockedError(UserError):
+    """Another process is writing to the entity."""
+
+    exit_code = 11
+
+    def __init__(self, place: Path, waited_seconds: float) -> None:
+        super().__init__(
+            f"{place}: another process is writing to this entity (waited {waited_seconds:g} s)\n"
+            "Try again, or wait longer with --lock-timeout SECONDS."
+        )
+
+
+class RecordInvalidError(UserError):
+    """A file cannot be read as the record it should hold."""
+
+    exit_code = 12
+
+    def __init__(self, path: Path, problem: str, line: int | None = None) -> None:
+        self.path, self.problem, self.line = path, problem, line
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {problem}\nMend the file by hand; nothing has been written to it.")
+
+
+class SettingInvalidError(UserError):
+    """A setting has a name or a value that bumble does not take."""
+
+    exit_code = 12
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}\nSee every setting with `bumble config show`.")
+
+
+class RefusedError(UserError):
+    """The change would lose data or break a lock."""
+
+    exit_code = 13
+
+
+class FileChangedError(RefusedError):
+    """A file has moved on since it was read for this change."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path}: somebody changed this file in the meantime; it was left as it is\n"
+            "Nothing has been written. Run the command again."
+        )
+
+
+class RecordExistsError(RefusedError):
+    """A new record would overwrite one that is there."""
+
+    def __init__(self, path: Path, advice: str = "Choose another name, or edit the one that is there.") -> None:
+        super().__init__(f"{path}: already exists\n{advice}")
+
+
+class RecordMissingError(UserError):
+    """No record has the id or name that was asked for."""
+
+    def __init__(self, what: str, name: str, nearest: str | None = None) -> None:
+        hint = f'\nDid you mean "{nearest}"?' if nearest else ""
+        super().__init__(f'There is no {what} "{name}".{hint}')
+
+
+class SectionLockedError(RefusedError):
+    """A locked section of knowledge can't be changed this way."""
+
+    def __init__(self, path: Path, title: str, line: int) -> None:
+        super().__init__(
+            f'{path}:{line}: the section "{title}" is locked\n'
+            "It was left as it is. Its owner can change it with --force-locked."
+        )
+
+
+class UnsafePathError(RefusedError):
+    """A name or path would lead out of the entity folder."""
+
+    def __init__(self, path: str, why: str = "it leads out of the entity folder") -> None:
+        super().__init__(f"{path!r}: {why}\nNothing has been read or written there.")
+
+
+class FolderUnwritableError(UserError):
+    """The operating system refused a write."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: could not be written: {reason}\n"
+            "What was there before is untouched. Check free space and permissions, then run it again."
+        )
+
+
+class ModelUnreachableError(UserError):
+    """No model answered."""
+
+    exit_code = 20
+
+
+class AnswerInvalidError(UserError):
+    """A model answered with something that cannot be used; `answer` keeps it as it came."""
+
+    exit_code = 21
+
+    def __init__(self, problem: str, answer: str = "") -> None:
+        self.answer = answer
+        super().__init__(problem)
+
+
+class BudgetSpentError(UserError):
+    """The limit on calls or tokens has been reached."""
+
+    exit_code = 22
+
+
+class CredentialsError(UserError):
+    """A service wants a key that is missing or wrong."""
+
+    exit_code = 23
+
+
+class IndexUnusableError(UserError):
+    """The search index can't be used as it is."""
+
+    exit_code = 30
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path}: {problem}\nThe index is derived from the files: `bumble index --rebuild` makes it anew."
+        )
+
+
+class WeightsMissingError(UserError):
+    """The weights of a model are not on this machine, or are not what they should be."""
+
+    exit_code = 20

@@ -1,0 +1,116 @@
+"""Messages in, completion out: what every chat model speaks.
+
+Knows nothing of entities, files or settings. Backends live beside this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant", "tool"]
+FinishReason = Literal["stop", "length", "tool_calls", "interrupted"]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call of a tool that a model asked for."""
+
+    id: str  # unique within its request
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation, as a model sees it."""
+
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()  # role "assistant" only
+    tool_call_id: str | None = None  # role "tool" only: the call this answers
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it is declared to a model."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON schema of an object
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model."""
+
+    messages: Sequence[Message]
+    purpose: str = "chat"  # what the call ledger files it under
+    tools: Sequence[Tool] = ()
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    schema: Mapping[str, Any] | None = None  # JSON schema the text must satisfy; enforced where possible
+    max_tokens: int = 512
+    temperature: float = 0.7
+    thinking: bool = False  # let the model reason first, where it can
+    seed: int | None = None
+    cache_id: str | None = None  # names the conversation whose evaluated prefix may outlive the process
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a completion cost. Counts are the backend's own; None where it does not say."""
+
+    prompt_tokens: int | None = None  # all of the prompt, cached part included
+    cached_tokens: int | None = None  # of these, taken from a cache
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One answer of a model."""
+
+    text: str  # visible text; reasoning is never in it
+    finish_reason: FinishReason
+    model: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""  # shown on demand, never stored
+    usage: Usage = Usage()
+    first_token_seconds: float | None = None  # from sending to the first token, loading excluded
+    seconds: float = 0.0  # from sending to the last token, loading excluded
+
+
+OnText = Callable[[str], None]  # receives each piece of visible text as it comes
+
+
+class Model(Protocol):
+    """A chat model. Threads: one request at a time."""
+
+    @property
+    def name(self) -> str:
+        """Backend and model, as `embedded:qwen3-4b`."""
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The context window in tokens; None where the backend does not say."""
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether declared tools lead to reliable tool calls; else use a schema of actions."""
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request, handing pieces of text to `on_text` while they come.
+
+        Raises:
+            ModelUnreachableError: If nothing answers, or it stops before the end.
+            CredentialsError: If the service wants another key.
+            AnswerInvalidError: If the backend's answer can't be read.
+            KeyboardInterrupt: If the user interrupts; generation has been stopped by then.
+        """
+
+    def warm(self, request: Request) -> None:
+        """Evaluate the messages of a request without answering, where that makes the next request
+        that starts alike quicker; nothing elsewhere."""
+
+    def close(self) -> None:
+        """Keep what may outlive the process (the evaluated prefix) and let go of the rest."""
