@@ -76,7 +76,7 @@ def _kind(value: object) -> str:
 
 def dump(value: Mapping[str, Any]) -> str:
     """Write a mapping as block YAML, a key a line, short lists inline."""
-    return "".join(f"{_scalar(key)}:{_value(item, 0, 0)}\n" for key, item in value.items())
+    return "".join(f"{scalar(key)}:{_value(item, 0, 0)}\n" for key, item in value.items())
 
 
 def set_value(source: str, keys: Sequence[str], value: Any) -> str:
@@ -243,7 +243,7 @@ def _replace_flow(
 
 
 def _lines(keys: Sequence[str], value: Any, indent: int) -> str:
-    heads = [f"{' ' * (indent + 2 * n)}{_scalar(key)}:" for n, key in enumerate(keys)]
+    heads = [f"{' ' * (indent + 2 * n)}{scalar(key)}:" for n, key in enumerate(keys)]
     return "\n".join(heads) + _value(value, indent + 2 * (len(keys) - 1), 0) + "\n"
 
 
@@ -261,7 +261,7 @@ def _value(value: Any, indent: int, columns_used: int) -> str:
         return " " + inline
     pad = " " * (indent + 2)
     if isinstance(value, dict):
-        return "".join(f"\n{pad}{_scalar(k)}:{_value(v, indent + 2, 0)}" for k, v in value.items())
+        return "".join(f"\n{pad}{scalar(k)}:{_value(v, indent + 2, 0)}" for k, v in value.items())
     return "".join(f"\n{pad}- {_inline(item)}" for item in value)
 
 
@@ -285,13 +285,14 @@ def _fits_block(text: str) -> bool:
 def _inline(value: Any) -> str:
     """Render a value in flow style on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(k)}: {_inline(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{scalar(k)}: {_inline(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inline(item) for item in value) + "]"
-    return _scalar(value)
+    return scalar(value)
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
+    """Render a single value so that it reads back the same, quoted where it must be."""
     if value is None:
         return "null"
     if isinstance(value, bool):
