@@ -15,7 +15,7 @@ from bumble.cli import output
 from bumble.cli.shell import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.errors import NotAnEntityError
+from bumble.errors import NotAnEntityError, RefusedError
 
 if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity
@@ -67,3 +67,46 @@ def locate(shell: Shell, given: Path | None) -> tuple[Path, str]:
     if not (root / ENTITY_FILE).is_file():
         raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
     return root, why
+
+
+def open_entity(
+    ctx: typer.Context, given: Path | None, *, incognito: bool = False, **flags: object
+) -> Opened:
+    """Open the entity a command is about.
+
+    Finishes what a killed process left half written, unless nothing may be written.
+
+    Args:
+        ctx: Of the command.
+        given: --entity behind the command.
+        incognito: Whether the folder must stay as it is in every byte.
+        flags: Settings that flags of this command override: `llm__model="…"` for `llm.model`.
+
+    Raises:
+        NotAnEntityError: If there is none.
+        SettingInvalidError: If its settings can't be read.
+        RefusedError: If it is half written and nothing may be written.
+    """
+    from bumble.entity import changes, settings
+
+    shell = shell_of(ctx)
+    root, why = locate(shell, given)
+    entity = Entity(root)
+    if incognito and changes.leftovers(root):
+        raise RefusedError(
+            f"{root}: a change is being written, or was cut off\n"
+            "Run `bumble doctor --fix` first; incognito writes nothing."
+        )
+    changes.recover(root)
+    found = settings.load(
+        entity.file,
+        shell.user_file,
+        shell.environ,
+        {key.replace("__", "."): value for key, value in flags.items() if value is not None},
+    )
+    for warning in found.warnings:
+        output.warn(shell, warning)
+    if found.identity is None:
+        raise NotAnEntityError(root)
+    shell.entity_name = found.identity.name
+    return Opened(shell, entity, why, found, found.identity)
