@@ -140,3 +140,16 @@ class Progress:
 def _bar(share: float, width: int = 24) -> str:
     filled = round(max(0.0, min(1.0, share)) * width)
     return "█" * filled + "░" * (width - filled)
+
+
+STOPPED = {
+    "step_cap": "stopped: the entity used all the steps it has for one turn",
+    "length": "stopped: the answer reached its longest length",
+    "interrupted": "stopped: interrupted; what was said is kept",
+}
+
+
+def stopped(reason: str) -> None:
+    """Say why a turn ended, if it did not end by itself."""
+    if reason in STOPPED:
+        say(STOPPED[reason])

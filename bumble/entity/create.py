@@ -35,7 +35,9 @@ class Newborn:
 @cache
 def archetypes() -> Mapping[str, Mapping[str, str]]:
     """Return the starting points: name to {monologue, voice}, with `$name` still in them."""
-    source = resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
+    source = (
+        resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
+    )
     return yamltext.parse_mapping(source)
 
 
