@@ -72,6 +72,7 @@ class BarsConfig:
 
     levels: Mapping[BarName, BarConfig]
     resting_drift_per_hour: Amount
+    resting_band: Level
     circadian: CircadianConfig
     coupling: tuple[CouplingConfig, ...]
     events: Mapping[str, Mapping[BarName, Points]]

@@ -122,7 +122,8 @@ def _entity_layer(path: Path, trusted: tuple[str, ...]) -> tuple[Identity, Layer
         return identity, layer, []
     kept, ignored = trust.without_yours(layer.values)
     warnings = [
-        trust.warning(setting_layers.place(str(path), source, keys), keys, path.parent) for keys in ignored
+        trust.warning(setting_layers.place(str(path), source, keys), keys, path.parent)
+        for keys in ignored
     ]
     return identity, Layer("file", kept, layer.name, source), warnings
 

@@ -34,7 +34,12 @@ def trees_of_one_shape(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @given(TREES)
 def test_nothing_over_a_layer_or_under_it_leaves_it_as_it_is(tree: dict[str, Any]) -> None:
-    assert setting_layers.merge(tree, {}) == setting_layers.merge({}, tree) == setting_layers.merge(tree, tree) == tree
+    assert (
+        setting_layers.merge(tree, {})
+        == setting_layers.merge({}, tree)
+        == setting_layers.merge(tree, tree)
+        == tree
+    )
 
 
 @given(TREES, TREES)
@@ -102,7 +107,9 @@ def test_the_environment_is_read_by_type() -> None:
     ("text", "value"), [("1", True), ("on", True), ("true", True), ("No", False), ("0", False)]
 )
 def test_a_switch_takes_what_shells_are_used_to(text: str, value: bool) -> None:
-    assert setting_layers.from_environment({"BUMBLE_OUTPUT_USAGE": text}) == {"output": {"usage": value}}
+    assert setting_layers.from_environment({"BUMBLE_OUTPUT_USAGE": text}) == {
+        "output": {"usage": value}
+    }
 
 
 def test_other_names_in_the_environment_are_left_alone() -> None:
