@@ -24,6 +24,7 @@ __all__ = [
     "dump",
     "inline",
     "line_of",
+    "lines",
     "parse",
     "parse_mapping",
     "remove",
@@ -107,18 +108,6 @@ def parse_mapping(source: str) -> dict[str, Any]:
     return value
 
 
-<<<<<<< HEAD
-def _kind(value: object) -> str:
-    return "a list" if isinstance(value, list) else "a single value"
-
-
-def dump(value: Mapping[str, Any]) -> str:
-    """Write a mapping as block YAML, a key a line, short lists inline."""
-    return "".join(f"{scalar(key)}:{_value(item, 0, 0)}\n" for key, item in value.items())
-
-
-=======
->>>>>>> stores
 def set_value(source: str, keys: Sequence[str], value: Any) -> str:
     """Return `source` with the value under `keys` changed or added, and nothing else.
 
@@ -145,7 +134,6 @@ def line_of(source: str, keys: Sequence[Any]) -> int | None:
     return line
 
 
-<<<<<<< HEAD
 def lines(source: str) -> dict[tuple[str, ...], int]:
     """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
     found: dict[tuple[str, ...], int] = {}
@@ -162,12 +150,12 @@ def lines(source: str) -> dict[tuple[str, ...], int]:
 
     walk(_compose(source), ())
     return found
-=======
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
->>>>>>> stores
 
 
 def _edited(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
@@ -370,106 +358,4 @@ def _replace_flow(
 ) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     data = parse_mapping(source[start:end])
-<<<<<<< HEAD
-    return source[:start] + _inline(_with(data, keys, value, removing=removing)) + source[end:]
-
-
-def _lines(keys: Sequence[str], value: Any, indent: int) -> str:
-    heads = [f"{' ' * (indent + 2 * n)}{scalar(key)}:" for n, key in enumerate(keys)]
-    return "\n".join(heads) + _value(value, indent + 2 * (len(keys) - 1), 0) + "\n"
-
-
-def _value(value: Any, indent: int, columns_used: int) -> str:
-    """Render what stands behind `key:`, its leading space or line break included."""
-    if isinstance(value, str) and "\n" in value and _fits_block(value):
-        pad = " " * (indent + 2)
-        keep = "-" if not value.endswith("\n") else ""
-        body = value.removesuffix("\n").split("\n")
-        return f" |{keep}\n" + "\n".join(pad + line if line else "" for line in body)
-    if not isinstance(value, dict | list) or not value:
-        return " " + _inline(value)
-    inline = _inline(value)
-    if columns_used + indent + len(inline) <= MAX_INLINE_COLUMNS and not _nested(value):
-        return " " + inline
-    pad = " " * (indent + 2)
-    if isinstance(value, dict):
-        return "".join(f"\n{pad}{scalar(k)}:{_value(v, indent + 2, 0)}" for k, v in value.items())
-    return "".join(f"\n{pad}- {_inline(item)}" for item in value)
-
-
-def _nested(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(v, dict | list) and v for v in value.values())
-
-
-def _fits_block(text: str) -> bool:
-    """Whether a literal block reads back the same: no odd spaces at its edges, nothing unprintable."""
-    first = text.lstrip("\n")
-    return not (
-        first[:1].isspace()
-        or text.startswith("\n")
-        or text.endswith("\n\n")
-        or re.search(
-            r"[ \t]\n|[ \t]$|[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text
-        )
-    )
-
-
-def _inline(value: Any) -> str:
-    """Render a value in flow style on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{scalar(k)}: {_inline(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_inline(item) for item in value) + "]"
-    return scalar(value)
-
-
-def scalar(value: Any) -> str:
-    """Render a single value so that it reads back the same, quoted where it must be."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return _number(value)
-    return _text(str(value))
-
-
-def _number(value: float) -> str:
-    text = repr(value)
-    if text in ("inf", "-inf", "nan"):
-        return {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}[text]
-    if "e" in text and "." not in text:  # `1e-05` is text to YAML 1.1 readers
-        text = text.replace("e", ".0e")
-    return text
-
-
-def _text(value: str) -> str:
-    """Write text plain where that reads back the same, else in double quotes."""
-    plain = re.fullmatch(r"[^\W\d][\w ./()+–—'’éèäöü-]*|\d[\w-]*T[\w:.+-]*", value)
-    if plain and value == value.strip() and not re.search(r"\s[#-]|:\s|\n", value):
-        try:
-            if parse(value) == value:
-                return value
-        except SourceError:
-            pass
-    return _quoted(value)
-
-
-def _quoted(value: str) -> str:
-    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    out = io.StringIO()
-    for char in value:
-        if char in escapes:
-            out.write(escapes[char])
-        elif char.isprintable() and char != "\ufeff":
-            out.write(char)
-        elif ord(char) <= 0xFF:
-            out.write(f"\\x{ord(char):02x}")
-        elif ord(char) <= 0xFFFF:
-            out.write(f"\\u{ord(char):04x}")
-        else:
-            out.write(f"\\U{ord(char):08x}")
-    return f'"{out.getvalue()}"'
-=======
     return source[:start] + inline(_with(data, keys, value, removing=removing)) + source[end:]
->>>>>>> stores
