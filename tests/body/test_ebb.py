@@ -143,8 +143,8 @@ def test_a_tag_names_as_many_affects_as_fit() -> None:
     names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
     crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
     tag = ebb.episode_tag(crowd, CONFIG, EBB)
-    assert list(ebb.parse_tag(tag).affects) == names[:5]
-    assert len(tag) <= 220 < len(tag) + 1 + len(names[5])
+    assert list(ebb.parse_tag(tag).affects) == names[:6]
+    assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
 
 
 WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=content"
