@@ -53,7 +53,9 @@ class RecordInvalidError(UserError):
     def __init__(self, path: Path, problem: str, line: int | None = None) -> None:
         self.path, self.problem, self.line = path, problem, line
         where = f"{path}:{line}" if line is not None else f"{path}"
-        super().__init__(f"{where}: {problem}\nMend the file by hand; nothing has been written to it.")
+        super().__init__(
+            f"{where}: {problem}\nMend the file by hand; nothing has been written to it."
+        )
 
 
 class SettingInvalidError(UserError):
@@ -84,7 +86,9 @@ class FileChangedError(RefusedError):
 class RecordExistsError(RefusedError):
     """A new record would overwrite one that is there."""
 
-    def __init__(self, path: Path, advice: str = "Choose another name, or edit the one that is there.") -> None:
+    def __init__(
+        self, path: Path, advice: str = "Choose another name, or edit the one that is there."
+    ) -> None:
         super().__init__(f"{path}: already exists\n{advice}")
 
 

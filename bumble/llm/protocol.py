@@ -49,12 +49,16 @@ class Request:
     purpose: str = "chat"  # what the call ledger files it under
     tools: Sequence[Tool] = ()
     tool_choice: Literal["auto", "required", "none"] = "auto"
-    schema: Mapping[str, Any] | None = None  # JSON schema the text must satisfy; enforced where possible
+    schema: Mapping[str, Any] | None = (
+        None  # JSON schema the text must satisfy; enforced where possible
+    )
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
     seed: int | None = None
-    cache_id: str | None = None  # names the conversation whose evaluated prefix may outlive the process
+    cache_id: str | None = (
+        None  # names the conversation whose evaluated prefix may outlive the process
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,111 @@
+"""The entity's folder: finding one, making one, and the name of every path in it.
+
+Knows nothing of what the files hold, `entity.yaml` excepted.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ENTITY_FILE = "entity.yaml"
+
+
+@dataclass(frozen=True)
+class Entity:
+    """An entity folder. Paths only; nothing is read until somebody asks a store."""
+
+    root: Path  # absolute
+
+    @property
+    def file(self) -> Path:
+        """Who the entity is, and every setting it overrides."""
+        return self.root / ENTITY_FILE
+
+    @property
+    def knowledge(self) -> Path:
+        """Durable facts, a `##` section each."""
+        return self.root / "knowledge.md"
+
+    @property
+    def journal(self) -> Path:
+        """The append-only diary."""
+        return self.root / "journal.md"
+
+    @property
+    def narrative(self) -> Path:
+        """The self-story."""
+        return self.root / "narrative.md"
+
+    @property
+    def soma(self) -> Path:
+        """The body: values with the time they were true."""
+        return self.root / "soma.yaml"
+
+    @property
+    def state(self) -> Path:
+        """Cursors, counters and pending work of the cycles."""
+        return self.root / "state.yaml"
+
+    @property
+    def episodes(self) -> Path:
+        """`<year>/<month>/<id>.md`."""
+        return self.root / "episodes"
+
+    @property
+    def beliefs(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "beliefs"
+
+    @property
+    def relationships(self) -> Path:
+        """`<person>.md`."""
+        return self.root / "relationships"
+
+    @property
+    def skills(self) -> Path:
+        """`<slug>.md` or `<slug>/SKILL.md`."""
+        return self.root / "skills"
+
+    @property
+    def dreams(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "dreams"
+
+    @property
+    def sessions(self) -> Path:
+        """`<id>/messages.jsonl` and what belongs to that conversation."""
+        return self.root / "sessions"
+
+    @property
+    def workspace(self) -> Path:
+        """The only place file and command tools may touch."""
+        return self.root / "workspace"
+
+    @property
+    def vectors(self) -> Path:
+        """Derived: the vectors."""
+        return self.root / "memory.db"
+
+    @property
+    def private(self) -> Path:
+        """Derived, or of this machine only: lock, intents, caches, ledger; git-ignored."""
+        return self.root / ".bumble"
+
+    @property
+    def ledger(self) -> Path:
+        """One JSON line a model call."""
+        return self.private / "log" / "calls.jsonl"
+
+    def relative(self, path: Path) -> str:
+        """Return a path of the folder as change sets and git name it."""
+        return path.relative_to(self.root).as_posix()
+
+
+def find(start: Path) -> Path | None:
+    """Return the nearest folder from `start` upward that holds an `entity.yaml`."""
+    place = Path(os.path.abspath(start))  # noqa: PTH100  (links are kept: the user's name for it)
+    return next(
+        (folder for folder in (place, *place.parents) if (folder / ENTITY_FILE).is_file()), None
+    )

@@ -1,0 +1,175 @@
+"""Files that are whole or absent: atomic writes, the lock, names and paths that stay in their folder.
+
+Every system call that changes a file goes through here, so that a test can kill the process at each.
+Knows nothing of entities or records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
+
+TEMPORARY_SUFFIX = ".bumble-tmp"  # git-ignored; what a kill leaves behind is recognised by it
+MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
+RESERVED_NAMES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of some bytes in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_if_there(path: Path) -> bytes | None:
+    """Read a file; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Put `data` at `path` so that a reader, or a kill, finds the old bytes or the new ones.
+
+    Args:
+        path: Where to write; its folder is made if need be.
+        data: The whole file.
+        mode: Permissions of a new file; one that is replaced keeps its own unless given.
+
+    Raises:
+        FolderUnwritableError: If the system refuses; the old file is untouched then.
+    """
+    temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    try:
+        make_folder(path.parent)
+        if mode is None and path.exists():
+            mode = path.stat().st_mode & 0o777
+        _write_synced(temporary, data, 0o666 if mode is None else mode)
+        if mode is not None:
+            temporary.chmod(mode)  # the umask narrowed what `open` was asked for
+        os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
+        sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise FolderUnwritableError(path, error.strerror or str(error)) from error
+
+
+def _write_synced(path: Path, data: bytes, mode: int) -> None:
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode
+    )
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and its parents, each entry synced into the one above it."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with suppress(FileExistsError):
+        path.mkdir()
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder survive a power cut. Windows offers no such call."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file for good; one that is gone already is no error."""
+    try:
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except FileNotFoundError:  # the folder went too
+        return
+    except OSError as error:
+        raise FolderUnwritableError(path, error.strerror or str(error)) from error
+
+
+@contextmanager
+def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
+    """Hold the advisory lock at `path`; the system frees it when the process dies.
+
+    Raises:
+        LockedError: If another process still holds it after `timeout_seconds`.
+    """
+    try:
+        make_folder(path.parent)
+        held = FileLock(path, timeout=timeout_seconds)
+        held.acquire()
+    except Timeout as error:
+        raise LockedError(place, timeout_seconds) from error
+    except OSError as error:
+        raise FolderUnwritableError(path, error.strerror or str(error)) from error
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return the path of `relative` below `root`, links followed.
+
+    Raises:
+        UnsafePathError: If it is absolute, leads out of `root`, or holds a NUL.
+    """
+    if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
+        raise UnsafePathError(relative)
+    path = Path(os.path.realpath(root / relative))
+    if not path.is_relative_to(os.path.realpath(root)):
+        raise UnsafePathError(relative)
+    return path
+
+
+def same_name(name: str) -> str:
+    """Return what two spellings of one name have in common: case, spaces and hyphens do not count."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(re.split(r"[\s\-_]+", folded)).strip()
+
+
+def file_name(title: str) -> str:
+    """Turn a title into a file name (no ending) that is safe on every system.
+
+    Titles that are the same by `same_name` get the same file name; all others different ones: where
+    a letter had to go, eight hexadecimal digits of the title's hash tell it apart.
+    """
+    name = same_name(title)
+    kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in name)
+    stem = "-".join(kept.split())
+    while len(stem.encode()) > MAX_NAME_BYTES:
+        stem = stem[:-1]
+    exact = stem == name.replace(" ", "-") and stem.split(".")[0] not in RESERVED_NAMES
+    if exact and stem:
+        return stem
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
+
+
+def common_prefix(one: bytes, other: bytes) -> bytes:
+    """Return the bytes that two texts begin with alike."""
+    return os.path.commonprefix([one, other])
