@@ -1,0 +1,189 @@
+"""The command: finds the module of a subcommand, runs it, and turns errors into exit codes.
+
+A subcommand's module is imported when it is called, so that `bumble --help` imports none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from bumble import __version__
+from bumble.cli import output
+from bumble.cli.options import EntityOption
+from bumble.cli.shell import Shell
+from bumble.errors import UserError
+
+# Name, module below `bumble.cli`, and the line in `bumble --help` (compared with the code by a test).
+COMMANDS = {
+    "new": ("new", "Make an entity folder."),
+    "chat": ("chat", "Talk to the entity."),
+    "status": ("status", "Show which entity this is, and how it is."),
+    "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
+    "recall": ("recall", "Search everything the entity remembers."),
+    "index": ("index", "Bring the search index up to date with the files."),
+    "session": ("session", "Look at conversations."),
+    "knowledge": ("knowledge", "Look at and change durable facts."),
+    "journal": ("journal", "Read and write the diary."),
+    "skill": ("skill", "Look at and change how-to notes."),
+    "person": ("person", "Look at and change the people it knows."),
+    "belief": ("belief", "Look at and change what it holds to be true."),
+    "episode": ("episode", "Look at and change what happened."),
+    "model": ("model", "See, fetch and remove model weights."),
+    "config": ("config", "See and change settings."),
+}
+BUG_EXIT_CODE = 70
+INTERRUPTED_EXIT_CODE = 130
+
+
+class LazyGroup(TyperGroup):
+    """A group whose subcommands are imported when they are called."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.commands.update(dict.fromkeys(COMMANDS))  # type: ignore[arg-type]  # names for "did you mean"
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """Import a subcommand."""
+        if cmd_name not in COMMANDS:
+            return None
+        if self.commands[cmd_name] is None:
+            module = importlib.import_module(f"bumble.cli.{COMMANDS[cmd_name][0]}")
+            self.commands[cmd_name] = typer.main.get_command(module.app)
+            self.commands[cmd_name].name = cmd_name
+        return self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A life in a folder: an AI entity that talks and remembers, in files you can read.",
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        output.piece(f"bumble {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    entity: EntityOption = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand in front of the subcommand."""
+    ctx.obj.entity = entity
+
+
+def main(argv: Sequence[str], shell: Shell | None = None) -> int:
+    """Run one command.
+
+    Returns:
+        Its exit code, by the table in `docs/commands.md`.
+    """
+    shell = shell or Shell.of_process()
+    shell.json = "--json" in argv
+    command = " ".join(_words(argv))
+    try:
+        _speak_utf8()
+        code = typer.main.get_command(app).main(
+            list(argv), prog_name="bumble", standalone_mode=False, obj=shell
+        )
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except UserError as error:
+        output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
+        return error.exit_code
+    except TyperException as error:
+        return _usage(shell, command, error)
+    except (KeyboardInterrupt, typer.Abort):
+        output.say("interrupted")
+        return INTERRUPTED_EXIT_CODE
+    except BrokenPipeError:
+        return _reader_left()
+    except Exception:  # a bug, whatever it is: keep its traceback
+        return _bug(shell, command)
+
+
+def _words(argv: Sequence[str]) -> list[str]:
+    """Return the names of the subcommand, without options and values."""
+    words: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word in ("-e", "--entity"):
+            next(rest, None)
+        elif not word.startswith("-") and (not words and word in COMMANDS):
+            words.append(word)
+        elif words and len(words) == 1 and COMMANDS[words[0]][0] in GROUPS and word[:1].isalpha():
+            words.append(word)
+    return words[:2]
+
+
+GROUPS = frozenset(
+    ["session", "knowledge", "journal", "skill", "person", "belief", "episode", "model", "config"]
+)
+
+
+def _speak_utf8() -> None:
+    """Print UTF-8 whatever the locale says: cron sets none."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+
+
+def _usage(shell: Shell, command: str, error: TyperException) -> int:
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        output.say(message)
+        return 2
+    hint = f"bumble {command} --help".replace("  ", " ")
+    output.error(shell, command, f"{message}\nTry `{hint}`.", kind="UsageError", code=2)
+    return 2
+
+
+def _reader_left() -> int:
+    """`| head` closed the pipe: not an error, and nothing more to say."""
+    with suppress(OSError):
+        sys.stdout.close()
+    return 0
+
+
+def _bug(shell: Shell, command: str) -> int:
+    text = traceback.format_exc()
+    place: Path | None = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
+    try:
+        assert place is not None
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"bumble {__version__}: {command}\n{text}", encoding="utf-8")
+    except OSError:
+        place = None
+    last = text.strip().splitlines()[-1]
+    where = f"The traceback is in {place}" if place else text
+    message = f"this is a bug in bumble: {last}\n{where}; please report it."
+    output.error(shell, command, message, kind="Bug", code=BUG_EXIT_CODE)
+    return BUG_EXIT_CODE

@@ -1,0 +1,155 @@
+"""Everything bumble says: results on stdout, the rest on stderr. The only module that prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from bumble.cli.shell import Shell
+
+# Escape sequences and control characters that a terminal would act on; tab and newline are text.
+CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+
+
+def clean(text: str) -> str:
+    """Take out what a terminal would act on."""
+    return CONTROL.sub("", text.replace("\r\n", "\n"))
+
+
+def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
+    """Print the result of a command: `data` with --json, else `text`."""
+    if shell.json:
+        _print(json.dumps(envelope(shell, command, data), ensure_ascii=False, indent=2))
+        return
+    lines = [text] if isinstance(text, str) else list(text)
+    if lines:
+        _print("\n".join(clean(line) for line in lines))
+
+
+def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
+    """Return what every --json answer is wrapped in."""
+    return {
+        "schema": f"bumble/{command.replace(' ', '-')}/1",
+        "command": command,
+        "entity": shell.entity_name,
+        "data": data,
+        "warnings": shell.warnings,
+    }
+
+
+def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
+    """Say what went wrong: on stderr, and with --json on stdout as well, for the program that reads it."""
+    if shell.json:
+        wrapped = envelope(shell, command, None)
+        wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
+        _print(json.dumps(wrapped, ensure_ascii=False, indent=2))
+    say(f"error: {message}")
+
+
+def warn(shell: Shell, message: str) -> None:
+    """Say something the user should know; once per command and text."""
+    if message not in shell.warnings:
+        shell.warnings.append(message)
+        say(f"warning: {message}")
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal."""
+    with suppress(BrokenPipeError, OSError):
+        print(clean(text), file=sys.stderr, flush=True)
+
+
+def piece(text: str, stream: TextIO | None = None) -> None:
+    """Print part of a line at once, as tokens come."""
+    out = stream or sys.stdout
+    out.write(clean(text))
+    out.flush()
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
+    """Line up rows in columns; the last column is not padded."""
+    if not rows:
+        return []
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]) - 1)]
+    return [
+        indent
+        + "  ".join(
+            [*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def shorten(text: str, width: int = 80) -> str:
+    """Return the start of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def size(count: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+class Progress:
+    """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
+
+    def __init__(self, what: str, environ: dict[str, str] | os._Environ[str] | None = None) -> None:
+        self.what = what
+        dumb = (environ or os.environ).get("TERM") == "dumb"
+        self.shown = sys.stderr.isatty() and not dumb
+        self.last = ""
+
+    def __call__(self, done: float, total: float | None, *, in_bytes: bool = False) -> None:
+        """Show `done` of `total`; None where the end is not known."""
+        if not self.shown:
+            return
+        amount = size(done) if in_bytes else f"{done:,.0f}"
+        whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
+        bar = f" {_bar(done / total)}" if total else ""
+        line = f"{self.what}:{bar} {amount}{whole}"
+        if line != self.last:
+            sys.stderr.write(f"\r\x1b[2K{line}")
+            sys.stderr.flush()
+            self.last = line
+
+    def done(self) -> None:
+        """Take the line away."""
+        if self.shown and self.last:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self.last = ""
+
+
+def _bar(share: float, width: int = 24) -> str:
+    filled = round(max(0.0, min(1.0, share)) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+STOPPED = {
+    "step_cap": "stopped: the entity used all the steps it has for one turn",
+    "length": "stopped: the answer reached its longest length",
+    "interrupted": "stopped: interrupted; what was said is kept",
+}
+
+
+def stopped(reason: str) -> None:
+    """Say why a turn ended, if it did not end by itself."""
+    if reason in STOPPED:
+        say(STOPPED[reason])

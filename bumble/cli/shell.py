@@ -1,0 +1,101 @@
+"""The process a command runs in: environment, folders of the user, clock, chance, streams.
+
+The one place that reads them; everything below `cli/` gets them as arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bumble.errors import UsageError
+
+
+@dataclass
+class Shell:
+    """What a command may know of its surroundings."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    entity: Path | None = None  # --entity in front of the command
+    json: bool = False  # --json somewhere in the arguments: errors are JSON too
+    now_given: datetime | None = None  # --now
+    rng: random.Random = field(default_factory=lambda: random.Random(secrets.randbits(64)))
+    warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
+    entity_name: str | None = None  # known once an entity is open; part of JSON answers
+
+    @classmethod
+    def of_process(cls) -> Shell:
+        """Read the surroundings of this process."""
+        try:
+            cwd = Path.cwd()
+        except FileNotFoundError:  # the folder was removed under the shell
+            cwd = Path(os.sep)
+        return cls(environ=dict(os.environ), cwd=cwd)
+
+    def now(self) -> datetime:
+        """The time, with the offset of this machine, or what --now said."""
+        return self.now_given or datetime.now(UTC).astimezone()
+
+    def set_now(self, text: str | None) -> None:
+        """Take the time from --now."""
+        if text is None:
+            return
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
+        self.now_given = at if at.tzinfo else at.astimezone()
+
+    def set_seed(self, seed: int | None) -> None:
+        """Take the random source from --seed."""
+        if seed is not None:
+            self.rng = random.Random(seed)
+
+    @property
+    def user_file(self) -> Path:
+        """The user's own settings."""
+        return self._user_folder("config") / "config.yaml"
+
+    @property
+    def secrets_file(self) -> Path:
+        """The user's keys, readable by the user only."""
+        return self._user_folder("config") / "secrets.yaml"
+
+    @property
+    def weights(self) -> Path:
+        """Where weights lie."""
+        given = self.environ.get("BUMBLE_WEIGHTS")
+        return Path(given) if given else self._user_folder("cache") / "weights"
+
+    @property
+    def prompt_caches(self) -> Path:
+        """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
+        return self._user_folder("cache") / "prompts"
+
+    @property
+    def crash_logs(self) -> Path:
+        """Where tracebacks of bugs go."""
+        return self._user_folder("state") / "crashes"
+
+    def _user_folder(self, kind: str) -> Path:
+        """Return the user's folder of a kind; works without HOME, as under cron."""
+        from platformdirs import PlatformDirs
+
+        dirs = PlatformDirs("bumble", appauthor=False)
+        return Path(
+            {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}.get(
+                kind, dirs.user_state_dir
+            )
+        )
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits at both ends, so that a question makes sense."""
+        return sys.stdin.isatty() and sys.stderr.isatty()

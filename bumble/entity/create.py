@@ -1,0 +1,107 @@
+"""Make a new entity folder from the template.
+
+Knows the template and the archetypes; asks nobody anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from bumble import files, yamltext
+from bumble.entity import changes
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.errors import RecordExistsError
+
+# Files that would change how this package itself is treated if they kept their names here.
+RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
+
+
+@dataclass(frozen=True)
+class Newborn:
+    """What a new entity is told about itself."""
+
+    name: str
+    archetype: str  # a key of `archetypes()`
+    owner: str
+    timezone: str  # IANA name
+
+
+@cache
+def archetypes() -> Mapping[str, Mapping[str, str]]:
+    """Return the starting points: name to {monologue, voice}, with `$name` still in them."""
+    source = (
+        resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
+    )
+    return yamltext.parse_mapping(source)
+
+
+def template_folder() -> Path:
+    """Return the folder that is copied: inside the installed package, or beside it in a checkout."""
+    package = Path(str(resources.files("bumble")))
+    installed = package / "entity-template"
+    return installed if installed.is_dir() else package.parent / "entity-template"
+
+
+def plan(newborn: Newborn) -> ChangeSet:
+    """Plan every file of a new entity.
+
+    Raises:
+        KeyError: If there is no such archetype.
+    """
+    slots = _slots(newborn)
+    template = template_folder()
+    planned = []
+    for path in sorted(template.rglob("*")):
+        if not path.is_file():
+            continue
+        relative = path.relative_to(template).as_posix()
+        text = path.read_text(encoding="utf-8")
+        if relative == ENTITY_FILE or path.suffix == ".md":
+            text = Template(text).substitute(slots[path.suffix])
+        name = RENAMED.get(relative, relative)
+        planned.append(Change(name, f"make {newborn.name}", text.encode()))
+    # entity.yaml last: a folder is an entity from the moment it has one
+    planned.sort(key=lambda change: change.path == ENTITY_FILE)
+    return ChangeSet(f"new: {newborn.name}", tuple(planned))
+
+
+def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
+    """Return the values of the slots by file type: as they are in Markdown, quoted in YAML."""
+    texts = {
+        key: Template(text).substitute(name=newborn.name)
+        for key, text in archetypes()[newborn.archetype].items()
+    }
+    plain = {
+        "name": newborn.name,
+        "owner": newborn.owner,
+        "timezone": newborn.timezone,
+        "archetype": newborn.archetype,
+    }
+    quoted = {key: yamltext.inline(value) for key, value in plain.items()}
+    indented = {
+        key: "\n".join(f"    {line}" for line in text.strip().splitlines())
+        for key, text in texts.items()
+    }
+    return {".md": {**plain, **texts}, ".yaml": {**quoted, **indented}}
+
+
+def create(folder: Path, newborn: Newborn) -> Entity:
+    """Write a new entity into a folder, which is made if need be; other files in it are left alone.
+
+    Raises:
+        RecordExistsError: If one of the files it would make is there already.
+    """
+    root = folder.resolve()
+    planned = plan(newborn)
+    for change in planned.changes:
+        path = files.inside(root, change.path)
+        if path.exists():
+            raise RecordExistsError(path, "Nothing has been written. Choose another folder.")
+    changes.apply(root, planned)
+    return Entity(root)
