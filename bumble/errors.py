@@ -127,6 +127,18 @@ class FolderUnwritableError(UserError):
         )
 
 
+class ChangeUnfinishedError(FolderUnwritableError):
+    """The operating system refused a write when part of a change was in place already."""
+
+    def __init__(self, root: Path, reason: str) -> None:
+        UserError.__init__(
+            self,
+            f"{reason.splitlines()[0]}\n"
+            "Part of the change may be in place; the rest is kept in .bumble/intents, and the next "
+            f"command finishes it.\nCheck free space and permissions in {root}, then run any command.",
+        )
+
+
 class ModelUnreachableError(UserError):
     """No model answered."""
 
