@@ -193,3 +193,40 @@ def _headings(text: str) -> list[tuple[Any, str]]:
         for n, token in enumerate(tokens)
         if token.type == "heading_open" and token.level == 0 and token.map
     ]
+
+
+def contained(text: str, level: int = 2) -> str:
+    """Return a text that can stand under a heading of `level` and stay in its own section.
+
+    Headings of that level or above become one level deeper than it; code fences and HTML blocks that
+    are left open are closed, so that they do not swallow what follows.
+    """
+    body = text.strip("\r\n").rstrip()
+    body = _demoted(body, level)
+    for closer in ("", *_closers(body), *HTML_CLOSERS):
+        closed = f"{body}\n{closer}" if closer else body
+        if _stays(closed, level):
+            return closed
+    return "".join(f"    {line}" for line in lines(body))  # shown as it came, as code
+
+
+HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
+
+
+def _demoted(text: str, level: int) -> str:
+    all_lines = lines(text)
+    for token, title in reversed(_headings(text)):
+        if int(token.tag[1]) <= level:
+            start, end = token.map
+            tail = "\n" if all_lines[end - 1].endswith(("\n", "\r")) else ""
+            all_lines[start:end] = [f"{'#' * (level + 1)} {title}{tail}"]
+    return "".join(all_lines)
+
+
+def _closers(text: str) -> list[str]:
+    return [token.markup for token in _block_parser().parse(text) if token.type == "fence"][-1:]
+
+
+def _stays(text: str, level: int) -> bool:
+    probe = f"{'#' * level} a\n\n{text}\n\n{'#' * level} b\n"
+    return [section.title for section in sections(probe, level)[1]] == ["a", "b"]

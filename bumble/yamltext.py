@@ -239,7 +239,7 @@ def _replace_flow(
 ) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     data = parse_mapping(source[start:end])
-    return source[:start] + _inline(_with(data, keys, value, removing=removing)) + source[end:]
+    return source[:start] + inline(_with(data, keys, value, removing=removing)) + source[end:]
 
 
 def _lines(keys: Sequence[str], value: Any, indent: int) -> str:
@@ -255,14 +255,14 @@ def _value(value: Any, indent: int, columns_used: int) -> str:
         body = value.removesuffix("\n").split("\n")
         return f" |{keep}\n" + "\n".join(pad + line if line else "" for line in body)
     if not isinstance(value, dict | list) or not value:
-        return " " + _inline(value)
-    inline = _inline(value)
+        return " " + inline(value)
+    inline = inline(value)
     if columns_used + indent + len(inline) <= MAX_INLINE_COLUMNS and not _nested(value):
         return " " + inline
     pad = " " * (indent + 2)
     if isinstance(value, dict):
         return "".join(f"\n{pad}{scalar(k)}:{_value(v, indent + 2, 0)}" for k, v in value.items())
-    return "".join(f"\n{pad}- {_inline(item)}" for item in value)
+    return "".join(f"\n{pad}- {inline(item)}" for item in value)
 
 
 def _nested(value: Any) -> bool:
@@ -282,12 +282,12 @@ def _fits_block(text: str) -> bool:
     )
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
     """Render a value in flow style on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{scalar(k)}: {_inline(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{scalar(k)}: {inline(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_inline(item) for item in value) + "]"
+        return "[" + ", ".join(inline(item) for item in value) + "]"
     return scalar(value)
 
 
