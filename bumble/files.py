@@ -168,3 +168,8 @@ def file_name(title: str) -> str:
         return stem
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
+
+
+def common_prefix(one: bytes, other: bytes) -> bytes:
+    """Return the bytes that two texts begin with alike."""
+    return os.path.commonprefix([one, other])

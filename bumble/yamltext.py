@@ -24,6 +24,7 @@ __all__ = [
     "dump",
     "inline",
     "line_of",
+    "lines",
     "parse",
     "parse_mapping",
     "remove",
@@ -132,6 +133,24 @@ def line_of(source: str, keys: Sequence[Any]) -> int | None:
             break
         line, node = found[0].start_mark.line + 1, found[1]
     return line
+
+
+def lines(source: str) -> dict[tuple[str, ...], int]:
+    """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
+    found: dict[tuple[str, ...], int] = {}
+    seen: set[int] = set()  # an alias may point at what it stands in
+
+    def walk(node: Any, keys: tuple[str, ...]) -> None:
+        if not isinstance(node, MappingNode) or id(node) in seen:
+            return
+        seen.add(id(node))
+        for key, value in node.value:
+            path = (*keys, str(key.value))
+            found[path] = key.start_mark.line + 1
+            walk(value, path)
+
+    walk(_compose(source), ())
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ PACKAGE = Path(bumble.__file__).parent
 ROOMS = (
     ("errors",),
     ("files",),
-    ("yamltext", "yamlrender", "yamlplain"),
+    ("yamlplain", "yamlrender", "yamltext"),
     ("markdown",),
     ("git",),
     ("stopwords",),

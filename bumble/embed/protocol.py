@@ -14,7 +14,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Identity:
-    """All that decides which vector a text gets. Two vectors compare only under equal identities."""
+    """All that decides which vector a text gets; vectors compare only under equal ones."""
 
     model: str  # name in the catalog
     sha256: str  # of the weights file
@@ -36,7 +36,7 @@ class Embedder(Protocol):
 
     @property
     def unrelated_cosine(self) -> float:
-        """Mean cosine of unrelated texts (mu in calibration), measured when the model was pulled."""
+        """Mean cosine of unrelated texts (mu in calibration), measured when it was pulled."""
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""

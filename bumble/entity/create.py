@@ -83,7 +83,7 @@ def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
         "timezone": newborn.timezone,
         "archetype": newborn.archetype,
     }
-    quoted = {key: yamltext.scalar(value) for key, value in plain.items()}
+    quoted = {key: yamltext.inline(value) for key, value in plain.items()}
     indented = {
         key: "\n".join(f"    {line}" for line in text.strip().splitlines())
         for key, text in texts.items()

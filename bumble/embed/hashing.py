@@ -1,0 +1,69 @@
+"""An embedder without weights: words and letter triples, hashed into a few hundred dimensions.
+
+For tests. Texts that share words lie close, texts that share none do not; it knows nothing of
+meaning. The same text gives the same vector everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bumble.embed.protocol import Floats, Identity
+
+_WORD = re.compile(r"\w+")
+_TRIPLE_WEIGHT = 0.3  # inflected forms meet in their triples, but whole words decide
+
+
+class HashingEmbedder:
+    """An embedder by feature hashing, for tests.
+
+    Source:
+        Weinberger et al., "Feature hashing for large scale multitask learning" (2009).
+    """
+
+    unrelated_cosine = 0.0  # signed hashing leaves unrelated texts at right angles on average
+
+    def __init__(self, dimensions: int = 256) -> None:
+        self.identity = Identity(
+            model="hashing",
+            sha256="",
+            tokenizer_sha256="",
+            dimensions=dimensions,
+            document_prefix="",
+            query_prefix="",
+            pooling="mean",
+            layer_norm=False,
+            max_tokens=0,
+        )
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Embed texts to be found. Returns shape (n, d), rows of length 1."""
+        if not texts:
+            return np.zeros((0, self.identity.dimensions), np.float32)
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> Floats:
+        """Embed a text to search with. Returns shape (d,), of length 1."""
+        vector = np.zeros(self.identity.dimensions, np.float32)
+        for feature, weight in _features(text):
+            digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
+            number = int.from_bytes(digest, "big")
+            vector[(number >> 1) % len(vector)] += weight if number & 1 else -weight
+        if not vector.any():  # no words at all: any fixed direction will do
+            vector[0] = 1
+        unit: Floats = vector / np.linalg.norm(vector)
+        return unit
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word, count in sorted(Counter(_WORD.findall(text.lower())).items()):
+        weight = 1 + np.log(count)
+        yield word, float(weight)
+        padded = f"^{word}$"
+        for start in range(len(padded) - 2):
+            yield f"3:{padded[start : start + 3]}", float(_TRIPLE_WEIGHT * weight)

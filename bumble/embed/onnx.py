@@ -1,0 +1,176 @@
+"""Embedding models that run in ONNX Runtime: tokens in, pooled vectors out.
+
+Tokenise, run, average the unmasked tokens, normalise. Knows nothing of catalogs or of where weights
+come from; it is handed two files and the `Identity` that says what to do with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as failures
+from tokenizers import Encoding, Tokenizer
+
+from bumble.embed.protocol import Floats, Identity
+from bumble.errors import WeightsMissingError
+
+_BATCH_TEXTS = 32  # more gain nothing on two cores
+_BATCH_TOKENS = 4096  # texts times the longest of them: bounds the memory of one run
+_WINDOW_TEXTS = 1024  # tokenised at once, so that a large index does not sit in memory as tokens
+_CHARACTERS_A_TOKEN = 32  # no prose needs more; what lies beyond is cut before it is tokenised
+_LAYER_NORM_EPSILON = 1e-5
+
+_UNREADABLE = (
+    failures.Fail,
+    failures.InvalidArgument,
+    failures.InvalidGraph,
+    failures.InvalidProtobuf,
+    failures.NoSuchFile,
+    failures.NotImplemented,
+)
+
+
+class OnnxEmbedder:
+    """An embedding model in ONNX Runtime. Fulfils `Embedder`."""
+
+    def __init__(
+        self,
+        weights: Path,
+        tokenizer: Path,
+        identity: Identity,
+        *,
+        unrelated_cosine: float,
+        batch_invariant: bool,
+        optimise: bool,
+        threads: int = 2,
+    ) -> None:
+        """Load the model.
+
+        Args:
+            weights: The ONNX graph; its first output is `last_hidden_state` (n, t, hidden).
+            tokenizer: A `tokenizer.json`; its own truncation and padding are overruled.
+            identity: What the vectors are; `dimensions` may be fewer than the graph puts out.
+            unrelated_cosine: The model's measured mean cosine of unrelated texts.
+            batch_invariant: Whether a text's vector is the same in any batch and at any padding. If
+                not, as with activations quantised on the fly, texts run one at a time.
+            optimise: Whether to rewrite the graph on loading. Where that unpacks int8 weights, it
+                costs more time than it saves a process that embeds a single query.
+            threads: Threads of one operation.
+
+        Raises:
+            WeightsMissingError: If a file is not what it should be.
+        """
+        self.identity = identity
+        self.unrelated_cosine = unrelated_cosine
+        self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
+        self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
+        self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._inputs = [argument.name for argument in self._session.get_inputs()]
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Embed texts to be found. Returns shape (n, d), rows of length 1, in the order given."""
+        vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
+        for start in range(0, len(texts), _WINDOW_TEXTS):
+            window = texts[start : start + _WINDOW_TEXTS]
+            encodings = self._encode(self.identity.document_prefix, window)
+            for rows in _batches(encodings, self._batch_texts):
+                where = [start + row for row in rows]
+                vectors[where] = self._run([encodings[row] for row in rows])
+        return vectors
+
+    def embed_query(self, text: str) -> Floats:
+        """Embed a text to search with. Returns shape (d,), of length 1."""
+        vector: Floats = self._run(self._encode(self.identity.query_prefix, [text]))[0]
+        return vector
+
+    def _encode(self, prefix: str, texts: Sequence[str]) -> list[Encoding]:
+        limit = self.identity.max_tokens * _CHARACTERS_A_TOKEN
+        # A lone surrogate is not text; the tokenizer would refuse it.
+        clean = [prefix + t[:limit].encode("utf-8", "replace").decode("utf-8") for t in texts]
+        return self._tokenizer.encode_batch(clean)
+
+    def _run(self, encodings: Sequence[Encoding]) -> Floats:
+        longest = max(len(encoding) for encoding in encodings)
+        ids = np.zeros((len(encodings), longest), np.int64)
+        mask = np.zeros_like(ids)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding)] = encoding.ids
+            mask[row, : len(encoding)] = 1
+        every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: every[name] for name in self._inputs})[0]
+        pooled = mean_of_tokens(hidden, mask)
+        if self.identity.layer_norm:
+            pooled = layer_norm(pooled)
+        return unit_rows(pooled[:, : self.identity.dimensions])
+
+
+def mean_of_tokens(hidden: Floats, mask: NDArray[np.int64]) -> Floats:
+    """Average the vectors of unmasked tokens.
+
+    Args:
+        hidden: Shape (n, t, d).
+        mask: Shape (n, t), 1 for a token and 0 for padding; each row has a token.
+
+    Returns:
+        Shape (n, d).
+    """
+    weights = mask.astype(np.float32)
+    total = np.einsum("ntd,nt->nd", hidden, weights)
+    mean: Floats = total / weights.sum(axis=1, keepdims=True)
+    return mean
+
+
+def layer_norm(vectors: Floats) -> Floats:
+    """Bring every row to mean 0 and variance 1. Shape (n, d) in and out."""
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    spread = np.sqrt(vectors.var(axis=1, keepdims=True) + np.float32(_LAYER_NORM_EPSILON))
+    normed: Floats = centred / spread
+    return normed
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Scale every row to length 1. Shape (n, d) in and out; no row is zero."""
+    units: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return units
+
+
+def _batches(encodings: Sequence[Encoding], at_most: int) -> list[list[int]]:
+    """Group texts of like length, so that little is padding. Returns rows of `encodings`."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(encodings)), key=lambda row: len(encodings[row]), reverse=True):
+        open_batch = batches[-1] if batches else []
+        longest = len(encodings[open_batch[0]]) if open_batch else 0
+        full = len(open_batch) >= min(at_most, max(1, _BATCH_TOKENS // max(1, longest)))
+        if not open_batch or full:
+            batches.append([row])
+        else:
+            open_batch.append(row)
+    return batches
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise WeightsMissingError(f"{path}: the tokenizer can't be read: {error}") from error
+    tokenizer = Tokenizer.from_str(source)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
+def _load_session(path: Path, *, optimise: bool, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # errors only: warnings are about the graph, not the user
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except _UNREADABLE as error:
+        raise WeightsMissingError(f"{path}: ONNX Runtime can't run it: {error}") from error
