@@ -58,6 +58,19 @@ class RecordInvalidError(UserError):
         )
 
 
+class DraftInvalidError(UserError):
+    """What was written for a record cannot be read as one."""
+
+    exit_code = 12
+
+    def __init__(self, draft: str, problem: str, line: int | None, record: str) -> None:
+        where = f"{draft}:{line}" if line is not None else draft
+        super().__init__(
+            f"{where}: {problem}\n"
+            f"{record} was left as it is. Mend what you wrote, and give it back with --from FILE."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 
