@@ -136,7 +136,7 @@ class FolderUnwritableError(UserError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: could not be written: {reason}\n"
-            "What was there before is untouched. Check free space and permissions, then run it again."
+            "What was there before is untouched. Check free space and permissions, and run it again."
         )
 
 
@@ -147,8 +147,8 @@ class ChangeUnfinishedError(FolderUnwritableError):
         UserError.__init__(
             self,
             f"{reason.splitlines()[0]}\n"
-            "Part of the change may be in place; the rest is kept in .bumble/intents, and the next "
-            f"command finishes it.\nCheck free space and permissions in {root}, then run any command.",
+            "Part of the change may be in place; the rest is kept in .bumble/intents, and the "
+            f"next command finishes it.\nCheck free space and permissions in {root}, then run any command.",
         )
 
 
@@ -187,7 +187,8 @@ class IndexUnusableError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\nThe index is derived from the files: `bumble index --rebuild` makes it anew."
+            f"{path}: {problem}\n"
+            "The index is derived from the files: `bumble index --rebuild` makes it anew."
         )
 
 

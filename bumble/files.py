@@ -220,5 +220,7 @@ def file_name(title: str) -> str:
 
 def common_prefix(one: bytes, other: bytes) -> bytes:
     """Return the bytes that two texts begin with alike."""
-    length = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+    length = next(
+        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None
+    )
     return one[: min(len(one), len(other)) if length is None else length]

@@ -45,7 +45,7 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
 
 
 def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
-    """Say what went wrong: on stderr, and with --json on stdout as well, for the program that reads it."""
+    """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}

@@ -81,8 +81,7 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
         rows = [
             one.get_help_record(ctx) for one in command.params if not getattr(one, "hidden", False)
         ]
-        for row in output.table([record for record in rows if record], indent="  "):
-            yield row
+        yield from output.table([record for record in rows if record], indent="  ")
         yield "```"
         yield ""
 
