@@ -1,21 +1,39 @@
 """YAML as text: read it, and change single values where they stand.
 
-An edit replaces the characters of the value it changes and leaves every other byte alone: comments,
-key order, quoting, blank lines. Each edit is checked by reading the result back.
-YAML 1.2; times stay text, because a reader that turns them into objects loses how they were written.
+An edit replaces the characters of the value it changes and leaves every other byte alone:
+comments, key order, quoting, blank lines. Each edit is checked by reading the result back. YAML
+1.2; times stay text, because a reader that turns them into objects loses how they were written.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ruamel.yaml import YAML, MappingNode, Node, SafeConstructor, ScalarNode, SequenceNode
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-MAX_INLINE_COLUMNS = 88  # a list or mapping that fits is written on one line
+from bumble import yamlplain, yamlrender
+from bumble.yamlrender import dump, inline, scalar
+
+__all__ = [
+    "SourceError",
+    "dump",
+    "inline",
+    "line_of",
+    "lines",
+    "parse",
+    "parse_mapping",
+    "remove",
+    "scalar",
+    "set_value",
+]
+
+MAX_VALUES = 200_000  # aliases can make a small text stand for billions
+_LINE_END = re.compile(r"\r\n|\n|\r|\Z")
 
 
 class SourceError(ValueError):
@@ -46,37 +64,49 @@ def parse(source: str) -> Any:
         SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
     """
     try:
-        return _reader().load(source)
+        value = _reader().load(source)
+        if "*" in source:
+            _count(value, {}, 0)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "not valid YAML").split())
         raise SourceError(f"not valid YAML: {problem}", mark.line + 1 if mark else None) from error
-    except (YAMLError, ValueError) as error:
+    except RecursionError:
+        raise SourceError("not valid YAML: nested too deeply") from None
+    except (YAMLError, ValueError, TypeError) as error:  # TypeError: a mapping as a key
         raise SourceError(f"not valid YAML: {' '.join(str(error).split())[:200]}") from error
+    return value
+
+
+def _count(value: Any, known: dict[int, int], depth: int) -> int:
+    """Count the values that one stands for; refuse what aliases have blown up or made a ring."""
+    if not isinstance(value, dict | list):
+        return 1
+    if depth > 100:
+        raise RecursionError
+    if id(value) not in known:
+        parts = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_count(part, known, depth + 1) for part in parts)
+    if known[id(value)] > MAX_VALUES:
+        raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
+    return known[id(value)]
 
 
 def parse_mapping(source: str) -> dict[str, Any]:
     """Read YAML that must hold a mapping with text keys; nothing at all counts as an empty one."""
-    value = parse(source)
+    value = yamlplain.read(source)
+    if value is yamlplain.MISSING:
+        value = parse(source)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise SourceError(f"holds {_kind(value)} where `key: value` lines belong", 1)
+        kind = "a list" if isinstance(value, list) else "a single value"
+        raise SourceError(f"holds {kind} where `key: value` lines belong", 1)
     for key in value:
         if not isinstance(key, str):
-            raise SourceError(
-                f"the key `{key}` is not text; put it in quotes", line_of(source, (key,))
-            )
+            line = line_of(source, (key,))
+            raise SourceError(f"the key `{key}` is not text; put it in quotes", line)
     return value
-
-
-def _kind(value: object) -> str:
-    return "a list" if isinstance(value, list) else "a single value"
-
-
-def dump(value: Mapping[str, Any]) -> str:
-    """Write a mapping as block YAML, a key a line, short lists inline."""
-    return "".join(f"{scalar(key)}:{_value(item, 0, 0)}\n" for key, item in value.items())
 
 
 def set_value(source: str, keys: Sequence[str], value: Any) -> str:
@@ -85,7 +115,7 @@ def set_value(source: str, keys: Sequence[str], value: Any) -> str:
     Raises:
         SourceError: If the text is not a mapping there, or an edit in place can't be done safely.
     """
-    return _edited(source, keys, value, removing=False)
+    return _edited(source, keys, _plain(value), removing=False)
 
 
 def remove(source: str, keys: Sequence[str]) -> str:
@@ -105,21 +135,53 @@ def line_of(source: str, keys: Sequence[Any]) -> int | None:
     return line
 
 
+def lines(source: str) -> dict[tuple[str, ...], int]:
+    """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
+    found: dict[tuple[str, ...], int] = {}
+    seen: set[int] = set()  # an alias may point at what it stands in
+
+    def walk(node: Any, keys: tuple[str, ...]) -> None:
+        if not isinstance(node, MappingNode) or id(node) in seen:
+            return
+        seen.add(id(node))
+        for key, value in node.value:
+            path = (*keys, str(key.value))
+            found[path] = key.start_mark.line + 1
+            walk(value, path)
+
+    walk(_compose(source), ())
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _edited(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
     before = parse_mapping(source)
     wanted = _with(before, keys, value, removing=removing)
-    if wanted == before and _same_types(wanted, before):
+    if _same(wanted, before):
         return source
-    result = _splice(source, keys, value, removing=removing)
-    if parse_mapping(result) != wanted:  # an alias, a merge key, a style we don't know
-        line = line_of(source, keys)
-        raise SourceError(f"`{'.'.join(keys)}` can't be changed in place; change it by hand", line)
-    return result
+    try:
+        result = _splice(source, keys, value, removing=removing)
+        if _same(parse_mapping(result), wanted):
+            return result
+    except SourceError:  # the edit made a text that can't be read
+        pass
+    # an alias, a merge key, a style we don't know
+    line = line_of(source, keys)
+    raise SourceError(f"`{'.'.join(keys)}` can't be changed in place; change it by hand", line)
 
 
-def _same_types(one: Any, other: Any) -> bool:
-    """Tell `1` from `1.0` and `true`, which Python calls equal."""
-    return repr(one) == repr(other)
+def _same(one: Any, other: Any) -> bool:
+    """Compare values strictly: `1`, `1.0` and `true`, which Python calls equal, differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing: bool) -> Any:
@@ -140,36 +202,37 @@ def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing:
 
 
 def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
-    newline = "\r\n" if "\r\n" in source else "\n"
-    node, parent_key = _compose(source), None
+    """Find the place of the edit and make it."""
+    newline = "\r\n" if "\r\n" in source else "\n" if "\n" in source or "\r" not in source else "\r"
+    node, above = _compose(source), None
     for depth, key in enumerate(keys):
-        if parent_key is None and not isinstance(
-            node, MappingNode
-        ):  # an empty file, or comments only
-            head = source if not source or source.endswith("\n") else source + newline
-            return head + _lines(keys, value, 0).replace("\n", newline)
-        if not isinstance(node, MappingNode):  # `section:` with nothing below it yet
-            below = "\n" + _lines(keys[depth:], value, parent_key.start_mark.column + 2).rstrip(
-                "\n"
-            )
-            return _replace_text(source, parent_key, node, below, newline)
+        rest = keys[depth:]
+        if not isinstance(node, MappingNode):
+            if above is None:  # an empty file, or comments only
+                text = yamlrender.nested(rest, value, 0)
+                return _open_line(source, newline) + text.replace("\n", newline)
+            below = "\n" + yamlrender.nested(rest, value, above[0].start_mark.column + 2)
+            return _replace(source, *above, below.rstrip("\n"), newline)
         if node.flow_style:  # `{a: 1}`: written anew as a whole
-            return _replace_flow(source, node, keys[depth:], value, removing=removing)
+            return _replace_flow(source, node, rest, value, removing=removing)
         found = _find(node, key)
         if found is None:
-            return _append_key(source, node, keys[depth:], value, newline)
-        if depth == len(keys) - 1:
-            if removing:
-                return _drop_key(source, *found)
-            return _replace_value(source, *found, value, newline)
-        parent_key, node = found
+            return _append(source, node, rest, value, newline)
+        if depth < len(keys) - 1:
+            above, node = found, found[1]
+        elif removing and len(node.value) == 1 and above is not None:
+            return _replace(source, *above, " {}", newline)
+        elif removing:
+            return _drop(source, *found)
+        else:
+            return _set(source, *found, value, newline)
     return source
 
 
 def _compose(source: str) -> Any:
     try:
         return _reader().compose(source)
-    except YAMLError:
+    except (YAMLError, ValueError, RecursionError):
         return None
 
 
@@ -179,59 +242,116 @@ def _find(node: Any, key: str) -> tuple[Node, Node] | None:
     return next((pair for pair in node.value if str(pair[0].value) == key), None)
 
 
-def _end(node: Node) -> int:
-    """Return the index behind the last character of a value; block collections end with their last item."""
-    if isinstance(node, MappingNode | SequenceNode) and not node.flow_style and node.value:
+def _is_block(node: Node) -> bool:
+    return isinstance(node, MappingNode | SequenceNode) and not node.flow_style and bool(node.value)
+
+
+def _end(source: str, node: Node, otherwise: int) -> int:
+    """Return the index behind the last character of a value.
+
+    Args:
+        source: The text the node was read from.
+        node: The value; a block collection ends with its last item.
+        otherwise: What counts for an empty value, whose mark may stand lines below.
+    """
+    if _is_block(node):
         last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.index)
+        if isinstance(last, tuple):
+            return _value_end(source, *last)
+        return _end(source, last, last.start_mark.index)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    if isinstance(node, ScalarNode) and start == end:
+        return otherwise
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):  # blank lines behind it stay
+        text = source[start:end]
+        header = text.split("\n", 1)[0].split("#", 1)[0]
+        kept = re.sub(r"(?:\r\n|\n|\r)\Z", "", text) if "+" in header else text.rstrip(" \t\r\n")
+        return start + len(kept)
+    return end
 
 
-def _replace_value(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
-    used = len(_last_line(source[: key.end_mark.index])) + 1
-    return _replace_text(source, key, old, _value(value, key.start_mark.column, used), newline)
+def _value_end(source: str, key: Node, value: Node) -> int:
+    """Return the index behind the value of a key."""
+    start = _colon_end(source, key)
+    alias = re.compile(r"[^\S\r\n]*\*[^\s,\[\]{}]+").match(source, start)
+    if alias:  # its node is the one that the anchor names, elsewhere
+        return alias.end()
+    return _end(source, value, start)
 
 
-def _replace_text(source: str, key: Node, old: Node, text: str, newline: str) -> str:
-    """Put `text` where the value of `key` stands, or behind its colon if it has none."""
+def _colon_end(source: str, key: Node) -> int:
+    """Return the index behind the colon of a key."""
     colon = re.match(r"[^\S\r\n]*:", source[key.end_mark.index :])
-    start = key.end_mark.index + (colon.end() if colon else 1)
-    end = _end(old)
-    if isinstance(old, ScalarNode) and old.start_mark.index == old.end_mark.index:
-        end = start  # nothing there; the mark may lie lines below
-        if text.startswith("\n"):  # a block goes behind the comment of its key
-            start = end = _line_end(source, start)
-    tail = source[end:]
-    block = isinstance(old, ScalarNode) and old.style in ("|", ">")
-    if block and end > start and source[end - 1] == "\n":
-        tail = newline + tail  # a block text's end includes its line end
-    return source[:start] + text.replace("\n", newline) + tail
+    return int(key.end_mark.index) + (colon.end() if colon else 1)
 
 
 def _line_end(source: str, start: int) -> int:
-    end = source.find("\n", start)
-    if end < 0:
-        return len(source)
-    return end - 1 if source[end - 1] == "\r" else end
+    match = _LINE_END.search(source, start)
+    return match.start() if match else len(source)
 
 
-def _last_line(text: str) -> str:
-    return text[text.rfind("\n") + 1 :]
+def _open_line(source: str, newline: str) -> str:
+    return source + newline if source and not source.endswith(("\n", "\r")) else source
 
 
-def _drop_key(source: str, key: Node, old: Node) -> str:
-    start = source.rfind("\n", 0, key.start_mark.index) + 1
-    end = source.find("\n", max(_end(old) - 1, key.end_mark.index))
-    return source[:start] + (source[end + 1 :] if end >= 0 else "")
+def _set(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
+    """Change the value of a key; a list that only grows gets the lines of its new items."""
+    grown = _grown(source, old, value, newline)
+    if grown is not None:
+        return grown
+    used = int(key.end_mark.column) + 1 - int(key.start_mark.column)
+    return _replace(source, key, old, yamlrender.value(value, key.start_mark.column, used), newline)
 
 
-def _append_key(
-    source: str, node: MappingNode, keys: Sequence[str], value: Any, newline: str
-) -> str:
-    indent = node.start_mark.column
-    end = source.find("\n", max(_end(node) - 1, 0))
-    head, tail = (source[: end + 1], source[end + 1 :]) if end >= 0 else (source + newline, "")
-    return head + _lines(keys, value, indent).replace("\n", newline) + tail
+def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
+    if not (isinstance(old, SequenceNode) and _is_block(old) and isinstance(value, list)):
+        return None
+    try:
+        there = parse(
+            " " * old.start_mark.column + source[old.start_mark.index : old.end_mark.index]
+        )
+    except SourceError:
+        return None
+    if not isinstance(there, list) or not _same(there, value[: len(there)]):
+        return None
+    end = _line_end(source, _end(source, old, int(old.start_mark.index)))
+    pad = " " * old.start_mark.column
+    more = "".join(f"{newline}{pad}- {inline(item)}" for item in value[len(there) :])
+    return source[:end] + more + source[end:]
+
+
+def _replace(source: str, key: Node, old: Node, text: str, newline: str) -> str:
+    """Put `text` where the value of `key` stands; a comment beside the key stays on its line."""
+    start = _colon_end(source, key)
+    end = _value_end(source, key, old)
+    comment = ""
+    if _is_block(old) or getattr(old, "style", None) in ("|", ">"):
+        first = source[start : _line_end(source, start)]
+        match = re.search(r"^(?:\s*[|>][-+\d]*)?(\s+#.*)$", first)
+        comment = match[1] if match else ""
+    if "\n" in text:
+        head, below = text.split("\n", 1)
+        line_end = _line_end(source, end)
+        tail = source[end:line_end]
+        whole = f"{head}{comment}{tail}{newline}{below}".replace("\r\n", "\n")
+        return source[:start] + whole.replace("\n", newline) + source[line_end:]
+    return source[:start] + text + comment + source[end:]
+
+
+def _drop(source: str, key: Node, old: Node) -> str:
+    start = max(
+        source.rfind("\n", 0, key.start_mark.index), source.rfind("\r", 0, key.start_mark.index)
+    )
+    end = _LINE_END.search(source, _value_end(source, key, old))
+    return source[: start + 1] + (source[end.end() :] if end else "")
+
+
+def _append(source: str, node: MappingNode, keys: Sequence[str], value: Any, newline: str) -> str:
+    """Add a key behind the last one of a block."""
+    end = _LINE_END.search(source, _end(source, node, int(node.start_mark.index)))
+    at = end.end() if end else len(source)
+    text = yamlrender.nested(keys, value, node.start_mark.column).replace("\n", newline)
+    return _open_line(source[:at], newline) + text + source[at:]
 
 
 def _replace_flow(
@@ -239,102 +359,4 @@ def _replace_flow(
 ) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     data = parse_mapping(source[start:end])
-    return source[:start] + _inline(_with(data, keys, value, removing=removing)) + source[end:]
-
-
-def _lines(keys: Sequence[str], value: Any, indent: int) -> str:
-    heads = [f"{' ' * (indent + 2 * n)}{scalar(key)}:" for n, key in enumerate(keys)]
-    return "\n".join(heads) + _value(value, indent + 2 * (len(keys) - 1), 0) + "\n"
-
-
-def _value(value: Any, indent: int, columns_used: int) -> str:
-    """Render what stands behind `key:`, its leading space or line break included."""
-    if isinstance(value, str) and "\n" in value and _fits_block(value):
-        pad = " " * (indent + 2)
-        keep = "-" if not value.endswith("\n") else ""
-        body = value.removesuffix("\n").split("\n")
-        return f" |{keep}\n" + "\n".join(pad + line if line else "" for line in body)
-    if not isinstance(value, dict | list) or not value:
-        return " " + _inline(value)
-    inline = _inline(value)
-    if columns_used + indent + len(inline) <= MAX_INLINE_COLUMNS and not _nested(value):
-        return " " + inline
-    pad = " " * (indent + 2)
-    if isinstance(value, dict):
-        return "".join(f"\n{pad}{scalar(k)}:{_value(v, indent + 2, 0)}" for k, v in value.items())
-    return "".join(f"\n{pad}- {_inline(item)}" for item in value)
-
-
-def _nested(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(v, dict | list) and v for v in value.values())
-
-
-def _fits_block(text: str) -> bool:
-    """Whether a literal block reads back the same: no odd spaces at its edges, nothing unprintable."""
-    first = text.lstrip("\n")
-    return not (
-        first[:1].isspace()
-        or text.startswith("\n")
-        or text.endswith("\n\n")
-        or re.search(
-            r"[ \t]\n|[ \t]$|[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text
-        )
-    )
-
-
-def _inline(value: Any) -> str:
-    """Render a value in flow style on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{scalar(k)}: {_inline(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_inline(item) for item in value) + "]"
-    return scalar(value)
-
-
-def scalar(value: Any) -> str:
-    """Render a single value so that it reads back the same, quoted where it must be."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return _number(value)
-    return _text(str(value))
-
-
-def _number(value: float) -> str:
-    text = repr(value)
-    if text in ("inf", "-inf", "nan"):
-        return {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}[text]
-    if "e" in text and "." not in text:  # `1e-05` is text to YAML 1.1 readers
-        text = text.replace("e", ".0e")
-    return text
-
-
-def _text(value: str) -> str:
-    """Write text plain where that reads back the same, else in double quotes."""
-    plain = re.fullmatch(r"[^\W\d][\w ./()+–—'’éèäöü-]*|\d[\w-]*T[\w:.+-]*", value)
-    if plain and value == value.strip() and not re.search(r"\s[#-]|:\s|\n", value):
-        try:
-            if parse(value) == value:
-                return value
-        except SourceError:
-            pass
-    return _quoted(value)
-
-
-def _quoted(value: str) -> str:
-    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    out = io.StringIO()
-    for char in value:
-        if char in escapes:
-            out.write(escapes[char])
-        elif char.isprintable() and char != "\ufeff":
-            out.write(char)
-        elif ord(char) <= 0xFF:
-            out.write(f"\\x{ord(char):02x}")
-        elif ord(char) <= 0xFFFF:
-            out.write(f"\\u{ord(char):04x}")
-        else:
-            out.write(f"\\U{ord(char):08x}")
-    return f'"{out.getvalue()}"'
+    return source[:start] + inline(_with(data, keys, value, removing=removing)) + source[end:]

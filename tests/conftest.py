@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: the real weights, pulled once by bumble's own code."""
+"""What holds for the whole suite, and the real weights, pulled once by bumble's own code."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import settings
 
 from bumble.errors import WeightsMissingError
 from bumble.models import catalog
 from bumble.models.means import Means
 from bumble.models.pull import pull
+
+# a shared machine is slow at times: what a property takes is measured in bench/
+settings.register_profile("bumble", deadline=None)
+settings.load_profile("bumble")
 
 NEEDED = ("all-minilm-l6-v2", "smollm2-135m")
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -110,7 +110,7 @@ def size(count: float) -> str:
 class Progress:
     """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
 
-    def __init__(self, what: str, environ: dict[str, str] | os._Environ[str] | None = None) -> None:
+    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
         self.what = what
         dumb = (environ or os.environ).get("TERM") == "dumb"
         self.shown = sys.stderr.isatty() and not dumb
@@ -140,3 +140,16 @@ class Progress:
 def _bar(share: float, width: int = 24) -> str:
     filled = round(max(0.0, min(1.0, share)) * width)
     return "█" * filled + "░" * (width - filled)
+
+
+STOPPED = {
+    "step_cap": "stopped: the entity used all the steps it has for one turn",
+    "length": "stopped: the answer reached its longest length",
+    "interrupted": "stopped: interrupted; what was said is kept",
+}
+
+
+def stopped(reason: str) -> None:
+    """Say why a turn ended, if it did not end by itself."""
+    if reason in STOPPED:
+        say(STOPPED[reason])

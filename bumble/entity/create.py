@@ -35,7 +35,9 @@ class Newborn:
 @cache
 def archetypes() -> Mapping[str, Mapping[str, str]]:
     """Return the starting points: name to {monologue, voice}, with `$name` still in them."""
-    source = resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
+    source = (
+        resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
+    )
     return yamltext.parse_mapping(source)
 
 
@@ -81,7 +83,7 @@ def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
         "timezone": newborn.timezone,
         "archetype": newborn.archetype,
     }
-    quoted = {key: yamltext.scalar(value) for key, value in plain.items()}
+    quoted = {key: yamltext.inline(value) for key, value in plain.items()}
     indented = {
         key: "\n".join(f"    {line}" for line in text.strip().splitlines())
         for key, text in texts.items()

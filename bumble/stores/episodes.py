@@ -1,7 +1,7 @@
 """Episodes: what happened, one Markdown file each.
 
-Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by time.
-Knows nothing of models or ranking.
+Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by
+time. Knows nothing of models or ranking.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from bumble import markdown
+from bumble.entity.changes import Change
+from bumble.errors import RecordMissingError
 from bumble.markdown import Document
 from bumble.stores import records
+from bumble.stores.records import Provenance
 
 PREFIX = "ep"
+FOLDER = "episodes"
+EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Imprint:
 
     emotion: str
     intensity: float  # in [0, 1]
-    trigger: str
+    trigger: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,25 +43,38 @@ class Episode:
     people: tuple[str, ...]  # ids of those who took part
     imprints: tuple[Imprint, ...]
     soma: str  # the body at the time as a tag, empty if unknown
+    session: str  # id of the conversation it is a stretch of; empty if none
+    summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
     dormant: bool  # found by search, not by recall
-    audience: tuple[str, ...]  # who may meet it in a prompt; empty: everyone
+    provenance: Provenance
     text: str  # Markdown, without surrounding blank lines
     source: Document  # the file as it stands; edits splice its lines
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet it in a prompt; empty: everyone."""
+        return self.provenance.audience
 
 
 def parse(source: str, stem: str) -> Episode:
     """Read an episode from the text of its file; `source.text` gives the same bytes back."""
-    document = markdown.parse(source)
+    return of(markdown.parse(source), stem)
+
+
+def of(document: Document, episode_id: str) -> Episode:
+    """Read an episode from its document."""
     meta = document.meta
     return Episode(
-        id=stem,
+        id=episode_id,
         at=records.field(meta, "at", datetime),
         significance=records.unit(meta, "significance"),
         people=records.texts(meta, "people"),
         imprints=tuple(_imprint(item) for item in records.field(meta, "imprints", list, [])),
         soma=records.field(meta, "soma", str, ""),
+        session=records.field(meta, "session", str, ""),
+        summary_source=records.field(meta, "summary_source", str, ""),
         dormant=records.field(meta, "dormant", bool, False),
-        audience=records.texts(meta, "audience"),
+        provenance=records.provenance(meta),
         text=document.body,
         source=document,
     )
@@ -71,6 +90,40 @@ def _imprint(item: object) -> Imprint:
     )
 
 
+def new(
+    episode_id: str,
+    at: datetime,
+    significance: float,
+    text: str,
+    *,
+    people: tuple[str, ...] = (),
+    imprints: tuple[Imprint, ...] = (),
+    soma: str = "",
+    session: str = "",
+    summary_source: str = "",
+    provenance: Provenance | None = None,
+) -> Episode:
+    """Make an episode that is not in the folder yet; `plan_new` puts it there."""
+    meta = {"at": records.stamp(at), "significance": round(significance, 4)} | records.filled(
+        {
+            "people": list(people),
+            "imprints": [_imprint_meta(item) for item in imprints],
+            "soma": soma,
+            "session": session,
+            "summary_source": summary_source,
+        }
+    )
+    origin = (provenance or Provenance()).meta()
+    return of(markdown.render(meta | origin, text), episode_id)
+
+
+def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
+    return {
+        "emotion": imprint.emotion,
+        "intensity": round(imprint.intensity, 4),
+    } | records.filled({"trigger": imprint.trigger})
+
+
 def path(folder: Path, episode_id: str, at: datetime) -> Path:
     """Return where an episode that began at `at` lies."""
     return folder / f"{at:%Y}" / f"{at:%m}" / f"{episode_id}.md"
@@ -81,7 +134,62 @@ def paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/*/*.md"), key=lambda file: file.name)
 
 
+def locate(folder: Path, episode_id: str) -> Path | None:
+    """Return the file of an episode, wherever below the folder a person has put it."""
+    if not records.is_id(episode_id):
+        return None
+    return next(iter(sorted(folder.glob(f"*/*/{episode_id}.md"))), None)
+
+
 def read(folder: Path) -> Iterator[Episode]:
     """Yield every episode, oldest first."""
     for file in paths(folder):
         yield records.load(file, parse)
+
+
+def find(folder: Path, episode_id: str) -> Episode:
+    """Read one episode.
+
+    Raises:
+        RecordMissingError: If there is none of that id.
+    """
+    file = locate(folder, episode_id)
+    if file is None:
+        known = (other.stem for other in paths(folder))
+        raise RecordMissingError("episode", episode_id, records.nearest(episode_id, known))
+    return records.load(file, parse)
+
+
+def plan_new(episode: Episode, why: str) -> Change:
+    """Plan to put a new episode into the folder."""
+    place = path(Path(FOLDER), episode.id, episode.at).as_posix()
+    return records.plan_new(place, episode.source, why)
+
+
+def plan_retell(
+    folder: Path, episode: Episode, text: str, provenance: Provenance, why: str
+) -> Change | None:
+    """Plan to put a model's telling in the place of an excerpt; who may meet it stays as it was."""
+    told = {key: value for key, value in provenance.meta().items() if key != "audience"}
+    document = records.with_values(episode.source, told | {"summary_source": None})
+    return _plan(folder, episode, document.with_body(text), why)
+
+
+def plan_dormant(folder: Path, episode: Episode, *, dormant: bool, why: str) -> Change | None:
+    """Plan to take an episode out of recall, or back in."""
+    values = {"dormant": True if dormant else None}
+    return _plan(folder, episode, records.with_values(episode.source, values), why)
+
+
+def plan_forget(folder: Path, episode: Episode, why: str) -> Change:
+    """Plan to remove an episode's file."""
+    return records.plan_remove(_place(folder, episode), episode.source, why)
+
+
+def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:
+    return records.plan_edit(_place(folder, episode), episode.source, document, why)
+
+
+def _place(folder: Path, episode: Episode) -> str:
+    file = locate(folder, episode.id) or path(folder, episode.id, episode.at)
+    return f"{FOLDER}/{file.relative_to(folder).as_posix()}"

@@ -1,31 +1,133 @@
 """What every store shares: ids, typed fields, and reading a file as a record.
 
-A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new record
-whose document differs in the lines it changes, and in no others.
+A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new
+record whose document differs in the lines it changes, and in no others.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ulid import ULID
 
 from bumble import markdown
-from bumble.errors import RecordInvalidError
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.markdown import Document
 from bumble.yamltext import SourceError
 
 T = TypeVar("T")
 _REQUIRED: Any = object()
+_KINDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
+TRUSTS = ("owner", "person", "entity", "tool", "imported")  # from the most to the least trusted
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a text comes from. All empty: a person wrote it into the file, for everyone."""
+
+    by: str = ""  # what wrote it: `distill`, `dream`, `knowledge add`
+    model: str = ""
+    sources: tuple[str, ...] = ()  # ids of the messages, episodes or dreams it rests on
+    trust: str = ""  # one of TRUSTS, or empty
+    audience: tuple[str, ...] = ()  # ids of the people who may meet it in a prompt; empty: everyone
+
+    def __post_init__(self) -> None:
+        if self.trust and self.trust not in TRUSTS:
+            raise ValueError(f"`trust` should be one of {', '.join(TRUSTS)}, not `{self.trust}`")
+
+    def meta(self) -> dict[str, Any]:
+        """Return the fields as a record holds them, the empty ones left out."""
+        values = {
+            "by": self.by,
+            "model": self.model,
+            "from": list(self.sources),
+            "trust": self.trust,
+            "audience": list(self.audience),
+        }
+        return {key: value for key, value in values.items() if value}
+
+
+BY_HAND = Provenance()
+
+
+def provenance(meta: Mapping[str, Any]) -> Provenance:
+    """Read where a record comes from."""
+    return Provenance(
+        by=field(meta, "by", str, ""),
+        model=field(meta, "model", str, ""),
+        sources=texts(meta, "from"),
+        trust=field(meta, "trust", str, ""),
+        audience=texts(meta, "audience"),
+    )
+
+
+def lowest_trust(trusts: Iterable[str]) -> str:
+    """Return the least trusted of some origins: what is derived from them all is worth no more."""
+    return max(trusts, key=lambda trust: TRUSTS.index(trust) if trust else 0, default="")
+
+
+def plan_new(path: str, document: Document, why: str) -> Change:
+    """Plan to make a file; a different one that is there already will not be overwritten."""
+    return changes.write(path, document.text, None, why)
+
+
+def plan_edit(path: str, before: Document, after: Document, why: str) -> Change | None:
+    """Plan to replace what was read; None when nothing differs."""
+    if after.text == before.text:
+        return None
+    return changes.write(path, after.text, before.text, why)
+
+
+def plan_remove(path: str, document: Document, why: str) -> Change:
+    """Plan to remove a file that was read."""
+    return changes.delete(path, document.text, why)
+
+
+def with_values(document: Document, values: Mapping[str, Any]) -> Document:
+    """Return a document with some values of its front matter changed; None takes a key out."""
+    for key, value in values.items():
+        if value is None:
+            document = document.without_meta(key)
+        else:
+            document = document.with_meta(key, value=value)
+    return document
+
+
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's values without the empty ones."""
+    return {key: value for key, value in values.items() if value not in (None, "", [], {}, ())}
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name a person may have meant."""
+    return next(iter(get_close_matches(name, list(names), 1)), None)
 
 
 def new_id(prefix: str, at: datetime, rng: random.Random) -> str:
     """Make an id that sorts by time and does not collide across clones: `ep_01J…`."""
     milliseconds = int(at.timestamp() * 1000)
     return f"{prefix}_{ULID.from_bytes(milliseconds.to_bytes(6, 'big') + rng.randbytes(10))}"
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be an id: letters, digits, `_` and `-`, so that it names one file."""
+    return re.fullmatch(r"[\w-]+", text) is not None
 
 
 def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUIRED) -> T:
@@ -56,8 +158,7 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
 
 
 def _article(kind: type) -> str:
-    names = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
-    return names.get(kind, {list: "a list", dict: "a mapping"}.get(kind, kind.__name__))
+    return _KINDS.get(kind, kind.__name__)
 
 
 def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> float:
@@ -65,6 +166,16 @@ def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> floa
     value = field(meta, name, float, default)
     if not 0 <= value <= 1:
         raise ValueError(f"`{name}` should lie between 0 and 1, not {value:g}")
+    return value
+
+
+def choice(
+    meta: Mapping[str, Any], name: str, names: Sequence[str], default: str = _REQUIRED
+) -> str:
+    """Return a text of a record that must be one of some names."""
+    value = field(meta, name, str, default)
+    if value not in names:
+        raise ValueError(f"`{name}` should be one of {', '.join(names)}, not `{value}`")
     return value
 
 
@@ -98,18 +209,17 @@ def stamp(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES) -> str:
     """Read a file as UTF-8, line ends untouched.
 
     Raises:
         RecordInvalidError: If it is not UTF-8, too large, or can't be read.
     """
     try:
-        if path.stat().st_size > markdown.MAX_BYTES:
-            size = path.stat().st_size / 1e6
-            raise RecordInvalidError(
-                path, f"{size:.0f} MB; bumble reads notes up to {markdown.MAX_BYTES / 1e6:.0f} MB"
-            )
+        size = path.stat().st_size
+        if size > max_bytes:
+            told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"
+            raise RecordInvalidError(path, told)
         data = path.read_bytes()
         return data.decode()
     except UnicodeDecodeError as error:
@@ -121,19 +231,32 @@ def read_text(path: Path) -> str:
         raise RecordInvalidError(path, f"can't be read: {error.strerror}") from error
 
 
-def load(path: Path, parse: Callable[[str, str], T]) -> T:
+def load(path: Path, parse: Callable[[str, str], T], *, max_bytes: int = markdown.MAX_BYTES) -> T:
     """Read the record in a file; its stem is the record's name.
 
     Raises:
         RecordInvalidError: If the file does not hold such a record, naming file and line.
     """
-    source = read_text(path)
+    source = read_text(path, max_bytes=max_bytes)
     try:
         return parse(source, path.stem)
     except SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line) from error
     except ValueError as error:
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
+
+
+def find(folder: Path, record_id: str, what: str, parse: Callable[[str, str], T]) -> T:
+    """Read the record `<id>.md` of a flat folder.
+
+    Raises:
+        RecordMissingError: If there is none, naming the nearest id.
+    """
+    file = folder / f"{record_id}.md"
+    if not is_id(record_id) or not file.is_file():
+        known = [other.stem for other in folder.glob("*.md")]
+        raise RecordMissingError(what, record_id, nearest(record_id, known))
+    return load(file, parse)
 
 
 def _line_of(source: str, problem: str) -> int | None:

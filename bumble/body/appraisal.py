@@ -1,0 +1,136 @@
+"""Appraisal: what a model says a turn did to the body, read, clamped and applied.
+
+Holds the schema of the answer, not the prompt and not the call. An answer that cannot be used is
+a `ValueError`; the caller then leaves the body as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from bumble.body import affects, fields, hormones
+from bumble.body import bars as bars_module
+from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, Imprint
+from bumble.body.bars import BAR_NAMES
+from bumble.body.significance import appraisal_strength
+from bumble.body.soma import Felt, Soma, SomaConfig
+
+
+@dataclass(frozen=True)
+class AppraisalConfig:
+    """What an appraisal may say and how strongly it counts."""
+
+    max_points: float  # most an answer may move one bar, either way
+    max_affects: int  # affect names taken from one answer
+    felt_max_chars: int
+    trigger_max_chars: int
+    full_points: float  # sum of |points| that counts as a full appraisal, > 0
+    affect_base: float  # intensity of an affect from an appraisal that moved nothing, in [0, 1]
+    affect_slope: float  # what a full appraisal adds to that; base + slope <= 1
+
+    def __post_init__(self) -> None:
+        if self.max_points <= 0 or self.full_points <= 0:
+            raise ValueError("`max_points` and `full_points` must be above 0")
+        if not 0 <= self.affect_base <= self.affect_base + self.affect_slope <= 1:
+            raise ValueError("`affect_base` and `affect_slope` must add up to 1 at most")
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What one turn did to the body."""
+
+    points: Mapping[str, float]  # by bar, each within ± max_points; all five are there
+    affects: tuple[str, ...]  # slugs, none twice
+    felt: str  # one line, may be empty
+    imprint: Imprint | None  # None when nothing is left behind
+
+
+def schema(config: AppraisalConfig) -> dict[str, object]:
+    """Describe the answer as JSON Schema, for constrained decoding; all of it is required."""
+    points = {"type": "number", "minimum": -config.max_points, "maximum": config.max_points}
+    imprint = {
+        "emotion": {"type": "string", "enum": list(EMOTIONS)},
+        "intensity": {"type": "number", "minimum": 0, "maximum": 1},
+        "trigger": {"type": "string", "maxLength": config.trigger_max_chars},
+    }
+    return _closed(
+        {
+            "bars": _closed(dict.fromkeys(BAR_NAMES, points)),
+            "affects": {
+                "type": "array",
+                "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
+                "maxItems": config.max_affects,
+            },
+            "felt": {"type": "string", "maxLength": config.felt_max_chars},
+            "imprint": _closed(imprint),
+        }
+    )
+
+
+def parse(answer: object, config: AppraisalConfig) -> Appraisal:
+    """Read a decoded answer: numbers are clamped, lists and lines cut, unknown fields passed over.
+
+    A bar that is left out is not moved; `felt`, `affects` and `imprint` may be missing.
+
+    Raises:
+        ValueError: If `bars` is missing or a value has the wrong type.
+    """
+    whole = fields.section(answer, "appraisal")
+    moved = fields.section(fields.entry(whole, "bars", ""), "bars")
+    points = {}
+    for name in BAR_NAMES:
+        given = fields.number(moved.get(name, 0), f"bars.{name}")
+        points[name] = min(config.max_points, max(-config.max_points, given))
+    named = [
+        affects.slug(fields.text(each, f"affects[{index}]"))
+        for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
+    ]
+    return Appraisal(
+        points=points,
+        affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
+        felt=_line(fields.text(whole.get("felt", ""), "felt"), config.felt_max_chars),
+        imprint=_imprint(whole.get("imprint"), config),
+    )
+
+
+def apply(soma: Soma, appraisal: Appraisal, config: SomaConfig, limits: AppraisalConfig) -> Soma:
+    """Let an appraisal move bars, hormones and affects; advance the body to its time first."""
+    strength = appraisal_strength(appraisal.points, limits.full_points)
+    intensity = limits.affect_base + limits.affect_slope * strength
+    return replace(
+        soma,
+        bars=bars_module.nudge(soma.bars, appraisal.points),
+        hormones=hormones.apply_bar_deltas(soma.hormones, appraisal.points, config.hormones),
+        affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at, config.affects),
+        felt=Felt(appraisal.felt, soma.at) if appraisal.felt else soma.felt,
+    )
+
+
+def _imprint(value: object, config: AppraisalConfig) -> Imprint | None:
+    if value is None:
+        return None
+    section = fields.section(value, "imprint")
+    emotion = fields.text(fields.entry(section, "emotion", "imprint"), "imprint.emotion")
+    if (emotion := emotion.strip().casefold()) not in EMOTIONS:
+        raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")
+    given = fields.number(fields.entry(section, "intensity", "imprint"), "imprint.intensity")
+    trigger = fields.text(section.get("trigger", ""), "imprint.trigger")
+    intensity = min(1.0, max(0.0, given))
+    if emotion == NEUTRAL or intensity == 0:
+        return None
+    return Imprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
+
+
+def _closed(properties: dict[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _line(value: str, max_chars: int) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

@@ -1,0 +1,295 @@
+"""Five bars that move toward a resting point which itself follows them slowly.
+
+Each bar is a level in [0, 100]. Between two changes of regime (a clock hour ends, a coupling
+begins or ends to act) every bar obeys two linear equations with constant coefficients, which
+have a closed form:
+
+    v' = -a (v - r) + u        r' = d (v - r)
+
+with `a` the rate of decay times rhythm and couplings, `d` the drift of the resting point and `u`
+what idling adds, all per hour. `advance` leaps from change to change, so how often it is called
+makes no difference. Without a band for the resting points, idling would wear an entity out that
+is left alone for weeks. The rhythm is taken at the middle of each clock hour.
+
+Knows nothing of events' meaning, of models or of files.
+
+Source:
+    The law is exponential relaxation; the numbers are bumble's own choice; see docs/log.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from bumble.body import circadian
+
+BAR_NAMES = ("social", "curiosity", "creative", "tension", "comfort")
+FULL = 100.0  # the top of every bar
+CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
+LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar at one moment."""
+
+    value: float  # in [0, 100]
+    rest: float  # the resting point it moves toward, in [0, 100]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """All five bars, at the time they were true."""
+
+    at: datetime  # timezone-aware
+    levels: Mapping[str, Bar]  # by the names of BAR_NAMES, in that order
+    fired: Mapping[str, datetime]  # when each impulse last fired, by its name
+
+    def value(self, name: str) -> float:
+        """Read one bar, in [0, 100]."""
+        return self.levels[name].value
+
+
+@dataclass(frozen=True)
+class BarConfig:
+    """How one bar starts and relaxes."""
+
+    initial: float  # first value and first resting point, in [0, 100]
+    decay_percent_per_hour: float  # share of the gap to the resting point lost an hour, >= 0
+
+
+@dataclass(frozen=True)
+class CouplingConfig:
+    """One bar, when high, hurries another."""
+
+    source: str  # the bar that acts
+    above: float  # it acts while above this, in [0, 100]
+    target: str  # the bar whose rate changes; may be the source itself
+    factor: float  # the rate is multiplied by this, > 0
+
+
+@dataclass(frozen=True)
+class ImpulseConfig:
+    """An urge that a full bar gives."""
+
+    bar: str
+    threshold: float  # the urge is there from this level on, in [0, 100]
+    cooldown_seconds: float  # wall-clock time between two firings
+    cost: float  # points taken from the bar when it fires, >= 0
+
+
+@dataclass(frozen=True)
+class ConflictConfig:
+    """Bars that pull apart when all of them are high."""
+
+    bars: tuple[str, ...]
+    threshold: float  # in [0, 100]
+
+
+@dataclass(frozen=True)
+class BarsConfig:
+    """Everything the bars need to know."""
+
+    levels: Mapping[str, BarConfig]
+    resting_drift_per_hour: float  # share of the gap by which the resting point follows, >= 0
+    resting_band: float  # points a resting point may stray from where it began, >= 0
+    circadian: circadian.CircadianConfig
+    coupling: tuple[CouplingConfig, ...]
+    events: Mapping[str, Mapping[str, float]]  # points on each bar, by event
+    idle_per_minute: Mapping[str, float]  # points a minute on each bar while time passes
+    impulses: Mapping[str, ImpulseConfig]
+    conflicts: Mapping[str, ConflictConfig]
+
+    def __post_init__(self) -> None:
+        if set(self.levels) != set(BAR_NAMES):
+            raise ValueError(f"`levels` must name exactly {', '.join(BAR_NAMES)}")
+        named = {link.source for link in self.coupling} | {link.target for link in self.coupling}
+        named |= {impulse.bar for impulse in self.impulses.values()} | set(self.idle_per_minute)
+        for bars in (*self.events.values(), *(each.bars for each in self.conflicts.values())):
+            named |= set(bars)
+        if unknown := sorted(named - set(BAR_NAMES)):
+            raise ValueError(f"`{unknown[0]}` is not a bar; the bars are {', '.join(BAR_NAMES)}")
+        for name, bar in self.levels.items():
+            if not 0 <= bar.initial <= FULL or bar.decay_percent_per_hour < 0:
+                raise ValueError(f"`levels.{name}`: initial is in [0, 100] and decay at least 0")
+        if min(self.resting_drift_per_hour, self.resting_band) < 0:
+            raise ValueError("the resting points' drift and band must be >= 0")
+        if any(link.factor <= 0 for link in self.coupling):
+            raise ValueError("every coupling's factor must be > 0")
+
+
+def birth(at: datetime, config: BarsConfig) -> Bars:
+    """Give a new body its first levels."""
+    firsts = {name: config.levels[name].initial for name in BAR_NAMES}
+    return Bars(at, {name: Bar(first, first) for name, first in firsts.items()}, {})
+
+
+def advance(bars: Bars, now: datetime, tz: tzinfo, config: BarsConfig) -> Bars:
+    """Let time pass until `now`; a clock that stands or goes back changes nothing.
+
+    Args:
+        bars: The levels as last saved.
+        now: Timezone-aware.
+        tz: The entity's time zone, for the daily rhythm.
+
+    Raises:
+        ValueError: If a time has no timezone.
+    """
+    if circadian.seconds_between(bars.at, now) <= 0:
+        return bars
+    levels, end = bars.levels, now.astimezone(UTC)
+    moment = max(bars.at.astimezone(UTC), end - LONGEST)
+    while moment < end:
+        stop = min(circadian.next_hour(moment, tz), end)
+        hour = int(circadian.local_hour(moment, tz)) + 0.5
+        rhythm = circadian.factor(hour, config.circadian)
+        levels, moment = _leap(levels, moment, stop, rhythm, config)
+    return replace(bars, at=now, levels=levels)
+
+
+def nudge(bars: Bars, deltas: Mapping[str, float]) -> Bars:
+    """Move bars by points at once; what raises a bar counts less the fuller it is.
+
+    Args:
+        deltas: Points by bar, any sign; d > 0 adds d · (100 − value) / 100.
+
+    Raises:
+        ValueError: If a name is not a bar.
+    """
+    if unknown := sorted(set(deltas) - set(BAR_NAMES)):
+        raise ValueError(f"`{unknown[0]}` is not a bar; the bars are {', '.join(BAR_NAMES)}")
+    levels = dict(bars.levels)
+    for name, delta in deltas.items():
+        bar = levels[name]
+        points = delta * (FULL - bar.value) / FULL if delta > 0 else delta
+        levels[name] = replace(bar, value=_clamp(bar.value + points))
+    return replace(bars, levels=levels)
+
+
+def apply_event(bars: Bars, event: str, config: BarsConfig) -> Bars:
+    """Let something that happened move the bars; an event without points moves none."""
+    return nudge(bars, config.events.get(event, {}))
+
+
+def ready_impulses(bars: Bars, config: BarsConfig) -> tuple[str, ...]:
+    """Name the impulses whose bar is full enough and whose cooldown has passed by `bars.at`."""
+    return tuple(
+        name
+        for name, impulse in config.impulses.items()
+        if bars.value(impulse.bar) >= impulse.threshold and not _cooling(bars, name, impulse)
+    )
+
+
+def fire(bars: Bars, name: str, config: BarsConfig) -> Bars:
+    """Act on an impulse: pay its cost and start its cooldown.
+
+    Raises:
+        ValueError: If the impulse is not ready.
+    """
+    if name not in ready_impulses(bars, config):
+        raise ValueError(f"the impulse `{name}` is not ready")
+    impulse = config.impulses[name]
+    paid = nudge(bars, {impulse.bar: -impulse.cost})
+    return replace(paid, fired={**bars.fired, name: bars.at})
+
+
+def conflicts(bars: Bars, config: BarsConfig) -> tuple[str, ...]:
+    """Name the conflicts whose bars are all at or above their threshold."""
+    return tuple(
+        name
+        for name, conflict in config.conflicts.items()
+        if all(bars.value(bar) >= conflict.threshold for bar in conflict.bars)
+    )
+
+
+def _cooling(bars: Bars, name: str, impulse: ImpulseConfig) -> bool:
+    last = bars.fired.get(name)
+    if last is None:
+        return False
+    return circadian.seconds_between(last, bars.at) < impulse.cooldown_seconds
+
+
+def _leap(
+    levels: Mapping[str, Bar], moment: datetime, stop: datetime, rhythm: float, config: BarsConfig
+) -> tuple[Mapping[str, Bar], datetime]:
+    """Go to `stop`, or to where a coupling begins or ends to act if that comes first."""
+    acting = _acting(levels, config)
+    hours = (stop - moment).total_seconds() / 3600
+    there = _relax(levels, hours, rhythm, acting, config)
+    if _acting(there, config) == acting:
+        return there, stop
+    early, late = 0.0, hours
+    while late - early > CROSSING_HOURS:
+        middle = (early + late) / 2
+        there = _relax(levels, middle, rhythm, acting, config)
+        if _acting(there, config) == acting:
+            early = middle
+        else:
+            late = middle
+    crossing = stop if late == hours else moment + timedelta(hours=late)
+    return _relax(levels, late, rhythm, acting, config), crossing
+
+
+def _acting(levels: Mapping[str, Bar], config: BarsConfig) -> tuple[CouplingConfig, ...]:
+    return tuple(link for link in config.coupling if levels[link.source].value > link.above)
+
+
+def _relax(
+    levels: Mapping[str, Bar],
+    hours: float,
+    rhythm: float,
+    acting: tuple[CouplingConfig, ...],
+    config: BarsConfig,
+) -> dict[str, Bar]:
+    """Solve every bar for a time in which nothing about its equation changes."""
+    relaxed = {}
+    for name, bar in levels.items():
+        rate = config.levels[name].decay_percent_per_hour / 100 * rhythm
+        for link in acting:
+            if link.target == name:
+                rate *= link.factor
+        idle_per_hour = config.idle_per_minute.get(name, 0.0) * 60
+        later = solve(bar, hours, rate, config.resting_drift_per_hour, idle_per_hour)
+        relaxed[name] = replace(later, rest=_in_band(later.rest, bar.rest, name, config))
+    return relaxed
+
+
+def _in_band(rest: float, before: float, name: str, config: BarsConfig) -> float:
+    """Keep a resting point near its beginning; one already outside may only come back."""
+    began = config.levels[name].initial
+    low = min(began - config.resting_band, before)
+    high = max(began + config.resting_band, before)
+    return min(high, max(low, rest))
+
+
+def solve(bar: Bar, hours: float, rate: float, drift: float, push: float) -> Bar:
+    """Solve the two equations of one bar with constant coefficients.
+
+    Args:
+        bar: Where it stands.
+        hours: Time to pass, >= 0.
+        rate: Share of the gap that the value closes, per hour, >= 0.
+        drift: Share of the gap that the resting point closes, per hour, >= 0.
+        push: Points per hour that act on the value throughout.
+
+    Returns:
+        Value and resting point, each held in [0, 100].
+    """
+    gap, speed = bar.value - bar.rest, rate + drift
+    if speed > 0:
+        settled = push / speed  # the gap at which push and pull balance
+        fallen = -math.expm1(-speed * hours)  # 1 - exp(-x), exact for small x
+        gap_then = settled + (gap - settled) * (1 - fallen)
+        gap_hours = settled * hours + (gap - settled) * fallen / speed
+    else:
+        gap_then = gap + push * hours
+        gap_hours = gap * hours + push * hours * hours / 2
+    rest = bar.rest + drift * gap_hours
+    return Bar(_clamp(rest + gap_then), _clamp(rest))
+
+
+def _clamp(value: float) -> float:
+    return min(FULL, max(0.0, value))

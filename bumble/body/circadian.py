@@ -1,0 +1,71 @@
+"""The clock of the body: local hours, the daily rhythm, and time that passes.
+
+Knows time zones and nothing of bars. Two aware datetimes that share a zone are subtracted by
+Python as wall clocks, an hour wrong across a DST change, so every duration in this room is taken
+here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+
+@dataclass(frozen=True)
+class CircadianConfig:
+    """The daily rhythm of decay."""
+
+    amplitude: float  # share by which the rate swings about 1, in [0, 1)
+    phase_hour: float  # local hour at which the rhythm rises through 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.amplitude < 1:
+            raise ValueError("`circadian.amplitude` must be in [0, 1)")
+
+
+def seconds_between(earlier: datetime, later: datetime) -> float:
+    """Tell how many seconds really passed, negative if `later` comes first.
+
+    Raises:
+        ValueError: If a time has no timezone.
+    """
+    if earlier.tzinfo is None or later.tzinfo is None:
+        raise ValueError("a time has no timezone")
+    return (later.astimezone(UTC) - earlier.astimezone(UTC)).total_seconds()
+
+
+def local_hour(at: datetime, tz: tzinfo) -> float:
+    """Read the clock on the wall in `tz`, as a fraction of hours in [0, 24)."""
+    local = at.astimezone(tz)
+    return local.hour + local.minute / 60 + (local.second + local.microsecond / 1e6) / 3600
+
+
+def factor(hour: float, config: CircadianConfig) -> float:
+    """Weigh rates of decay by the local hour: above 1 by day, below 1 at night.
+
+    Source:
+        bumble's own choice; see docs/log.md.
+    """
+    return 1 + config.amplitude * math.sin((hour - config.phase_hour) * math.pi / 12)
+
+
+def next_hour(at: datetime, tz: tzinfo) -> datetime:
+    """Find where the next clock hour of `tz` begins, in UTC; always later than `at`."""
+    local = at.astimezone(tz)
+    into = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+    return at.astimezone(UTC) + timedelta(hours=1) - into
+
+
+def in_hours(at: datetime, tz: tzinfo, hours: Collection[int]) -> bool:
+    """Tell whether the local clock shows one of these hours; a list may wrap midnight.
+
+    An hour that DST skips never comes, one that it repeats comes twice.
+
+    Raises:
+        ValueError: If an hour is not in 0 to 23.
+    """
+    if any(not 0 <= hour <= 23 for hour in hours):
+        raise ValueError("hours must be in 0 to 23")
+    return at.astimezone(tz).hour in hours

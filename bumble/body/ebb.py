@@ -1,0 +1,210 @@
+"""Ebb: how loud the body is, and every way it is put into words.
+
+All renderings take a body already advanced to the present. They say how it is, not what time it
+is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from bumble.body import bars as bars_module
+from bumble.body import noise
+from bumble.body.affects import EMOTIONS, Mood, mood
+from bumble.body.bars import BAR_NAMES, FULL
+from bumble.body.soma import Soma, SomaConfig
+
+Tier = Literal["quiet", "normal", "high"]
+
+HALF = FULL / 2  # a bar this far from its resting point is as far as the formula looks
+OPENINGS: Mapping[Tier, str] = {
+    "quiet": "Body: quiet",
+    "normal": "Body: stirring",
+    "high": "Body: loud",
+}
+ADVICE: Mapping[Tier, str] = {
+    "quiet": "",
+    "normal": "Let it colour how you speak, without reciting it.",
+    "high": "It is hard to ignore: let it shape pace, length and choice of words, "
+    "without reciting it.",
+}
+
+
+@dataclass(frozen=True)
+class EbbConfig:
+    """The weights of loudness, and how long renderings may be."""
+
+    deviation_weight: float
+    conflict_weight: float
+    impulse_weight: float
+    affects_weight: float
+    noise_weight: float
+    full_affects: int  # this many affects count as full, > 0
+    quiet_below: float
+    high_from: float
+    block_max_chars: int  # of the body block; what matters least is left out
+    tag_max_chars: int  # of an episode's tag
+
+    def __post_init__(self) -> None:
+        if self.full_affects <= 0 or self.quiet_below > self.high_from:
+            raise ValueError("`full_affects` must be above 0, `quiet_below` not above `high_from`")
+
+
+@dataclass(frozen=True)
+class Tag:
+    """What an episode's tag tells of the body at the time."""
+
+    bars: Mapping[str, int]  # percent by bar
+    mood: str  # one of EMOTIONS
+    affects: tuple[str, ...]  # slugs, the strongest first
+
+
+def loudness(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> float:
+    """Tell how much the body has to say, in [0, 1].
+
+    Deviation is the largest distance of a bar from its resting point over 50; conflict and impulse
+    count whole when there is any; affects and noise by how full they are.
+
+    Source:
+        bumble's own choice; see docs/log.md.
+    """
+    away = max(abs(bar.value - bar.rest) for bar in soma.bars.levels.values())
+    capacity = max(1, config.noise.capacity)
+    total = (
+        ebb.deviation_weight * min(1.0, away / HALF)
+        + ebb.conflict_weight * bool(bars_module.conflicts(soma.bars, config.bars))
+        + ebb.impulse_weight * bool(bars_module.ready_impulses(soma.bars, config.bars))
+        + ebb.affects_weight * min(1.0, len(soma.affects) / ebb.full_affects)
+        + ebb.noise_weight * min(1.0, len(soma.noise) / capacity)
+    )
+    return min(1.0, total)
+
+
+def tier(loud: float, ebb: EbbConfig) -> Tier:
+    """Name how much of the body enters a prompt."""
+    if loud < ebb.quiet_below:
+        return "quiet"
+    return "high" if loud >= ebb.high_from else "normal"
+
+
+def body_block(soma: Soma, level: Tier, config: SomaConfig, ebb: EbbConfig) -> str:
+    """Put the body into words for a prompt: one line when quiet, all of it when high.
+
+    Lines are taken in order of weight while they fit into `block_max_chars`; the first always is.
+    """
+    present = mood(soma.bars, config.affects)
+    lines = [f"{OPENINGS[level]}. Mood: {_mood_words(present)}."]
+    if level == "normal":
+        lines += [f"Bars: {_bar_words(soma, least_away=5)}.", ADVICE[level]]
+        lines += _pulls(soma, config)
+        lines += _feelings(soma, 3)
+        lines += _noise_lines(soma, 2)
+    elif level == "high":
+        lines += [f"Bars: {_bar_words(soma, least_away=0)}.", ADVICE[level]]
+        lines += _pulls(soma, config)
+        lines += _feelings(soma, len(soma.affects))
+        if soma.felt and soma.affects:  # a line whose feelings have all faded is history
+            lines.append(f"It felt like this: {soma.felt.text}")
+        lines += _noise_lines(soma, len(soma.noise))
+    return _fit(lines, ebb.block_max_chars)
+
+
+def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
+    """Put the body into an episode's tag; `parse_tag` reads it back.
+
+    Returns:
+        Bar percentages, mood, and as many affects as fit, e.g. `social=50% … mood=content`.
+    """
+    parts = [f"{name}={round(soma.bars.value(name))}%" for name in BAR_NAMES]
+    parts.append(f"mood={mood(soma.bars, config.affects).name}")
+    tag = " ".join(parts)
+    named = [affect.name for affect in soma.affects]
+    while named and len(f"{tag} affects={','.join(named)}") > ebb.tag_max_chars:
+        named.pop()
+    return f"{tag} affects={','.join(named)}" if named else tag
+
+
+def parse_tag(tag: str) -> Tag:
+    """Read an episode's tag back; a leading `soma:` and words it does not know are passed over.
+
+    Raises:
+        ValueError: If a bar or the mood is missing or out of range.
+    """
+    words = tag.removeprefix("soma:").split()
+    pairs = dict(word.split("=", 1) for word in words if "=" in word)
+    levels = {}
+    for name in BAR_NAMES:
+        found = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
+        if found is None or int(found[1]) > FULL:
+            raise ValueError(f"the soma tag has no percentage for {name}")
+        levels[name] = int(found[1])
+    if pairs.get("mood") not in EMOTIONS:
+        raise ValueError("the soma tag has no mood")
+    return Tag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
+
+
+def reflection_line(soma: Soma, config: SomaConfig) -> str:
+    """Put the body into one line, for the reflection on a person."""
+    levels = ", ".join(f"{name} {round(soma.bars.value(name))}" for name in BAR_NAMES)
+    names = ", ".join(affect.name for affect in soma.affects[:3])
+    feeling = f"; feeling {names}" if names else ""
+    return f"Body: {_mood_words(mood(soma.bars, config.affects))}; {levels}{feeling}."
+
+
+def dream_lines(soma: Soma, config: SomaConfig) -> str:
+    """Put the body at sleep onset into two lines, for a dream."""
+    levels = ", ".join(f"{name} {round(soma.bars.value(name))}%" for name in BAR_NAMES)
+    present = mood(soma.bars, config.affects)
+    named = [f"{affect.name} ({affect.intensity:.1f})" for affect in soma.affects]
+    return f"Fell asleep {_mood_words(present)}, with {levels}.\nStill felt: " + (
+        f"{', '.join(named)}." if named else "nothing in particular."
+    )
+
+
+def _mood_words(present: Mood) -> str:
+    return f"{present.name} ({present.intensity:.2f})" if present.intensity else present.name
+
+
+def _bar_words(soma: Soma, least_away: float) -> str:
+    told = [
+        f"{name} {round(bar.value)} (rest {round(bar.rest)})"
+        for name, bar in soma.bars.levels.items()
+        if abs(bar.value - bar.rest) >= least_away
+    ]
+    return ", ".join(told) if told else "all near rest"
+
+
+def _pulls(soma: Soma, config: SomaConfig) -> list[str]:
+    ready = bars_module.ready_impulses(soma.bars, config.bars)
+    torn = bars_module.conflicts(soma.bars, config.bars)
+    lines = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
+    for name in torn:
+        lines.append(f"Torn: {' against '.join(config.bars.conflicts[name].bars)}.")
+    return lines
+
+
+def _feelings(soma: Soma, most: int) -> list[str]:
+    named = [f"{affect.name} ({affect.intensity:.1f})" for affect in soma.affects[:most]]
+    return [f"Feelings: {', '.join(named)}."] if named else []
+
+
+def _noise_lines(soma: Soma, most: int) -> list[str]:
+    """Show the most salient fragments under their heading, the newest first among equals."""
+    newest_first = reversed(soma.noise)
+    chosen = sorted(newest_first, key=lambda fragment: -fragment.salience)[:most]
+    if not chosen:
+        return []
+    first, *rest = (noise.line(fragment) for fragment in chosen)
+    return [f"## Noise\n{first}", *rest]
+
+
+def _fit(lines: list[str], max_chars: int) -> str:
+    block = lines[0]
+    for line in lines[1:]:
+        if len(block) + 1 + len(line) > max_chars:
+            break
+        block = f"{block}\n{line}"
+    return block

@@ -1,0 +1,73 @@
+"""The endocrine section of a prompt: levels, tone, who the entity has become, how grown it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bumble.body import hormones
+from bumble.body.hormones import HORMONE_NAMES, Hormones, HormonesConfig
+
+EMBODY = "Embody this state naturally, without mentioning it."
+YOUNG = "You are still young: be curious, explore, ask, and try things out."
+
+
+@dataclass(frozen=True)
+class EndocrineConfig:
+    """What the section says of growth and self."""
+
+    phenotype_max_chars: int
+    mature_interactions: int  # exchanges after which maturity is 1, > 0
+    young_below: float  # maturity under which the note for the young is added, in [0, 1]
+
+    def __post_init__(self) -> None:
+        if self.mature_interactions <= 0 or self.phenotype_max_chars < 1:
+            raise ValueError("`mature_interactions` and `phenotype_max_chars` must be above 0")
+
+
+def maturity(interactions: int, config: EndocrineConfig) -> float:
+    """Tell how grown an entity is after so many exchanges: min(1, n / mature_interactions)."""
+    return min(1.0, max(0, interactions) / config.mature_interactions)
+
+
+def phenotype_sentence(text: str, max_chars: int) -> str:
+    """Take the first sentence of an entity's view of itself, on one line, cut at a word."""
+    line = " ".join(text.split())
+    first = re.split(r"(?<=[.!?…])\s", line, maxsplit=1)[0]
+    if len(first) <= max_chars:
+        return first
+    cut = first[: max_chars - 1]
+    whole_words = cut if first[max_chars - 1] == " " else cut.rsplit(" ", 1)[0]
+    return whole_words.rstrip(" ,;:") + "…"
+
+
+def section(
+    levels: Hormones,
+    *,
+    phenotype: str,
+    interactions: int,
+    config: HormonesConfig,
+    endocrine: EndocrineConfig,
+) -> str:
+    """Write the section, for a body already advanced to the present.
+
+    Args:
+        levels: The hormones now.
+        phenotype: The entity's view of itself; only its first sentence is used, none if empty.
+        interactions: Exchanges in the entity's whole life.
+        config: For labels, tone, and whether names are shown.
+        endocrine: The limits.
+    """
+    given = hormones.labels(levels, config)
+    told = ", ".join(
+        f"{hormones.shown_name(name, config)} {levels.levels[name]:.2f} ({given[name]})"
+        for name in HORMONE_NAMES
+    )
+    lines = ["## Endocrine State", f"Levels: {told}.", f"Tone: {hormones.tone(levels, config)}."]
+    lines.append(EMBODY)
+    if sentence := phenotype_sentence(phenotype, endocrine.phenotype_max_chars):
+        lines.append(f"Self: {sentence}")
+    grown = maturity(interactions, endocrine)
+    if grown < endocrine.young_below:
+        lines.append(f"{YOUNG} (maturity {grown:.2f})")
+    return "\n".join(lines)

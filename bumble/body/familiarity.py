@@ -1,0 +1,101 @@
+"""The scalar relationship: three numbers a person, for entities that write no portraits.
+
+Familiarity grows with every exchange under a ceiling that the count of exchanges sets, and fades
+in silence; warmth and trust move by small steps. The numbers are bumble's own choice; see
+docs/log.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bond:
+    """What one person is to the entity, each in [0, 1]."""
+
+    familiarity: float
+    warmth: float
+    trust: float
+
+
+@dataclass(frozen=True)
+class ScalarConfig:
+    """Everything the scalar relationship needs to know."""
+
+    initial_warmth: float  # of somebody new, in [0, 1]
+    initial_trust: float  # likewise
+    familiarity_half_life_hours: float  # > 0
+    familiarity_floor: float  # fading stops here, in [0, 1]
+    meaningful_bump: float  # familiarity won by an exchange of substance
+    plain_bump: float  # familiarity won by any other
+    ceiling_interactions: int  # exchanges after which familiarity may be full, > 0
+    step: float  # by which warmth and trust move
+
+    def __post_init__(self) -> None:
+        if self.familiarity_half_life_hours <= 0 or self.ceiling_interactions <= 0:
+            raise ValueError("`familiarity_half_life_hours`, `ceiling_interactions`: above 0")
+
+
+def stranger(config: ScalarConfig) -> Bond:
+    """Give the bond to somebody just met."""
+    return Bond(0.0, config.initial_warmth, config.initial_trust)
+
+
+def decayed(familiarity: float, silence_hours: float, config: ScalarConfig) -> float:
+    """Let familiarity fade toward its floor; what is below the floor stays as it is."""
+    gap = familiarity - config.familiarity_floor
+    if gap <= 0:
+        return familiarity
+    left = math.exp2(-max(0.0, silence_hours) / config.familiarity_half_life_hours)
+    return config.familiarity_floor + gap * left
+
+
+def ceiling(interactions: int, config: ScalarConfig) -> float:
+    """Tell how familiar anyone can be after so many exchanges, in [0, 1]."""
+    full = math.log1p(config.ceiling_interactions)
+    return min(1.0, math.log1p(max(0, interactions)) / full)
+
+
+def direction(bar_deltas: Mapping[str, float]) -> int:
+    """Read from an appraisal whether an exchange did good (1), harm (−1) or neither (0)."""
+    get = bar_deltas.get
+    balance = get("social", 0.0) + get("comfort", 0.0) - get("tension", 0.0)
+    return (balance > 0) - (balance < 0)
+
+
+def after_exchange(
+    bond: Bond,
+    *,
+    silence_hours: float,
+    interactions: int,
+    meaningful: bool,
+    warmth_direction: int,
+    trust_direction: int,
+    config: ScalarConfig,
+) -> Bond:
+    """Let one exchange with a person move the bond.
+
+    Args:
+        bond: As stored after the last exchange.
+        silence_hours: Since then; it fades familiarity first.
+        interactions: How many exchanges there have been, this one included.
+        meaningful: Whether anything of substance was said or done.
+        warmth_direction: 1, 0 or −1.
+        trust_direction: 1, 0 or −1.
+        config: The steps.
+    """
+    faded = decayed(bond.familiarity, silence_hours, config)
+    bump = config.meaningful_bump if meaningful else config.plain_bump
+    risen = max(faded, min(faded + bump, ceiling(interactions, config)))
+    return Bond(
+        familiarity=risen,
+        warmth=_clamp(bond.warmth + config.step * warmth_direction),
+        trust=_clamp(bond.trust + config.step * trust_direction),
+    )
+
+
+def _clamp(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -1,0 +1,110 @@
+"""Noise: a small ring of stray thoughts, some of them left over from dreams.
+
+A fragment is stored as it was thought; the `[dream]` before a dream's fragment is put there by
+`line` when it is shown. Knows nothing of who thinks the fragments up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.body.circadian import seconds_between
+
+THOUGHT, DREAM = "thought", "dream"
+MARK = "[dream]"
+TEXT_MAX_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """One stray thought."""
+
+    text: str  # one line, at most 200 characters
+    kind: str  # `thought` or `dream`
+    salience: float  # how much it stands out, in [0, 1]
+    at: datetime  # timezone-aware
+
+
+@dataclass(frozen=True)
+class NoiseConfig:
+    """Everything the ring needs to know."""
+
+    interval_seconds: float  # least time between two ticks
+    capacity: int  # fragments held
+    duplicate_jaccard: float  # a fragment as like another as this is refused, in (0, 1]
+    dream_protected_hours: float  # a dream's fragment younger than this is never pushed out
+
+
+def fragment(text: str, kind: str, salience: float, at: datetime) -> Fragment:
+    """Make a fragment of what a model wrote: one line, without marks or bullets, cut to length.
+
+    Raises:
+        ValueError: If nothing is left, the kind is unknown, or the salience out of range.
+    """
+    plain = re.sub(r"^(?:\[dream\]|[-*•\s])+", "", " ".join(text.split()), flags=re.IGNORECASE)
+    if len(plain) > TEXT_MAX_CHARS:
+        plain = plain[: TEXT_MAX_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    if not words(plain):
+        raise ValueError("a fragment needs words")
+    if kind not in (THOUGHT, DREAM):
+        raise ValueError(f"a fragment is a {THOUGHT} or a {DREAM}, not {kind!r}")
+    if not 0 <= salience <= 1:
+        raise ValueError("a fragment's salience must be in [0, 1]")
+    return Fragment(plain, kind, salience, at)
+
+
+def words(text: str) -> frozenset[str]:
+    """Take a text as the set of its words, in one case."""
+    return frozenset(re.findall(r"\w+", text.casefold()))
+
+
+def jaccard(one: str, other: str) -> float:
+    """Compare two texts by the words they share, in [0, 1].
+
+    Source:
+        Jaccard, "The distribution of the flora in the alpine zone" (1912).
+    """
+    first, second = words(one), words(other)
+    together = len(first | second)
+    return len(first & second) / together if together else 1.0
+
+
+def due(ticked_at: datetime | None, now: datetime, config: NoiseConfig) -> bool:
+    """Tell whether it is time for a new thought."""
+    return ticked_at is None or seconds_between(ticked_at, now) >= config.interval_seconds
+
+
+def is_duplicate(ring: tuple[Fragment, ...], text: str, config: NoiseConfig) -> bool:
+    """Tell whether a text says nearly what a held fragment says."""
+    return any(jaccard(held.text, text) >= config.duplicate_jaccard for held in ring)
+
+
+def push(ring: tuple[Fragment, ...], new: Fragment, config: NoiseConfig) -> tuple[Fragment, ...]:
+    """Take a fragment in, pushing the oldest unprotected one out of a full ring.
+
+    Returns:
+        The ring, oldest first; the very same ring if the fragment was refused, because it is a near
+        duplicate or because all that is held is protected.
+    """
+    if config.capacity < 1 or is_duplicate(ring, new.text, config):
+        return ring
+    held = list(ring)
+    while len(held) >= config.capacity:
+        loose = [old for old in held if not is_protected(old, new.at, config)]
+        if not loose:
+            return ring
+        held.remove(loose[0])
+    return (*held, new)
+
+
+def is_protected(held: Fragment, now: datetime, config: NoiseConfig) -> bool:
+    """Tell whether a fragment is a dream's and still young."""
+    hours = seconds_between(held.at, now) / 3600
+    return held.kind == DREAM and hours < config.dream_protected_hours
+
+
+def line(held: Fragment) -> str:
+    """Show a fragment as one line of a prompt."""
+    return f"{MARK} {held.text}" if held.kind == DREAM else held.text

@@ -1,0 +1,134 @@
+"""Significance: how much an episode mattered when it happened, and how that fades.
+
+The formula is bumble's own choice; see docs/log.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SignificanceConfig:
+    """The weights of the formula."""
+
+    base: float
+    meaningful_weight: float
+    familiarity_weight: float
+    appraisal_weight: float
+    novelty_weight: float
+    meaningful_chars: int  # content longer than this is meaningful
+
+
+@dataclass(frozen=True)
+class FadingConfig:
+    """How a stored significance fades."""
+
+    memory_decay_rate: float  # per consolidation interval, before scaling, >= 0
+    memory_decay_scale: float  # >= 0
+    consolidation_interval: float  # seconds, > 0
+
+    def __post_init__(self) -> None:
+        if self.consolidation_interval <= 0:
+            raise ValueError("`consolidation_interval` must be above 0")
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A significance with the shares it is made of, each already weighted."""
+
+    base: float
+    meaningful: float
+    familiarity: float
+    appraisal: float
+    novelty: float
+
+    @property
+    def total(self) -> float:
+        """The significance, in [0, 1]."""
+        shares = (self.base, self.meaningful, self.familiarity, self.appraisal, self.novelty)
+        return min(1.0, sum(shares))
+
+    def sentence(self, threshold: float) -> str:
+        """Say for the ledger whether this is enough for an episode, and why."""
+        shares = (
+            f"base {self.base:.2f}, meaningful {self.meaningful:.2f}, "
+            f"familiarity {self.familiarity:.2f}, appraisal {self.appraisal:.2f}, "
+            f"novelty {self.novelty:.2f}"
+        )
+        relation = "below" if self.total < threshold else "at or above"
+        return f"significance {self.total:.2f} is {relation} {threshold:.2f} ({shares})"
+
+
+def is_meaningful(content: str, config: SignificanceConfig, *, used_tool: bool) -> bool:
+    """Tell whether anything of substance was said or done."""
+    return used_tool or len(content.strip()) > config.meaningful_chars
+
+
+def appraisal_strength(bar_deltas: Mapping[str, float], scale: float) -> float:
+    """Tell how much an appraisal moved the body, in [0, 1]: min(1, Σ|points| / scale).
+
+    Args:
+        bar_deltas: Points by bar, as the appraisal gave them.
+        scale: The sum of |points| that counts as full, > 0.
+    """
+    return min(1.0, sum(abs(points) for points in bar_deltas.values()) / scale)
+
+
+def novelty(similarities: Iterable[float]) -> float:
+    """Tell how unlike all earlier episodes this is: 1 − the highest similarity.
+
+    Args:
+        similarities: Calibrated cosines to earlier episodes; what is outside [0, 1] is clamped.
+
+    Returns:
+        In [0, 1]; 1 without earlier episodes.
+    """
+    return 1 - min(1.0, max([0.0, *similarities]))
+
+
+def significance(
+    *,
+    meaningful: bool,
+    familiarity: float,
+    appraisal: float,
+    novelty: float,
+    config: SignificanceConfig,
+) -> Significance:
+    """Weigh what happened.
+
+    Args:
+        meaningful: See `is_meaningful`.
+        familiarity: With the person, in [0, 1].
+        appraisal: See `appraisal_strength`; 0 when there was none.
+        novelty: See `novelty`.
+        config: The weights.
+
+    Raises:
+        ValueError: If an input is not in [0, 1].
+    """
+    inputs = {"familiarity": familiarity, "appraisal": appraisal, "novelty": novelty}
+    for name, value in inputs.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"`{name}` must be in [0, 1]")
+    return Significance(
+        base=config.base,
+        meaningful=config.meaningful_weight * meaningful,
+        familiarity=config.familiarity_weight * familiarity,
+        appraisal=config.appraisal_weight * appraisal,
+        novelty=config.novelty_weight * novelty,
+    )
+
+
+def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
+    """Let a stored significance fade: s · exp(−rate · scale · age / interval).
+
+    Args:
+        value: As stored, in [0, 1].
+        age_seconds: Since the episode; one from the future has not faded.
+        config: The pace.
+    """
+    intervals = max(0.0, age_seconds) / config.consolidation_interval
+    return value * math.exp(-config.memory_decay_rate * config.memory_decay_scale * intervals)

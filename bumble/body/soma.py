@@ -1,0 +1,229 @@
+"""Soma: the whole body at one moment, how time and events move it, and its form in a file.
+
+Joins bars, hormones, affects and noise. Reading the present is `advance`, which changes nothing
+that is stored: the caller keeps the old state until something happened that is worth writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+
+from bumble.body import affects, bars, fields, hormones, noise
+from bumble.body.affects import Affect, AffectsConfig
+from bumble.body.bars import BAR_NAMES, FULL, Bar, Bars, BarsConfig
+from bumble.body.hormones import HORMONE_NAMES, Hormones, HormonesConfig
+from bumble.body.noise import Fragment, NoiseConfig
+
+DECIMALS = 4  # of a stored value; finer than anything shown
+IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
+
+
+@dataclass(frozen=True)
+class Felt:
+    """What the last appraisal said it felt like."""
+
+    text: str  # one line
+    at: datetime  # timezone-aware
+
+
+@dataclass(frozen=True)
+class Soma:
+    """The body, every value with the time it was true."""
+
+    bars: Bars
+    hormones: Hormones
+    affects: tuple[Affect, ...]
+    noise: tuple[Fragment, ...]  # oldest first
+    noise_ticked_at: datetime | None  # when a thought was last asked for
+    felt: Felt | None
+
+    @property
+    def at(self) -> datetime:
+        """The time this state stands for."""
+        return self.bars.at
+
+
+@dataclass(frozen=True)
+class SomaConfig:
+    """Everything that moves the body."""
+
+    bars: BarsConfig
+    hormones: HormonesConfig
+    affects: AffectsConfig
+    noise: NoiseConfig
+
+
+def birth(at: datetime, config: SomaConfig) -> Soma:
+    """Give a new entity its body."""
+    born_bars, born_hormones = bars.birth(at, config.bars), hormones.birth(at, config.hormones)
+    return Soma(born_bars, born_hormones, (), (), None, None)
+
+
+def advance(soma: Soma, now: datetime, tz: tzinfo, config: SomaConfig) -> Soma:
+    """Bring the whole body to `now`, in the entity's time zone.
+
+    How often this is called makes no difference; a clock that stands or goes back changes nothing.
+    """
+    return replace(
+        soma,
+        bars=bars.advance(soma.bars, now, tz, config.bars),
+        hormones=hormones.advance(soma.hormones, now, config.hormones),
+        affects=affects.faded(soma.affects, now, config.affects),
+    )
+
+
+def apply_event(soma: Soma, event: str, config: SomaConfig) -> Soma:
+    """Let something that happened move bars and hormones; advance the body to its time first.
+
+    Raises:
+        ValueError: If neither table knows the event.
+    """
+    known = {*config.bars.events, *config.hormones.events}
+    if event not in known:
+        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(known))}")
+    return replace(
+        soma,
+        bars=bars.apply_event(soma.bars, event, config.bars),
+        hormones=hormones.apply_event(soma.hormones, event, config.hormones),
+    )
+
+
+def fire(soma: Soma, impulse: str, config: SomaConfig) -> Soma:
+    """Act on an impulse that is ready: pay for it, start its cooldown, feel it."""
+    fired = replace(soma, bars=bars.fire(soma.bars, impulse, config.bars))
+    return replace(
+        fired, hormones=hormones.apply_event(soma.hormones, IMPULSE_EVENT, config.hormones)
+    )
+
+
+def hear(soma: Soma, fragments: tuple[Fragment, ...], config: SomaConfig) -> Soma:
+    """Take fragments into the noise, each refused or not on its own."""
+    ring = soma.noise
+    for each in fragments:
+        ring = noise.push(ring, each, config.noise)
+    return replace(soma, noise=ring)
+
+
+def to_mapping(soma: Soma) -> dict[str, object]:
+    """Write the body in plain types, as soma.yaml holds it; values are rounded to 4 decimals."""
+    return {
+        "bars": {
+            "at": soma.bars.at.isoformat(),
+            **{
+                name: {"value": _rounded(bar.value), "rest": _rounded(bar.rest)}
+                for name, bar in soma.bars.levels.items()
+            },
+        },
+        "impulses": {name: at.isoformat() for name, at in soma.bars.fired.items()},
+        "hormones": {
+            "at": soma.hormones.at.isoformat(),
+            **{name: _rounded(level) for name, level in soma.hormones.levels.items()},
+        },
+        "affects": [
+            {"name": each.name, "intensity": _rounded(each.intensity), "at": each.at.isoformat()}
+            for each in soma.affects
+        ],
+        "felt": {"text": soma.felt.text, "at": soma.felt.at.isoformat()} if soma.felt else None,
+        "noise": {
+            "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
+            "fragments": [
+                {
+                    "text": each.text,
+                    "kind": each.kind,
+                    "salience": _rounded(each.salience),
+                    "at": each.at.isoformat(),
+                }
+                for each in soma.noise
+            ],
+        },
+    }
+
+
+def from_mapping(mapping: object) -> Soma:
+    """Read the body from what soma.yaml holds; fields it does not know are passed over.
+
+    `bars` and `hormones` must be there; anything else that is absent is empty.
+
+    Raises:
+        ValueError: Naming the field whose value will not do.
+    """
+    whole = fields.section(mapping, "soma")
+    sounds = fields.section(whole.get("noise") or {}, "noise")
+    ticked_at, felt = sounds.get("ticked_at"), whole.get("felt")
+    return Soma(
+        bars=_read_bars(whole),
+        hormones=_read_hormones(whole),
+        affects=tuple(
+            _read_affect(each, f"affects[{index}]")
+            for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
+        ),
+        noise=tuple(
+            _read_fragment(each, f"noise.fragments[{index}]")
+            for index, each in enumerate(fields.items(sounds.get("fragments"), "noise.fragments"))
+        ),
+        noise_ticked_at=None if ticked_at is None else fields.moment(ticked_at, "noise.ticked_at"),
+        felt=None if felt is None else _read_felt(felt),
+    )
+
+
+def _read_bars(whole: Mapping[str, object]) -> Bars:
+    section = fields.section(fields.entry(whole, "bars", ""), "bars")
+    levels = {}
+    for name in BAR_NAMES:
+        place = f"bars.{name}"
+        bar = fields.section(fields.entry(section, name, "bars"), place)
+        value = fields.number(fields.entry(bar, "value", place), f"{place}.value", 0, FULL)
+        rest = fields.number(fields.entry(bar, "rest", place), f"{place}.rest", 0, FULL)
+        levels[name] = Bar(value, rest)
+    fired = fields.section(whole.get("impulses") or {}, "impulses")
+    return Bars(
+        at=fields.moment(fields.entry(section, "at", "bars"), "bars.at"),
+        levels=levels,
+        fired={name: fields.moment(at, f"impulses.{name}") for name, at in fired.items()},
+    )
+
+
+def _read_hormones(whole: Mapping[str, object]) -> Hormones:
+    section = fields.section(fields.entry(whole, "hormones", ""), "hormones")
+    at = fields.moment(fields.entry(section, "at", "hormones"), "hormones.at")
+    levels = {
+        name: fields.number(fields.entry(section, name, "hormones"), f"hormones.{name}", 0, 1)
+        for name in HORMONE_NAMES
+    }
+    return Hormones(at, levels)
+
+
+def _read_affect(value: object, place: str) -> Affect:
+    section = fields.section(value, place)
+    name = fields.text(fields.entry(section, "name", place), f"{place}.name")
+    if not affects.slug(name):
+        raise ValueError(f"`{place}.name` holds no word: {name!r}")
+    return Affect(
+        affects.slug(name),
+        fields.number(fields.entry(section, "intensity", place), f"{place}.intensity", 0, 1),
+        fields.moment(fields.entry(section, "at", place), f"{place}.at"),
+    )
+
+
+def _read_felt(value: object) -> Felt:
+    section = fields.section(value, "felt")
+    text = fields.text(fields.entry(section, "text", "felt"), "felt.text")
+    return Felt(text, fields.moment(fields.entry(section, "at", "felt"), "felt.at"))
+
+
+def _read_fragment(value: object, place: str) -> Fragment:
+    section = fields.section(value, place)
+    text = fields.text(fields.entry(section, "text", place), f"{place}.text")
+    kind = fields.text(fields.entry(section, "kind", place), f"{place}.kind")
+    salience = fields.number(fields.entry(section, "salience", place), f"{place}.salience", 0, 1)
+    at = fields.moment(fields.entry(section, "at", place), f"{place}.at")
+    try:
+        return noise.fragment(text, kind, salience, at)
+    except ValueError as problem:
+        raise ValueError(f"`{place}`: {problem}") from None
+
+
+def _rounded(value: float) -> float:
+    return round(value, DECIMALS)

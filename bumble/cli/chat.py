@@ -1,0 +1,190 @@
+"""`bumble chat`: one message, standard input, or a conversation at the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.cli import output
+from bumble.cli.opening import Opened, open_entity, shell_of
+from bumble.cli.options import EntityOption, JsonOption, NowOption, SeedOption, YesOption
+from bumble.errors import UsageError
+
+if TYPE_CHECKING:
+    from bumble.cli.minds import OpenMind
+    from bumble.mind.turn import Turn
+
+app = typer.Typer(rich_markup_mode=None)
+MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
+
+MessageArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
+]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
+]
+NewSessionOption = Annotated[bool, typer.Option("--new-session", help="Begin a new conversation.")]
+IncognitoOption = Annotated[
+    bool, typer.Option("--incognito", help="Leave no trace: not one byte of the folder changes.")
+]
+UsageOption = Annotated[
+    bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
+]
+NewOption = Annotated[
+    bool, typer.Option("--new", help="Make the entity folder if it is not there.")
+]
+DebugPrefixOption = Annotated[
+    bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
+]
+
+
+@app.command()
+def chat(
+    ctx: typer.Context,
+    message: MessageArgument = None,
+    *,
+    entity: EntityOption = None,
+    speaker: AsOption = None,
+    session: SessionOption = None,
+    new_session: NewSessionOption = False,
+    incognito: IncognitoOption = False,
+    new: NewOption = False,
+    usage: UsageOption = False,
+    debug_prefix: DebugPrefixOption = False,
+    json: JsonOption = False,
+    yes: YesOption = False,
+    now: NowOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Talk to the entity.
+
+    With a message, or one on standard input, answers it and ends; without, opens a conversation.
+    The next `bumble chat` goes on where this one ended.
+    """
+    from bumble.cli import minds
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    shell.set_seed(seed)
+    if new:
+        _make_if_missing(ctx, entity)
+    if session and new_session:
+        raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
+    text = _message(message)
+    opened = open_entity(ctx, entity, incognito=incognito)
+    with minds.open_mind(opened, speaker, yes=yes, writes=not incognito) as mind:
+        mind.begin(session_id=session, new=new_session)
+        if text is None:
+            from bumble.cli import repl
+
+            repl.run(mind, usage=usage or opened.config.output.usage)
+        else:
+            one(opened, mind, text, usage=usage, debug_prefix=debug_prefix)
+
+
+def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
+    from bumble.cli import new
+    from bumble.entity.folder import ENTITY_FILE
+
+    shell = shell_of(ctx)
+    folder = entity or shell.entity
+    if folder is None:
+        raise UsageError("--new needs to know where: bumble chat -e DIR --new")
+    if not (shell.cwd / folder / ENTITY_FILE).exists():
+        made = new.make(shell, folder)
+        output.say(f"{made['name']} lives in {made['folder']} from now on.")
+
+
+def _message(words: list[str] | None) -> str | None:
+    """Return what was said; None opens a conversation at the terminal."""
+    if words and words != ["-"]:
+        text = " ".join(words)
+    elif words == ["-"] or not sys.stdin.isatty():
+        text = sys.stdin.read(MAX_MESSAGE_CHARS + 1)
+    else:
+        return None
+    if not text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise UsageError(
+            f"That message is longer than {MAX_MESSAGE_CHARS:,} characters; nothing was stored.\n"
+            "Keep it in a file and say what you want to know about it."
+        )
+    return text.strip("\n")
+
+
+def one(opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix: bool) -> None:
+    """Answer one message and print the answer as it comes."""
+    shell = opened.shell
+    turn = mind.answer(text, _ignore if shell.json else output.piece)
+    if not shell.json:
+        output.piece("\n" if turn.outcome.said else "")
+    for note in turn.notes:
+        output.warn(shell, note)
+    output.stopped(turn.outcome.stopped)
+    if shell.json:
+        output.result(shell, "chat", report(turn), "")
+    if debug_prefix:
+        output.say(mind.prefix_report(turn))
+    mind.finish(turn)
+    if usage or opened.config.output.usage:
+        output.say(footer(mind, turn))
+    if turn.outcome.stopped == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _ignore(piece: str) -> None:
+    """With --json nothing is printed before the end."""
+
+
+def report(turn: Turn) -> dict[str, Any]:
+    """Return a turn as data."""
+    used = [completion.usage for completion in turn.outcome.completions]
+    return {
+        "reply": turn.outcome.said,
+        "session": turn.session.id,
+        "person": turn.person.id,
+        "model": next((one.model for one in turn.outcome.completions), None),
+        "stopped": turn.outcome.stopped,
+        "route": {"profile": turn.route.profile, "rule": turn.route.rule},
+        "steps": [
+            {"said": step.said, "calls": [call.name for call in step.calls]}
+            for step in turn.outcome.steps
+        ],
+        "prompt_sha256": turn.stable.sha256,
+        "preamble": {block.name: block.tokens for block in turn.blocks},
+        "usage": {
+            "prompt_tokens": [one.prompt_tokens for one in used],
+            "cached_tokens": [one.cached_tokens for one in used],
+            "completion_tokens": [one.completion_tokens for one in used],
+        },
+        "seconds": {
+            "first_token": [one.first_token_seconds for one in turn.outcome.completions],
+            "total": [one.seconds for one in turn.outcome.completions],
+        },
+    }
+
+
+def footer(mind: OpenMind, turn: Turn) -> str:
+    """Say what a turn cost, a line a request and one for what was recalled."""
+    lines = []
+    for one in turn.outcome.completions:
+        used = one.usage
+        prompt, cached = used.prompt_tokens or 0, used.cached_tokens or 0
+        first = "?" if one.first_token_seconds is None else f"{one.first_token_seconds:.2f}"
+        lines.append(
+            f"[{one.model} · prompt {prompt} tokens: {cached} cached, {prompt - cached} evaluated"
+            f" · answer {used.completion_tokens or 0} tokens · first after {first} s,"
+            f" all after {one.seconds:.2f} s]"
+        )
+    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
+    lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
+    lines.append(f"[{mind.timing()}]")
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""Weights for a command: which are here, and fetching what is missing, with the person's leave."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from bumble.cli import output
+from bumble.cli.shell import Shell
+from bumble.errors import UserError, WeightsMissingError
+
+if TYPE_CHECKING:
+    from bumble.cli.opening import Opened
+    from bumble.embed.protocol import Embedder
+    from bumble.models.catalog import Catalog, Entry
+    from bumble.models.means import Means
+
+
+def catalog_of(shell: Shell) -> Catalog:
+    """Read the catalog, the user's own entries first."""
+    from bumble.models import catalog
+
+    own = shell.user_file.with_name("models.yaml")
+    return catalog.load(own if own.exists() else None)
+
+
+def memory_mb() -> int | None:
+    """Return the memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
+    """Return those of some models whose weights are here and whole."""
+    from bumble.models import store
+
+    found = []
+    for entry in entries:
+        try:
+            if store.find(shell.weights, entry):
+                found.append(entry)
+        except WeightsMissingError as error:
+            output.warn(shell, str(error))
+    return found
+
+
+def fetch(shell: Shell, entry: Entry, *, yes: bool) -> None:
+    """Pull a model after asking; a bar shows how far it is.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or no source gives it.
+    """
+    from bumble.models import pull
+
+    offer = pull.choose([entry], means(shell))
+    source = offer.source if offer else entry.sources[0]
+    what = f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
+    _agree(shell, what, entry.name, yes=yes)
+    output.say(f"Fetching {what}.")
+    bar = output.Progress(entry.name, shell.environ)
+    try:
+        pull.pull(entry, shell.weights, means(shell, bar))
+    finally:
+        bar.done()
+
+
+def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
+    if yes:
+        return
+    if shell.interactive:
+        if typer.confirm(f"Fetch {what}?", default=True, err=True):
+            return
+        raise WeightsMissingError(
+            f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
+        )
+    raise WeightsMissingError(
+        f"{name} is not on this machine yet.\n"
+        f"Say --yes to fetch {what}, or run `bumble model pull {name}` first."
+    )
+
+
+def means(shell: Shell, bar: output.Progress | None = None) -> Means:
+    """Return what a pull may use of the world."""
+    from bumble.models.means import Means
+
+    def progress(done: int, total: int) -> None:
+        if bar is not None:
+            bar(done, total, in_bytes=True)
+
+    return Means(environment=shell.environ, progress=progress, note=output.say)
+
+
+def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder | None:
+    """Open the embedding model, or none: then words alone find things, which is said.
+
+    Args:
+        opened: The entity.
+        fetch_with_yes: None fetches nothing; else whether --yes was given.
+    """
+    from bumble.models.embedders import open_embedder
+
+    shell, wanted = opened.shell, opened.config.embedding.model
+    if wanted == "none":
+        return None
+    catalog = catalog_of(shell)
+    named = [catalog.entry(wanted)] if wanted != "auto" else catalog.of_kind("embedding")
+    here = installed(shell, named)
+    try:
+        if not here and fetch_with_yes is not None:
+            here = [_first_that_comes(shell, named, yes=fetch_with_yes)]
+    except WeightsMissingError as error:
+        output.warn(shell, f"{error}\nUntil then words alone find memories, not their meaning.")
+        return None
+    if not here:
+        output.warn(
+            shell,
+            "No embedding model is here: words alone find things, not their meaning.\n"
+            f"Get one with `bumble model pull {named[-1].name if wanted != 'auto' else 'all-minilm-l6-v2'}`.",
+        )
+        return None
+    entry = here[0]
+    widths = entry.embedding.dimensions if entry.embedding else ()
+    asked = opened.config.memory.embedding_dimensions
+    return open_embedder(shell.weights, entry, asked if asked in widths else None)
+
+
+def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> Entry:
+    """Fetch the first of some models that a source offers."""
+    from bumble.models import pull
+
+    offer = pull.choose(entries, means(shell))
+    if offer is None:
+        raise WeightsMissingError(f"{entries[0].name} can't be had from any of its sources.")
+    fetch(shell, offer.entry, yes=yes)
+    return offer.entry
+
+
+def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> Entry:
+    """Fetch the best chat model that this machine can run and a source offers.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or there is none.
+    """
+    fitting = catalog.of_kind("chat", memory_mb())
+    if not fitting:
+        raise UserError("This machine has too little memory for any chat model in the catalog.")
+    return _first_that_comes(shell, fitting, yes=yes)

@@ -1,0 +1,354 @@
+"""Every setting as a typed field: `config.memory.relational.max_context_tokens`.
+
+A field's name is its name in the files. What a setting does and its default are said once, in
+`bumble/defaults.yaml`; here are its type and range. Knows nothing of where values come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from bumble.entity.config_memory import MemoryConfig
+from bumble.entity.config_soma import SomaConfig
+from bumble.entity.typed import (
+    Amount,
+    Count,
+    Positive,
+    Range,
+    Share,
+    Temperature,
+    TimeZone,
+)
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from bumble.entity.typed import light_dataclass as dataclass  # starts faster
+
+
+@dataclass(frozen=True)
+class Yours:
+    """Marks a setting that reaches beyond the entity's folder.
+
+    In an entity.yaml it counts only where the user's own config trusts the folder, so that an
+    entity that arrives by clone can't send the user's key elsewhere or start programs.
+    """
+
+
+YOURS = Yours()
+
+
+@dataclass(frozen=True)
+class LlmConfig:
+    """Which chat model answers, and how it is reached."""
+
+    model: str
+    base_url: Annotated[str, YOURS]
+    api_key_env: Annotated[str, YOURS]
+    ollama_url: Annotated[str, YOURS]
+    probe_urls: Annotated[tuple[str, ...], YOURS]
+    context_tokens: Annotated[int, Range(512)] | None
+    temperature: Temperature
+    tool_choice: Literal["required", "auto"]
+    connect_timeout_seconds: Amount
+    first_token_timeout_seconds: Amount
+    silence_timeout_seconds: Amount
+    prompt_cache_megabytes: Count
+
+
+@dataclass(frozen=True)
+class EmbeddingConfig:
+    """Which model turns text into vectors."""
+
+    model: str
+    similarity: Literal["calibrated", "raw"]
+
+
+@dataclass(frozen=True)
+class RouterConfig:
+    """When a turn is a reflex."""
+
+    classifier: bool
+    escalation_threshold: Share
+    classifier_max_tokens: Positive
+    classifier_temperature: Temperature
+    greeting_chars: Count
+    question_chars: Count
+    question_max_intensity: Share
+    long_input_chars: Count
+    slang_chars: Count
+    reaction_chars: Count
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """The bounds of the agent loop."""
+
+    max_tool_rounds: Annotated[int, Range(0, 16)]
+    repeat_limit: Positive
+    preview_chars: Count
+    preview_count: Count
+    length_stops: Positive
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """The completion gate."""
+
+    enabled: bool
+    judge_max_tokens: Positive
+    max_continues: Count
+
+
+@dataclass(frozen=True)
+class HistoryCompressionConfig:
+    """How long conversations are kept within the window."""
+
+    enabled: bool
+    preset: Literal["standard", "small"]
+    compaction_threshold_ratio: Share
+    compaction_target_ratio: Share
+    compaction_protect_last_n: Count
+    compaction_protect_first_n: Count
+    compaction_max_passes: Count
+    compaction_min_gain_ratio: Share
+    compaction_flush_to_knowledge: bool
+    tool_result_max_tokens: Positive
+    message_max_tokens: Positive
+    max_messages: Positive
+    keep_tool_results: Count
+    keep_messages_per_role: Count
+
+    def __post_init__(self) -> None:
+        if self.compaction_target_ratio >= self.compaction_threshold_ratio:
+            raise ValueError(
+                "`compaction_target_ratio` must be below `compaction_threshold_ratio`, "
+                "or every turn would compact"
+            )
+
+
+@dataclass(frozen=True)
+class CognitionConfig:
+    """How a turn is thought."""
+
+    max_context_tokens: Annotated[int, Range(512)]
+    reflex_max_tokens: Positive
+    deliberate_max_tokens: Positive
+    deliberate_thinking: bool
+    router: RouterConfig
+    loop: LoopConfig
+    gate: GateConfig
+    history_compression: HistoryCompressionConfig
+
+
+@dataclass(frozen=True)
+class PromptConfig:
+    """What goes into a prompt, and how much of it."""
+
+    preamble_max_tokens: Count
+    preamble_reflex_max_tokens: Count
+    body_max_tokens: Count
+    mood_in_system: bool
+    bootstrap_files: tuple[str, ...]
+    bootstrap_max_chars: Count
+    bootstrap_total_max_chars: Count
+    living_memory_max_lines: Count
+    reference_max_files: Count
+    reference_max_bytes: Count
+    host_command: Annotated[tuple[str, ...], YOURS]
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """When conversations end, and what they hand over."""
+
+    idle_hours: Amount
+    handover_min_quality: Share
+    handover_aged_hours: Amount
+    continuity_threshold: Share
+
+
+@dataclass(frozen=True)
+class AffinityConfig:
+    """How akin a present mood is to the one a memory was made in."""
+
+    same: Annotated[float, Range(1)]
+    low: Annotated[float, Range(1)]
+    positive: Annotated[float, Range(1)]
+    restless: Annotated[float, Range(1)]
+
+
+@dataclass(frozen=True)
+class PrefetchConfig:
+    """The search before each turn."""
+
+    messages: Positive
+    max_results: Count
+    excerpt_chars: Positive
+    timeout_seconds: Amount
+
+
+@dataclass(frozen=True)
+class PetriConfig:
+    """The overview of what memories are about."""
+
+    entities: Count
+    catalysts: Count
+    max_tokens: Count
+
+
+@dataclass(frozen=True)
+class DeepRecallConfig:
+    """The bounds of a deep recall."""
+
+    max_calls: Positive
+    max_reads: Positive
+    timeout_seconds: Amount
+    max_cost_usd: Amount
+
+
+@dataclass(frozen=True)
+class RecallConfig:
+    """How memories are found and ranked."""
+
+    lexical_weight: Share
+    lexical_previous_turns: Count
+    vector_previous_turns: Count
+    recency_weight: Amount
+    preamble_threshold: Share
+    affinity: AffinityConfig
+    prefetch: PrefetchConfig
+    petri: PetriConfig
+    deep: DeepRecallConfig
+
+
+@dataclass(frozen=True)
+class ToolCacheConfig:
+    """Which tool results are kept for a while."""
+
+    max_entries: Count
+    ttl_seconds: Amount
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class McpServerConfig:
+    """One MCP server: a program to start, or an address."""
+
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] | None = None
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("an MCP server has either a `command` or a `url`")
+
+
+@dataclass(frozen=True)
+class ToolsConfig:
+    """What the entity may use."""
+
+    run_command: Annotated[bool, YOURS]
+    command_timeout_seconds: Amount
+    output_max_tokens: Positive
+    cache: ToolCacheConfig
+    mcp_servers: Annotated[Mapping[str, McpServerConfig], YOURS]
+
+
+@dataclass(frozen=True)
+class LimitsConfig:
+    """What may be spent."""
+
+    passes_per_turn: Count
+    calls_per_turn: Positive
+    tokens_per_day: Count | None
+    lock_timeout_seconds: Amount
+
+
+@dataclass(frozen=True)
+class AutomationsConfig:
+    """The bounds of automations."""
+
+    max_count: Count
+    max_failures: Positive
+
+
+@dataclass(frozen=True)
+class EvolutionConfig:
+    """How fast an entity may change itself."""
+
+    max_step: Share
+
+
+@dataclass(frozen=True)
+class GitConfig:
+    """What is done with a folder under git."""
+
+    autocommit: bool
+    review: bool
+
+
+@dataclass(frozen=True)
+class OutputConfig:
+    """What is shown beside an answer."""
+
+    usage: bool
+    reasoning: bool
+
+
+@dataclass(frozen=True)
+class LogConfig:
+    """What is kept of model calls besides their counts."""
+
+    prompts: bool
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting."""
+
+    llm: LlmConfig
+    embedding: EmbeddingConfig
+    cognition: CognitionConfig
+    prompt: PromptConfig
+    session: SessionConfig
+    recall: RecallConfig
+    memory: MemoryConfig
+    soma: SomaConfig
+    tools: ToolsConfig
+    limits: LimitsConfig
+    automations: AutomationsConfig
+    evolution: EvolutionConfig
+    git: GitConfig
+    output: OutputConfig
+    log: LogConfig
+
+
+@dataclass(frozen=True)
+class Persona:
+    """How the entity speaks of itself: `identity` in entity.yaml."""
+
+    archetype: str = ""
+    monologue: str = ""
+    voice: str = ""
+    traits: Mapping[str, Share] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The person an entity belongs to."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the entity is: what entity.yaml holds besides settings. It comes from there alone."""
+
+    schema_version: Positive
+    name: str
+    timezone: Annotated[str, TimeZone()] = "UTC"
+    owner: Owner = Owner()
+    identity: Persona = Persona()

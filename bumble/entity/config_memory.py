@@ -1,0 +1,182 @@
+"""The settings under `memory`; see `config`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+from bumble.entity.typed import Above, Amount, Count, Positive, Range, Share, Temperature
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from bumble.entity.typed import light_dataclass as dataclass  # starts faster
+
+
+@dataclass(frozen=True)
+class SignificanceConfig:
+    """The weights of an event's significance."""
+
+    base: Share
+    meaningful_weight: Share
+    familiarity_weight: Share
+    appraisal_weight: Share
+    novelty_weight: Share
+    meaningful_chars: Count
+
+
+@dataclass(frozen=True)
+class ScalarConfig:
+    """A relationship in numbers only."""
+
+    initial_warmth: Share
+    initial_trust: Share
+    familiarity_half_life_hours: Above
+    familiarity_floor: Share
+    meaningful_bump: Share
+    plain_bump: Share
+    ceiling_interactions: Positive
+    step: Share
+
+
+@dataclass(frozen=True)
+class StagesConfig:
+    """Interactions at which a stage of a relationship ends."""
+
+    forming: Positive
+    developing: Positive
+    established: Positive
+
+    def __post_init__(self) -> None:
+        if not self.forming < self.developing < self.established:
+            raise ValueError("each stage must end later than the one before")
+
+
+@dataclass(frozen=True)
+class RelationalConfig:
+    """Portraits of people."""
+
+    enabled: bool
+    reflection_temperature: Temperature
+    reflection_max_tokens: Positive
+    reflection_min_gap_seconds: Amount
+    score_derivation: bool
+    score_temperature: Temperature
+    flush_to_disk: bool
+    max_context_tokens: Count
+    deep_review_on_consolidation: bool
+    deep_review_min_new_interactions: Positive
+    deep_review_max_tokens: Positive
+    amendment_mode_threshold: Share
+    amendment_max_share: Share
+    amendment_max_lines: Count
+    max_loss_ratio: Share
+    min_document_chars: Count
+    pending_max: Count
+    pending_in_prompt: Count
+    gen_recent_hours: Amount
+    gen_tail_sentences: Count
+    scalar: ScalarConfig
+    stages: StagesConfig
+
+
+@dataclass(frozen=True)
+class DistillationConfig:
+    """What ordinary conversation leaves behind."""
+
+    enabled: bool
+    cycle_seconds: Amount
+    min_turns: Positive
+    min_turns_absolute: Count
+    soma_urgency_divisor: Annotated[float, Range(1)]
+    soma_urgency_from: Share
+    max_extract_tokens: Positive
+    temperature: Temperature
+    context_char_budget: Positive
+    max_delta: Share
+
+
+@dataclass(frozen=True)
+class BeliefsConfig:
+    """How beliefs strengthen and fade."""
+
+    confirm_user: Share
+    confirm_extracted: Share
+    confirm_dream: Share
+    contradict_factor: Share
+    floor: Share
+    archive_below: Share
+    neighbours: Count
+    half_life_days: Mapping[str, Above]
+
+
+@dataclass(frozen=True)
+class KnowledgeConfig:
+    """What of knowledge is recalled."""
+
+    max_sections: Count
+    threshold: Share
+
+
+@dataclass(frozen=True)
+class SkillsConfig:
+    """What of the skills is recalled."""
+
+    max_results: Count
+    max_chars: Positive
+
+
+@dataclass(frozen=True)
+class NarrativeConfig:
+    """What the self-story is made from, and its length."""
+
+    max_episodes: Count
+    max_relationships: Count
+    max_beliefs: Count
+    max_words: Positive
+
+
+@dataclass(frozen=True)
+class WorkingConfig:
+    """Guards against losing working memory in a rewrite."""
+
+    guard_above_chars: Count
+    min_kept_ratio: Share
+    min_bond_overlap: Share
+
+
+@dataclass(frozen=True)
+class AnchorsConfig:
+    """Bookmarked moments."""
+
+    max_count: Positive
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """What is remembered, how it fades and how it is recalled."""
+
+    episode_significance_threshold: Share
+    max_recall_results: Positive
+    embedding_dimensions: Annotated[int, Range(1)]
+    imprint_recall_weight: Amount
+    imprint_decay_half_life_seconds: Above
+    imprint_cap: Amount
+    imprint_base: Share
+    narrative_every_n_consolidations: Positive
+    consolidation_interval: Above
+    memory_decay_rate: Share
+    memory_decay_scale: Amount
+    dormant_below: Share
+    episode_pause_minutes: Amount
+    episode_max_turns: Positive
+    episode_reflection_max_chars: Positive
+    significance: SignificanceConfig
+    relational: RelationalConfig
+    distillation: DistillationConfig
+    beliefs: BeliefsConfig
+    knowledge: KnowledgeConfig
+    skills: SkillsConfig
+    narrative: NarrativeConfig
+    working: WorkingConfig
+    anchors: AnchorsConfig

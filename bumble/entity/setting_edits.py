@@ -1,0 +1,71 @@
+"""Single settings changed in the text of a file: `config set` and `config unset`.
+
+Every other byte stays, comments included. Nothing is written here; a wrong key or value never gets
+as far as a new text.
+"""
+
+from __future__ import annotations
+
+from bumble import yamltext
+from bumble.entity import setting_layers, typed
+from bumble.entity.config import Config, Identity
+from bumble.entity.typed import Keys, ValueProblem
+from bumble.errors import SettingInvalidError, UsageError
+
+
+def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml") -> str:
+    """Return the text of a config file with one setting changed or added.
+
+    Args:
+        source: The file's text.
+        key: Dotted, as `memory.max_recall_results`; in an entity.yaml also its name and the like.
+        value_text: As typed: text as it is, all else as YAML.
+        file: The file's name, for errors.
+
+    Raises:
+        UsageError: If the key is unknown, a section, or takes no such value.
+        SettingInvalidError: If the file can't be changed in place.
+    """
+    keys, root = _find(key)
+    try:
+        value = setting_layers.parse_value(keys, value_text, root=root)
+    except ValueProblem as problem:
+        raise UsageError(setting_layers.sentence(problem)) from problem
+    try:
+        return yamltext.set_value(source, keys, value)
+    except yamltext.SourceError as error:
+        raise _invalid(file, error) from error
+
+
+def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
+    """Return the text without one setting, so that the layer below shows again.
+
+    Raises:
+        UsageError: If the key is unknown.
+        SettingInvalidError: If the file can't be changed in place.
+    """
+    keys, root = _find(key)
+    if root is Identity:
+        raise UsageError(f"`{key}` is part of who the entity is; set it instead")
+    try:
+        return yamltext.remove(source, keys)
+    except yamltext.SourceError as error:
+        raise _invalid(file, error) from error
+
+
+def _find(key: str) -> tuple[Keys, type]:
+    keys = tuple(key.split("."))
+    root = Identity if keys[0] in typed.fields(Identity) else Config
+    try:
+        kind = typed.at(root, keys)
+    except ValueProblem as problem:
+        raise UsageError(setting_layers.sentence(problem)) from problem
+    if typed.is_section(kind):
+        names = ", ".join(typed.fields(typed.bare(kind)[0]))
+        raise UsageError(f"`{key}` is a section; name one of its settings: {names}")
+    return keys, root
+
+
+def _invalid(file: str, error: yamltext.SourceError) -> SettingInvalidError:
+    place = file if error.line is None else f"{file}:{error.line}"
+    return SettingInvalidError(place, error.problem)

@@ -1,0 +1,183 @@
+"""Settings in layers: defaults < the user's file < entity.yaml < environment < flags.
+
+Every value is typed and says where it came from. Knows nothing of what a setting does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bumble import files, yamltext
+from bumble.entity import defaults, setting_layers, trust, typed
+from bumble.entity.config import Config, Identity
+from bumble.entity.setting_layers import Layer, Plain
+from bumble.entity.typed import Keys, UnknownKeyProblem, ValueProblem
+from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+
+SCHEMA_VERSION = 1  # of entity.yaml
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings as they are now."""
+
+    config: Config
+    identity: Identity | None  # None without an entity
+    values: Mapping[str, Any]  # the merged layers as plain data, by section
+    layers: tuple[Layer, ...]  # the later wins
+    warnings: tuple[str, ...]
+
+    def get(self, key: str) -> Any:
+        """Return a setting or a section as plain data.
+
+        Raises:
+            UsageError: If there is none of that name.
+        """
+        value: Any = self.values
+        for name in _known(key, self.values):
+            value = value[name]
+        return value
+
+    def origin(self, key: str) -> str:
+        """Say where a value is from: `default`, `entity.yaml:14`, `environment BUMBLE_…`, `flag`.
+
+        Raises:
+            UsageError: If there is no setting of that name.
+        """
+        return self._origin(_known(key, self.values))
+
+    def flat(self) -> Iterator[tuple[str, Any, str]]:
+        """Yield every setting in the order of the defaults: dotted key, value, origin."""
+        for keys, value in setting_layers.leaves(self.values):
+            yield ".".join(keys), value, self._origin(keys)
+
+    def _origin(self, keys: Keys) -> str:
+        given = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))
+        return next(given).origin(keys)
+
+
+def load(
+    entity_file: Path | None = None,
+    user_file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Read every layer, hold each against its types, and put the later over the earlier.
+
+    Args:
+        entity_file: An entity's `entity.yaml`; None where there is no entity.
+        user_file: The user's own config; it need not exist.
+        environ: The environment; only names that begin with `BUMBLE_` count.
+        flags: Dotted key to value, as the command line gave them.
+
+    Raises:
+        NotAnEntityError: If the entity file is not there.
+        SettingInvalidError: If a file or the environment has a name or value that is no setting.
+        UsageError: If a flag has.
+    """
+    found = [Layer("default", defaults.read())]
+    trusted: tuple[str, ...] = ()
+    identity: Identity | None = None
+    warnings: list[str] = []
+    if user_file is not None:
+        plain, source = _read(user_file) or ({}, "")
+        trusted = trust.folders(plain.pop(trust.KEY, None), str(user_file))
+        found.append(_layer(user_file, plain, source, name=str(user_file)))
+    if entity_file is not None:
+        identity, layer, warnings = _entity_layer(entity_file, trusted)
+        found.append(layer)
+    found.append(Layer("environment", setting_layers.from_environment(environ or {})))
+    found.append(Layer("flag", setting_layers.from_flags(flags or {})))
+    return _assemble(tuple(found), identity, tuple(warnings))
+
+
+def _assemble(
+    found: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
+) -> Settings:
+    nothing: Plain = {}
+    values = functools.reduce(setting_layers.merge, (layer.values for layer in found), nothing)
+    try:
+        typed.check(Config, values, partial=False)  # an entry of a mapping may lack a field
+        config = typed.build(Config, values)
+    except ValueProblem as problem:
+        keys = problem.keys
+        deepest = max(reversed(found[1:]), key=lambda layer: layer.depth(keys))
+        raise SettingInvalidError(deepest.origin(keys), str(problem)) from problem
+    return Settings(config, identity, values, found, warnings)
+
+
+def _entity_layer(path: Path, trusted: tuple[str, ...]) -> tuple[Identity, Layer, list[str]]:
+    """Read entity.yaml: who it is, the settings that count, and what to say of those that don't."""
+    read = _read(path)
+    if read is None:
+        raise NotAnEntityError(path.parent)
+    plain, source = read
+    identity = _take_identity(path, plain, source)
+    layer = _layer(path, plain, source, name=path.name)
+    if trust.holds(trusted, path.parent):
+        return identity, layer, []
+    kept, ignored = trust.without_yours(layer.values)
+    warnings = [
+        trust.warning(setting_layers.place(str(path), source, keys), keys, path.parent)
+        for keys in ignored
+    ]
+    return identity, Layer("file", kept, layer.name, source), warnings
+
+
+def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
+    """Take out of entity.yaml what is not a setting, and read it."""
+    own = {key: plain.pop(key) for key in list(plain) if key in typed.fields(Identity)}
+    plain.pop(setting_layers.NOTES, None)
+    if trust.KEY in plain:
+        raise _invalid(path, source, (trust.KEY,), "a folder can't trust itself")
+    version = own.get("schema_version")
+    if type(version) is int and version > SCHEMA_VERSION:
+        said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
+        raise _invalid(path, source, ("schema_version",), said)
+    try:
+        typed.check(Identity, own, partial=False)
+    except ValueProblem as problem:
+        raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
+    return typed.build(Identity, own)
+
+
+def _read(path: Path) -> tuple[Plain, str] | None:
+    """Read a YAML file as plain data and as text; None where there is none."""
+    try:
+        raw = files.read_if_there(path)
+        source = None if raw is None else raw.decode("utf-8")
+        return None if source is None else (yamltext.parse_mapping(source), source)
+    except OSError as error:
+        raise UserError(f"{path}: could not be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingInvalidError(str(path), "is not UTF-8 text") from error
+    except yamltext.SourceError as error:
+        place = str(path) if error.line is None else f"{path}:{error.line}"
+        raise SettingInvalidError(place, error.problem) from error
+
+
+def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
+    try:
+        typed.check(Config, plain)
+    except ValueProblem as problem:
+        raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
+    return Layer("file", plain, name, source)
+
+
+def _invalid(path: Path, source: str, keys: Keys, said: str) -> SettingInvalidError:
+    return SettingInvalidError(setting_layers.place(str(path), source, keys), said)
+
+
+def _known(key: str, values: Mapping[str, Any]) -> Keys:
+    keys = tuple(key.split("."))
+    if Layer("default", values).depth(keys) == len(keys):
+        return keys
+    try:
+        typed.at(Config, keys)
+    except UnknownKeyProblem as problem:
+        raise UsageError(setting_layers.sentence(problem)) from problem
+    raise UsageError(f"`{key}` is not set")  # an entry of a mapping that nobody made

@@ -1,0 +1,187 @@
+"""The full-text index in tantivy: which chunks hold which terms.
+
+It is handed terms, not texts. One process writes at a time; readers see the last commit. A stamp
+beside it names the database it follows and how far, so that neither is used with a stranger.
+Knows nothing of files or of SQL.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tantivy import (
+    Document,
+    Filter,
+    Index,
+    Occur,
+    Query,
+    Schema,
+    SchemaBuilder,
+    Searcher,
+    TextAnalyzerBuilder,
+    Tokenizer,
+)
+
+from bumble import files
+from bumble.errors import FolderUnwritableError, IndexUnusableError
+from bumble.index.terms import MAX_TERM_BYTES
+
+STAMP = "stamp.json"
+HEAP_BYTES = 30_000_000
+_TERMS = "terms"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chunk as the full-text index holds it."""
+
+    id: int
+    terms: str  # separated by spaces, those of the turns around it included
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Which database a full-text index follows, and how far it has come."""
+
+    token: str
+    generation: int
+
+
+def read_stamp(folder: Path) -> Stamp | None:
+    """Return the stamp; None if there is none that can be read."""
+    try:
+        data = json.loads((folder / STAMP).read_bytes())
+        return Stamp(str(data["token"]), int(data["generation"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_stamp(folder: Path, stamp: Stamp) -> None:
+    """Say which database the full-text index follows, and how far it has come."""
+    files.write_atomic(folder / STAMP, (json.dumps(vars(stamp)) + "\n").encode())
+
+
+def create(folder: Path) -> None:
+    """Make an empty index; what is there is thrown away."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        files.make_folder(folder)
+        Index(_schema(), path=str(folder))
+    except (OSError, ValueError) as error:
+        raise FolderUnwritableError(folder, str(error)) from error
+
+
+def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> None:
+    """Take the changed chunks out and put the entries in, in one commit.
+
+    Raises:
+        IndexUnusableError: If the index is damaged, or another process writes to it.
+    """
+    try:
+        writer = _open(folder).writer(HEAP_BYTES, 1)
+        for one in changed:
+            writer.delete_documents_by_term("id", one)
+        for entry in entries:
+            document = Document()
+            document.add_integer("id", entry.id)
+            document.add_text(_TERMS, entry.terms)
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+    except ValueError as error:
+        raise IndexUnusableError(folder, f"can't be written: {error}") from error
+
+
+class Fulltext:
+    """The index as of its last commit, to read."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher, self._schema = searcher, _schema()
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return int(self._searcher.num_docs)
+
+    def counts(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many chunks each term stands; removed chunks do not count."""
+        return {
+            term: int(self._searcher.search(self._term(term), 1).count)  # type: ignore[attr-defined]
+            for term in dict.fromkeys(terms)
+        }
+
+    def best(
+        self, terms: Sequence[str], depth: int, allowed: Collection[int] | None = None
+    ) -> list[int]:
+        """Return the chunks that BM25 puts first, of those allowed; ties by id."""
+        if not terms or not self.size:
+            return []
+        query = Query.boolean_query(
+            [(Occur.Should, self._term(term)) for term in dict.fromkeys(terms)]
+        )
+        limit = depth + 1
+        while True:
+            hits = self._searcher.search(query, limit).hits
+            ids = self._searcher.fast_field_values("id", [address for _, address in hits])
+            scored = [
+                (float(score), int(one))
+                for (score, _), one in zip(hits, ids, strict=True)
+                if one is not None and (allowed is None or int(one) in allowed)
+            ]
+            complete = len(hits) < limit or limit >= self.size
+            # Equal scores come in the order of insertion: a tie may not be cut in two.
+            if complete or (len(scored) > depth and scored[-1][0] < scored[depth - 1][0]):
+                return [one for _, one in sorted(scored, key=lambda hit: (-hit[0], hit[1]))][:depth]
+            limit = min(limit * 4, self.size)
+
+    def _term(self, term: str) -> Query:
+        return Query.term_query(self._schema, _TERMS, term, "freq")
+
+
+def open_to_read(folder: Path) -> Fulltext:
+    """Open the index; where nothing may be written, a copy of it.
+
+    Raises:
+        IndexUnusableError: If there is none, or it is damaged.
+    """
+    try:
+        return Fulltext(_open(folder).searcher())
+    except (ValueError, IndexUnusableError):
+        if not folder.is_dir():
+            raise
+    # tantivy takes a lock file even to read: on a read-only disk that fails, a copy does not.
+    with tempfile.TemporaryDirectory(prefix="bumble-", ignore_cleanup_errors=True) as place:
+        copy = Path(place) / "fulltext"
+        try:
+            with suppress(shutil.Error):
+                shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+            return Fulltext(_open(copy).searcher())
+        except (OSError, ValueError) as error:
+            raise IndexUnusableError(folder, f"can't be read: {error}") from error
+
+
+def _open(folder: Path) -> Index:
+    try:
+        index = Index.open(str(folder))
+    except ValueError as error:
+        raise IndexUnusableError(folder, f"can't be read: {error}") from error
+    index.register_tokenizer(
+        "spaces",
+        TextAnalyzerBuilder(Tokenizer.whitespace())
+        .filter(Filter.remove_long(MAX_TERM_BYTES * 2))
+        .build(),
+    )
+    return index
+
+
+def _schema() -> Schema:
+    builder = SchemaBuilder()
+    builder.add_integer_field("id", indexed=True, fast=True)
+    builder.add_text_field(_TERMS, tokenizer_name="spaces", index_option="freq")
+    return builder.build()

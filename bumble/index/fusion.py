@@ -1,0 +1,113 @@
+"""How well chunks match a query: BM25 over live counts, and the convex sum of two scaled scores.
+
+Pure functions over numbers and terms; the same whatever order files were indexed in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+K1 = 1.2
+B = 0.5
+AROUND_WEIGHT = 0.5  # a term of the turns before counts as this much of one of the turn itself
+STANDS_OUT_FROM = 10  # the best is compared with the one this many places behind it
+LEAST_STAND_OUT = 0.01
+DENSE_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """What BM25 has to know of all chunks."""
+
+    chunks: int  # how many there are
+    mean: Mapping[str, float]  # length of a chunk in terms, by kind
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each leg counts for one query; together 1."""
+
+    lexical: float
+    dense: float
+
+
+def length(own_terms: int, around_terms: int) -> float:
+    """Return the length of a chunk in terms, those around it counted in part."""
+    return own_terms + AROUND_WEIGHT * around_terms
+
+
+def bm25(
+    query: Sequence[str],
+    own: Sequence[str],
+    around: Sequence[str],
+    kind: str,
+    counts: Mapping[str, int],
+    lengths: Lengths,
+) -> float:
+    """Score a chunk against the terms of a query.
+
+    Args:
+        query: Distinct terms.
+        own: Terms of the chunk.
+        around: Terms of the turns before it.
+        kind: The chunk's kind; a belief is short beside beliefs, not beside transcripts.
+        counts: In how many chunks each term stands.
+        lengths: Of all chunks.
+
+    Returns:
+        A score >= 0.
+
+    Source:
+        Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
+    """
+    in_own, in_around = Counter(own), Counter(around)
+    relative = length(len(own), len(around)) / (lengths.mean.get(kind) or 1.0)
+    score = 0.0
+    for term in query:
+        frequency = in_own[term] + AROUND_WEIGHT * in_around[term]
+        if frequency:
+            count = counts.get(term, 0)
+            rarity = log(1 + (max(0.0, lengths.chunks - count) + 0.5) / (count + 0.5))
+            score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * relative))
+    return score
+
+
+def scaled(scores: Sequence[float | None]) -> list[float]:
+    """Scale scores so that the least is 0 and the greatest 1; a missing one counts as the least."""
+    known = [score for score in scores if score is not None]
+    if not known or max(known) <= min(known):
+        return [0.0 if score is None or score <= 0 else 1.0 for score in scores]
+    low, span = min(known), max(known) - min(known)
+    return [0.0 if score is None else (score - low) / span for score in scores]
+
+
+def weights(
+    lexical: Sequence[float], dense: Sequence[float], dense_weight: float = DENSE_WEIGHT
+) -> Weights:
+    """Weigh the legs for one query: one whose best stands out from the rest has found something.
+
+    On a query whose words are nowhere, or everywhere, BM25 is flat; on one the embedding model does
+    not understand, cosines are. The flatter leg counts less, so that the sum keeps up with the
+    better one. Measured in docs/log.md.
+
+    Args:
+        lexical: Scaled scores of all candidates.
+        dense: The same of the other leg, in the same order.
+        dense_weight: What the dense leg counts when both stand out alike, in [0, 1].
+    """
+    found, near = any(lexical), any(dense)
+    if not found or not near:
+        return Weights(float(found), float(near))
+    one = (1 - dense_weight) * sqrt(stand_out(lexical))
+    other = dense_weight * sqrt(stand_out(dense))
+    return Weights(one / (one + other), other / (one + other))
+
+
+def stand_out(scores: Sequence[float]) -> float:
+    """Return how far the best of some scaled scores stands above the field, in (0, 1]."""
+    ranked = sorted(scores, reverse=True)
+    behind = ranked[min(STANDS_OUT_FROM, len(ranked) - 1)]
+    return max(ranked[0] - behind, LEAST_STAND_OUT)

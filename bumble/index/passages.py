@@ -1,0 +1,75 @@
+"""Long texts in pieces that an embedding model takes in whole.
+
+Pieces end where a paragraph ends, else a sentence; each begins with the last short part of the one
+before it. Pure functions; knows nothing of records.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
+OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
+_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
+_SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of a text."""
+
+    text: str
+    line: int  # of the text, from 0, on which it starts
+
+
+def estimated_tokens(text: str) -> int:
+    """Estimate how many tokens a WordPiece model makes of a text."""
+    plain = len(text.encode("ascii", "ignore"))
+    return plain // 4 + (len(text) - plain) * 7 // 10 + 1
+
+
+def split(text: str, max_tokens: int = MAX_TOKENS) -> list[Passage]:
+    """Split a text; one that fits stays whole, one of white space alone gives nothing."""
+    if not text.strip():
+        return []
+    if estimated_tokens(text) <= max_tokens:
+        return [Passage(text.strip(), _line(text, len(text) - len(text.lstrip())))]
+    pieces: list[tuple[int, int]] = []
+    spans = _spans(text, max_tokens)
+    start, end = spans[0]
+    last = spans[0]
+    for span in spans[1:]:
+        if estimated_tokens(text[start : span[1]]) > max_tokens:
+            pieces.append((start, end))
+            overlaps = estimated_tokens(text[slice(*last)]) <= OVERLAP_TOKENS
+            fits = estimated_tokens(text[last[0] : span[1]]) <= max_tokens
+            start = last[0] if overlaps and fits and last[0] > start else span[0]
+        end, last = span[1], span
+    pieces.append((start, end))
+    return [Passage(text[a:b].strip(), _line(text, a)) for a, b in pieces if text[a:b].strip()]
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at)
+
+
+def _spans(text: str, max_tokens: int) -> list[tuple[int, int]]:
+    """Return where the parts of a text start and end: paragraphs, sentences, or plain cuts."""
+    found: list[tuple[int, int]] = []
+    for paragraph in _PARAGRAPH.finditer(text):
+        if estimated_tokens(paragraph[0]) <= max_tokens:
+            found.append(paragraph.span())
+            continue
+        for sentence in _SENTENCE.finditer(text, *paragraph.span()):
+            found += _cuts(text, *sentence.span(), max_tokens)
+    return found
+
+
+def _cuts(text: str, start: int, end: int, max_tokens: int) -> list[tuple[int, int]]:
+    if estimated_tokens(text[start:end]) <= max_tokens:
+        return [(start, end)] if text[start:end].strip() else []
+    middle = (start + end) // 2
+    space = text.find(" ", middle, min(end, middle + 200))  # not within a word, if that can be
+    middle = space if space > 0 else middle
+    return _cuts(text, start, middle, max_tokens) + _cuts(text, middle, end, max_tokens)

@@ -1,0 +1,28 @@
+"""Where the index of an entity lies: `memory.db` and, in `.bumble/`, what goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble.entity.folder import Entity
+
+
+@dataclass(frozen=True)
+class Place:
+    """The files of an index. Any folder will do, where the entity's own may not be written."""
+
+    database: Path
+    fulltext: Path
+    lock: Path
+
+
+def of(entity: Entity) -> Place:
+    """Return where an entity's index belongs."""
+    private = entity.private
+    return Place(entity.vectors, private / "fulltext", private / "index.lock")
+
+
+def elsewhere(folder: Path) -> Place:
+    """Return a place outside the entity's folder, for one that may not be written."""
+    return Place(folder / "memory.db", folder / "fulltext", folder / "index.lock")

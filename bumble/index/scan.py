@@ -1,0 +1,72 @@
+"""Which files the index is made of, and whether they are as they were. Opens none of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble.entity.folder import Entity
+from bumble.stores import sessions, skills
+
+# kind, folder, levels of folders between it and the files, the file's name (empty: any `*.md`)
+_FOLDERS = (
+    ("belief", "beliefs", 0, ""),
+    ("dream", "dreams", 0, ""),
+    ("episode", "episodes", 2, ""),
+    ("message", sessions.FOLDER, 1, sessions.FILE),
+    ("person", "relationships", 0, ""),
+    ("skill", skills.FOLDER, 0, ""),
+    ("skill", skills.FOLDER, 1, skills.FOLDER_FILE),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file of the folder that the index covers."""
+
+    kind: str  # of the chunks in it
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+
+
+def scan(entity: Entity) -> dict[str, Found]:
+    """Return every file that is indexed, by its path in the folder. Links are not followed."""
+    found: dict[str, Found] = {}
+    for kind, path in (
+        ("knowledge", entity.knowledge),
+        ("journal", entity.journal),
+        ("narrative", entity.narrative),
+    ):
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                found[path.name] = _found(kind, path.stat())
+    for kind, name, levels, file in _FOLDERS:
+        for place, entry in _walk(entity.root / name, name, levels):
+            if entry.name == file or (not file and _is_note(entry.name)):
+                with suppress(FileNotFoundError):  # gone since it was listed
+                    found[f"{place}/{entry.name}"] = _found(kind, entry.stat(follow_symlinks=False))
+    return found
+
+
+def _found(kind: str, stat: os.stat_result) -> Found:
+    return Found(kind, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+
+
+def _is_note(name: str) -> bool:
+    return name.endswith(".md") and not name.startswith(".")
+
+
+def _walk(folder: Path, place: str, levels: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        if levels and entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
+        elif not levels and entry.is_file(follow_symlinks=False):
+            yield place, entry

@@ -1,0 +1,301 @@
+"""Searching the index: words and meaning together, the same ranking from the same files.
+
+Both legs name their best; every candidate is then scored by both, and the two scores are summed.
+The index is taken as it is: bringing it up to date is `sync`'s work. Knows nothing of moods or
+prompts; what else is to count comes in as a factor.
+"""
+# ruff: noqa: S608  (statements are put together from constants; values are bound)
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from bumble.embed.protocol import Embedder, Floats
+from bumble.entity.folder import Entity
+from bumble.errors import IndexUnusableError
+from bumble.index import fulltext, fusion, place, terms, vectors
+from bumble.index.fulltext import Fulltext
+from bumble.index.fusion import Lengths, Weights
+from bumble.index.place import Place
+from bumble.index.vectors import Database
+
+LEAST_DEPTH = 200  # candidates of each leg
+DEPTH_FACTOR = 5  # and at least this many for each hit wanted
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which chunks count. Empty fields let everything pass."""
+
+    kinds: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
+    audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
+    not_session: str = ""  # a session whose messages are known already
+    before: datetime | None = None  # what is older than that, and what has no time
+    dormant: bool = False  # dormant and archived records too
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a score is made of."""
+
+    bm25: float
+    bm25_scaled: float  # in [0, 1], among the candidates of this query
+    cosine: float | None  # None: no embedder, or no vector yet
+    cosine_scaled: float
+    calibrated: float | None  # the cosine on a scale where unrelated texts lie at 0
+    lexical_weight: float
+    dense_weight: float
+    factor: float  # what the caller multiplied in; 1 for plain retrieval
+    matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A record that was found, by its best passage."""
+
+    kind: str
+    id: str  # the record's: `ep_…`, `msg_…`, a section's title
+    path: str  # relative to the entity folder
+    line: int
+    text: str
+    at: datetime | None
+    people: tuple[str, ...]
+    audience: tuple[str, ...]
+    trust: str
+    session: str
+    speaker: str
+    score: float
+    parts: Parts
+
+
+Factor = Callable[[Hit], float]
+
+
+class Index:
+    """An open index, to search in."""
+
+    def __init__(self, database: Database, words: Fulltext, at: Place) -> None:
+        self.database, self.words, self.place = database, words, at
+        counted = database.rows(
+            "select kind, count(*), sum(own_terms), sum(around_terms) from chunks group by kind"
+        )
+        self.has_dormant = bool(
+            database.rows("select exists (select 1 from chunks where not active)")[0][0]
+        )
+        self.lengths = Lengths(
+            sum(int(row[1]) for row in counted),
+            {str(kind): fusion.length(own, around) / n for kind, n, own, around in counted},
+        )
+
+
+@contextmanager
+def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
+    """Open the index of an entity; reading it leaves no trace in the folder.
+
+    Raises:
+        IndexUnusableError: If there is none, it is damaged, or of another version.
+    """
+    at = where or place.of(entity)
+    database = vectors.open_to_read(at.database)
+    try:
+        yield Index(database, fulltext.open_to_read(at.fulltext), at)
+    finally:
+        database.close()
+
+
+def search(
+    index: Index,
+    query: str,
+    embedder: Embedder | None,
+    *,
+    only: Filter | None = None,
+    limit: int = 10,
+    dense_weight: float = fusion.DENSE_WEIGHT,
+    factor: Factor | None = None,
+) -> list[Hit]:
+    """Find the records that match a query best, best first.
+
+    Args:
+        index: An open index.
+        query: What is looked for, in anyone's words.
+        embedder: The one that made the vectors; None searches by words alone.
+        only: Which chunks count.
+        limit: How many records at most.
+        dense_weight: What meaning counts beside words, in [0, 1]; 1: meaning alone, 0: words.
+        factor: Multiplied into the relevance of each candidate before the best are taken.
+
+    Raises:
+        IndexUnusableError: If the vectors are another model's.
+    """
+    if limit < 1 or not query.strip():
+        return []
+    depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
+    vector = _query_vector(index, embedder, query) if embedder and dense_weight > 0 else None
+    where, values = _conditions(only or Filter(), index)
+    asked = list(dict.fromkeys(terms.terms(query))) if dense_weight < 1 else []
+    lexical = _lexical(index, query, asked, depth, where, values) if dense_weight < 1 else []
+    dense = index.database.nearest(vector, depth, where, values) if vector is not None else []
+    candidates = sorted({*lexical, *(one for one, _ in dense)})
+    scored = _scored(index, candidates, asked, lexical, vector, dense_weight)
+    mean = embedder.unrelated_cosine if embedder else 0.0
+    hits = [_hit(row, mean) for row in scored]
+    if factor is not None:
+        hits = [_weighed(hit, factor(hit)) for hit in hits]
+    return _best(hits, limit)
+
+
+def _query_vector(index: Index, embedder: Embedder, query: str) -> Floats | None:
+    stored = index.database.meta("identity")
+    if not stored:
+        return None  # indexed without an embedder: words alone
+    if stored != vectors.encoded(embedder.identity):
+        made_by = json.loads(stored).get("model", "another model")
+        raise IndexUnusableError(
+            index.place.database,
+            f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
+        )
+    return embedder.embed_query(query)
+
+
+def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
+    """Write a filter as SQL over chunks; empty if everything passes."""
+    parts = ["active"] if index.has_dormant and not only.dormant else []
+    values = list[Any]()
+    if only.kinds:
+        parts.append(f"kind in ({', '.join('?' * len(only.kinds))})")
+        values += only.kinds
+    if only.people:
+        parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
+        values += [vectors.packed((person,)) for person in only.people]
+    if only.audience:
+        allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
+        parts.append(f"(audience = '' or ({allowed}))")
+        values += [vectors.packed((person,)) for person in only.audience]
+    if only.not_session:
+        parts.append("session <> ?")
+        values.append(only.not_session)
+    if only.before is not None:
+        parts.append("(at = '' or julianday(at) < julianday(?))")
+        values.append(only.before.isoformat())
+    return " and ".join(parts), values
+
+
+def _lexical(
+    index: Index, query: str, asked: list[str], depth: int, where: str, values: list[Any]
+) -> list[int]:
+    """Return the best chunks by words; for stop words alone, those that hold the query as it is."""
+    if not asked:
+        found = index.database.rows(
+            "select id from texts where instr(lower(text), ?)"
+            f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
+            (query.strip().lower(), *values),
+        )
+        return [int(row[0]) for row in found]
+    allowed = None
+    if where:
+        found = index.database.rows(f"select id from chunks where {where}", values)
+        allowed = {int(row[0]) for row in found}
+    return index.words.best(asked, depth, allowed)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    row: tuple[Any, ...]
+    bm25: float
+    bm25_scaled: float
+    cosine: float | None
+    cosine_scaled: float
+    weights: Weights
+    matched: tuple[str, ...]
+
+
+def _scored(
+    index: Index,
+    candidates: list[int],
+    asked: list[str],
+    lexical: Sequence[int],
+    vector: Floats | None,
+    dense_weight: float,
+) -> list[_Scored]:
+    """Score every candidate by both legs."""
+    rows = index.database.rows(
+        "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
+        " audience, trust, session, speaker, terms, around from chunks join texts using (id)"
+        " join files on files.id = chunks.file"
+        " where chunks.id in (select value from json_each(?)) order by chunks.id",
+        (json.dumps(candidates),),
+    )
+    counts = index.words.counts(asked)
+    verbatim = set() if asked else set(lexical)
+    words, matched = [], []
+    for row in rows:
+        own, around = str(row[13]).split(" "), str(row[14]).split()
+        score = fusion.bm25(asked, own, around, str(row[1]), counts, index.lengths)
+        words.append(round(score, 6) if asked else float(row[0] in verbatim))
+        matched.append(tuple(term for term in asked if term in own or term in around))
+    near = index.database.cosines(vector, candidates) if vector is not None else {}
+    cosines = [near.get(int(row[0])) for row in rows]
+    lexical_scaled, dense_scaled = fusion.scaled(words), fusion.scaled(cosines)
+    share = fusion.weights(lexical_scaled, dense_scaled, dense_weight)
+    return [
+        _Scored(row, word, word_scaled, cosine, cosine_scaled, share, found)
+        for row, word, word_scaled, cosine, cosine_scaled, found in zip(
+            rows, words, lexical_scaled, cosines, dense_scaled, matched, strict=True
+        )
+    ]
+
+
+def _hit(scored: _Scored, unrelated: float) -> Hit:
+    row, share, cosine = scored.row, scored.weights, scored.cosine
+    score = share.lexical * scored.bm25_scaled + share.dense * scored.cosine_scaled
+    calibrated = None if cosine is None else (cosine - unrelated) / (1 - unrelated)
+    return Hit(
+        kind=str(row[1]),
+        id=str(row[2]),
+        path=str(row[3]),
+        line=int(row[5]),
+        text=str(row[6]),
+        at=datetime.fromisoformat(row[7]) if row[7] else None,
+        people=vectors.unpacked(row[8]),
+        audience=vectors.unpacked(row[9]),
+        trust=str(row[10]),
+        session=str(row[11]),
+        speaker=str(row[12]),
+        score=round(score, 6),
+        parts=Parts(
+            scored.bm25,
+            scored.bm25_scaled,
+            cosine,
+            scored.cosine_scaled,
+            calibrated,
+            share.lexical,
+            share.dense,
+            1.0,
+            scored.matched,
+        ),
+    )
+
+
+def _weighed(hit: Hit, factor: float) -> Hit:
+    return replace(hit, score=round(hit.score * factor, 6), parts=replace(hit.parts, factor=factor))
+
+
+def _best(hits: list[Hit], limit: int) -> list[Hit]:
+    """Return the best, one for each record; of equals the newer, then by path and line."""
+    ranked = sorted(hits, key=lambda hit: (hit.path, hit.line, hit.text))
+    ranked.sort(key=lambda hit: hit.at.timestamp() if hit.at else 0.0, reverse=True)
+    ranked.sort(key=lambda hit: hit.score, reverse=True)
+    seen: set[tuple[str, str, str]] = set()
+    kept = []
+    for hit in ranked:
+        record = (hit.kind, hit.path, hit.id)
+        if record not in seen:
+            seen.add(record)
+            kept.append(hit)
+    return kept[:limit]

@@ -1,0 +1,267 @@
+"""Bringing the index up to date with the files: what changed is read, what is new is embedded.
+
+Three steps, each safe to be killed in: the chunks of changed files go into the database together
+with a queue of what the full-text index has to take; the queue is worked off; chunks without a
+vector get one. What a kill leaves undone, the next sync finds and does. Knows nothing of queries.
+"""
+# ruff: noqa: S608  (statements are put together from constants; values are bound)
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import tzinfo
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from bumble import files
+from bumble.embed.protocol import Embedder, Floats
+from bumble.entity.folder import Entity
+from bumble.errors import IndexUnusableError, LockedError, RecordInvalidError
+from bumble.index import chunks, filing, fulltext, place, vectors
+from bumble.index.filing import Progress, Reading
+from bumble.index.fulltext import Entry, Stamp
+from bumble.index.place import Place
+from bumble.index.scan import scan
+from bumble.index.vectors import Database
+
+CHUNKS_AT_ONCE = 256  # embedded and committed together
+WAIT_SECONDS = 30.0
+BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did."""
+
+    added: int = 0  # files
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0  # texts that went through the embedder
+    waiting: int = 0  # chunks that have no vector yet: words alone find them
+    problems: tuple[RecordInvalidError, ...] = ()  # files that can't be read; not in the index
+    notes: tuple[str, ...] = ()  # what the user should hear
+    complete: bool = True  # False: another process was at it, the index may be behind
+
+
+@dataclass(frozen=True)
+class State:
+    """How the index stands to the files, for those who only look."""
+
+    exists: bool
+    stale: int = 0  # files that are new, changed or gone since the last sync
+    problems: int = 0  # files that can't be read
+    chunks: int = 0
+    waiting: int = 0  # chunks that have no vector yet
+    orphans: int = 0  # rows that belong to no file, or no chunk
+    queued: int = 0  # chunks that the full-text index has yet to take
+    identity: str = ""  # of the embedder, as JSON; empty if there are no vectors
+
+
+def sync(
+    entity: Entity,
+    embedder: Embedder | None,
+    *,
+    name: str,
+    zone: tzinfo,
+    rebuild: bool = False,
+    where: Place | None = None,
+    progress: Progress | None = None,
+    wait_seconds: float = WAIT_SECONDS,
+) -> SyncReport:
+    """Bring the index up to date with the files.
+
+    Args:
+        entity: Whose files.
+        embedder: Makes the vectors; without one, chunks wait for theirs and words find them.
+        name: What the entity is called: the speaker of its own messages.
+        zone: The entity's time zone.
+        rebuild: Throw away what is there and start anew.
+        where: Where the index lies, if not in the entity's folder.
+        progress: Told after each step of a long sync.
+        wait_seconds: How long to wait for another process that is at the same.
+
+    Raises:
+        FolderUnwritableError: If the system refuses a write.
+    """
+    at = where or place.of(entity)
+    tell = progress or _quiet
+    try:
+        with files.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
+            reading = Reading(name, zone, _now_ns(at.lock))
+            try:
+                return _sync(entity, embedder, at, reading, tell, rebuild=rebuild)
+            except IndexUnusableError as error:
+                note = f"The index is made anew: {str(error).splitlines()[0]}"
+                return _sync(entity, embedder, at, reading, tell, rebuild=True, note=note)
+    except LockedError:
+        return SyncReport(notes=(BEHIND,), complete=False)
+
+
+def _quiet(stage: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def _now_ns(lock: Path) -> int:
+    """Return the time by the clock that files are stamped with."""
+    os.utime(lock)
+    return lock.stat().st_mtime_ns
+
+
+def _sync(
+    entity: Entity,
+    embedder: Embedder | None,
+    at: Place,
+    reading: Reading,
+    tell: Progress,
+    *,
+    rebuild: bool,
+    note: str = "",
+) -> SyncReport:
+    fresh = rebuild or not at.database.exists()
+    with closing(_create(at) if fresh else vectors.open_to_write(at.database)) as database:
+        if database.meta("chunker") != chunks.VERSION:
+            raise IndexUnusableError(at.database, "it was made by another version of bumble")
+        filed = filing.update(entity, database, reading, tell)
+        _update_fulltext(database, at.fulltext)
+        embedded = _embed(database, embedder, tell) if embedder else 0
+        if filed.changed or filed.removed:
+            with database.transaction():
+                database.drop_unused_embeddings()
+        return SyncReport(
+            filed.added,
+            filed.changed,
+            filed.removed,
+            filed.unchanged,
+            embedded,
+            _waiting(database),
+            filed.problems,
+            (note,) if note else (),
+        )
+
+
+def _create(at: Place) -> Database:
+    database = vectors.create(at.database)
+    with database.transaction():
+        database.set_meta("chunker", chunks.VERSION)
+        database.set_meta("token", secrets.token_hex(8))
+    return database
+
+
+def _waiting(database: Database) -> int:
+    counted = database.rows("select (select count(*) from chunks), (select count(*) from vectors)")
+    return int(counted[0][0]) - int(counted[0][1])
+
+
+def _update_fulltext(database: Database, folder: Path) -> None:
+    """Work off the queue; where the full-text index is not this database's own, make it anew."""
+    token, generation = database.meta("token"), database.generation()
+    queue = [int(row[0]) for row in database.rows("select id from queue order by id")]
+    stamp = fulltext.read_stamp(folder)
+    ours = stamp and stamp.token == token and database.taken() <= stamp.generation <= generation
+    try:
+        if ours and not queue and stamp and stamp.generation == generation:
+            if fulltext.open_to_read(folder).size == _count(database):
+                return
+            ours = None
+        if ours:
+            fulltext.write(folder, queue, _entries(database, "id in (select id from queue)"))
+    except IndexUnusableError:
+        ours = None
+    if not ours:
+        fulltext.create(folder)
+        fulltext.write(folder, (), _entries(database, "1"))
+    fulltext.write_stamp(folder, Stamp(token, generation))
+    with database.transaction():
+        database.run("delete from queue")
+        database.set_meta("taken", str(generation))
+
+
+def _count(database: Database) -> int:
+    return int(database.rows("select count(*) from chunks")[0][0])
+
+
+def _entries(database: Database, where: str) -> Iterator[Entry]:
+    found = database.rows(f"select id, terms, around from texts where {where} order by id")
+    return (Entry(int(one), f"{terms} {around}") for one, terms, around in found)
+
+
+def _embed(database: Database, embedder: Embedder, tell: Progress) -> int:
+    """Give every chunk its vector. Returns how many texts had to be embedded."""
+    identity = vectors.encoded(embedder.identity)
+    if database.meta("identity") != identity:
+        with database.transaction():
+            database.forget_vectors()
+            database.set_meta("identity", identity)
+    pending = database.unembedded()
+    embedded, done, rest = 0, 0, iter(pending)
+    while batch := list(islice(rest, CHUNKS_AT_ONCE)):
+        hashes = sorted({key for _, recipe in batch for key, _ in recipe})
+        ready = database.embeddings(hashes)
+        missing = sorted(
+            database.texts_by_hash([key for key in hashes if key not in ready]).items()
+        )
+        made = embedder.embed_documents([text for _, text in missing]) if missing else ()
+        new = {key: vector for (key, _), vector in zip(missing, made, strict=True)}
+        with database.transaction():
+            database.put_embeddings(new.items())
+            database.put_vectors(_mixed(batch, ready | new))
+        embedded, done = embedded + len(missing), done + len(batch)
+        tell("embedding", done, len(pending))
+    return embedded
+
+
+def _mixed(
+    batch: Iterable[tuple[int, tuple[tuple[str, float], ...]]], ready: dict[str, Floats]
+) -> Iterator[tuple[int, Floats]]:
+    """Make the vectors of chunks by their recipes, each of length 1."""
+    for one, recipe in batch:
+        own = ready[recipe[0][0]]
+        if len(recipe) == 1:
+            yield one, own
+            continue
+        total = np.sum([weight * ready[key] for key, weight in recipe], axis=0, dtype=np.float32)
+        length = float(np.linalg.norm(total))
+        mixed: Floats = total / np.float32(length) if length > 0 else own
+        yield one, mixed
+
+
+def state(entity: Entity, where: Place | None = None) -> State:
+    """Look how the index stands to the files; writes nothing.
+
+    Raises:
+        IndexUnusableError: If it is damaged, or of another version.
+    """
+    at = where or place.of(entity)
+    if not at.database.exists():
+        return State(exists=False, stale=len(scan(entity)))
+    with closing(vectors.open_to_read(at.database)) as database:
+        known = database.files()
+        changed, removed = filing.changes(scan(entity), known)
+        unsettled = [path for path in changed if path in known and known[path].mtime_ns == -1]
+        same = [
+            path
+            for path in unsettled
+            if files.sha256(files.read_if_there(entity.root / path) or b"") == known[path].sha256
+        ]
+        orphans = database.rows(
+            "select (select count(*) from chunks where file not in (select id from files))"
+            " + (select count(*) from vectors where id not in (select id from chunks))"
+            " + (select count(*) from texts where id not in (select id from chunks))"
+        )
+        return State(
+            exists=True,
+            stale=len(changed) - len(same) + len(removed),
+            problems=sum(1 for row in known.values() if row.problem),
+            chunks=_count(database),
+            waiting=_waiting(database),
+            orphans=int(orphans[0][0]),
+            queued=int(database.rows("select count(*) from queue")[0][0]),
+            identity=database.meta("identity"),
+        )

@@ -1,0 +1,422 @@
+"""`memory.db`: the chunks of every file and their vectors, in SQLite with sqlite-vec.
+
+Derived from the files, so a damaged one is thrown away. A rollback journal rather than WAL: a
+reader leaves no trace in the folder, and needs no right to write there. Chunk ids are hashes of
+path, record and ordinal, the same in every index of the same files; ties are settled by them.
+Knows nothing of tantivy or of ranking, but keeps the queue of what tantivy has yet to take.
+"""
+# ruff: noqa: S608  (statements are put together from constants; values are bound)
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+from bumble.embed.protocol import Floats, Identity
+from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
+from bumble.index.chunks import Chunk
+
+SCHEMA_VERSION = "1"
+BUSY_MILLISECONDS = 10_000
+PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
+EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
+COARSE_FACTOR = 10  # candidates chosen by bits, for each that is wanted
+_SCHEMA = """
+create table meta (key text primary key, value text) without rowid;
+create table files (
+  id integer primary key, path text unique, kind text, mtime_ns integer, ctime_ns integer,
+  size integer, sha256 text, problem text, problem_line integer
+);
+create table chunks (
+  id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
+  at text, people text, audience text, trust text, session text, speaker text, active integer,
+  own_terms integer, around_terms integer, hash text, recipe text
+);
+create index chunks_file on chunks (file);
+create index chunks_length on chunks (kind, own_terms, around_terms);
+create index chunks_hash on chunks (hash);
+create index chunks_inactive on chunks (id) where not active;
+create table texts (id integer primary key, text text, embedded text, terms text, around text);
+create table embeddings (hash text primary key, vector blob) without rowid;
+create table vectors (id integer primary key, vector blob);
+create table coarse (id integer primary key, bits blob);
+create table queue (id integer primary key);
+"""
+_CHUNK_COLUMNS = (
+    "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
+    " own_terms, around_terms, hash, recipe"
+)
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """What is known of an indexed file."""
+
+    id: int
+    kind: str
+    mtime_ns: int  # -1: written too close to the sync to be told from a later write; read it again
+    ctime_ns: int
+    size: int
+    sha256: str
+    problem: str  # why it could not be read; empty if it could
+    problem_line: int | None
+
+    def with_problem(self, problem: RecordInvalidError | None) -> FileRow:
+        """Return the row with what is wrong with the file now."""
+        if problem is None:
+            return replace(self, problem="", problem_line=None)
+        return replace(self, problem=problem.problem, problem_line=problem.line)
+
+
+def chunk_id(path: str, chunk: Chunk) -> int:
+    """Return the id of a chunk: 63 bits that depend on the files alone."""
+    key = f"{path}\0{chunk.record}\0{chunk.ordinal}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
+
+
+def packed(names: Sequence[str]) -> str:
+    """Write names so that SQL can look one up: a line each, a line end before and after."""
+    return "\n" + "\n".join(names) + "\n" if names else ""
+
+
+def unpacked(text: str) -> tuple[str, ...]:
+    """Read what `packed` wrote."""
+    return tuple(text.strip("\n").split("\n")) if text else ()
+
+
+def encoded(identity: Identity) -> str:
+    """Write all that decides which vector a text gets."""
+    return json.dumps(asdict(identity), sort_keys=True)
+
+
+class Database:
+    """An open `memory.db`."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self.path, self._db = path, connection
+
+    def close(self) -> None:
+        """Close it; safe to call twice."""
+        self._db.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a query and return all rows.
+
+        Raises:
+            IndexUnusableError: If the database can't be read.
+        """
+        with _readable(self.path):
+            return list(self._db.execute(sql, values))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside is kept, or none of it."""
+        with _writable(self.path), self._db:
+            yield
+
+    def run(self, sql: str, rows: Iterable[Sequence[Any]] = ((),)) -> None:
+        """Run a statement once for each row of values."""
+        with _writable(self.path):
+            self._db.executemany(sql, rows)
+
+    def meta(self, key: str) -> str:
+        """Return a stored fact about the index itself, empty if there is none."""
+        found = self.rows("select value from meta where key = ?", (key,))
+        return str(found[0][0]) if found else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Store a fact about the index itself."""
+        self.run("insert or replace into meta values (?, ?)", [(key, value)])
+
+    def generation(self) -> int:
+        """Return how often chunks have changed."""
+        return int(self.meta("generation") or 0)
+
+    def taken(self) -> int:
+        """Return the generation that the full-text index had when its queue was last empty."""
+        return int(self.meta("taken") or 0)
+
+    def advance(self) -> None:
+        """Count a change of chunks, in the transaction that makes it."""
+        self.set_meta("generation", str(self.generation() + 1))
+
+    def files(self) -> dict[str, FileRow]:
+        """Return all indexed files by path."""
+        found = self.rows(
+            "select path, id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
+            " from files"
+        )
+        return {str(row[0]): FileRow(*row[1:]) for row in found}
+
+    def put_file(self, path: str, row: FileRow) -> int:
+        """Store what is known of a file; the row's own id does not matter. Returns its id."""
+        values = (
+            path,
+            row.kind,
+            row.mtime_ns,
+            row.ctime_ns,
+            row.size,
+            row.sha256,
+            row.problem,
+            row.problem_line,
+        )
+        columns = ("kind", "mtime_ns", "ctime_ns", "size", "sha256", "problem", "problem_line")
+        self.run(
+            f"insert into files (path, {', '.join(columns)}) values (?, ?, ?, ?, ?, ?, ?, ?)"
+            " on conflict (path) do update set "
+            + ", ".join(f"{column} = excluded.{column}" for column in columns),
+            [values],
+        )
+        return int(self.rows("select id from files where path = ?", (path,))[0][0])
+
+    def drop_file(self, file: int) -> None:
+        """Forget a file and its chunks."""
+        self.put_chunks(file, "", [])
+        self.run("delete from files where id = ?", [(file,)])
+
+    def put_chunks(self, file: int, path: str, chunks: Sequence[Chunk]) -> None:
+        """Make these the chunks of a file; what is as it was is not touched."""
+        old_rows = self.rows(f"select id, {_CHUNK_COLUMNS} from chunks where file = ?", (file,))
+        old = {int(row[0]): row[1:] for row in old_rows}
+        old_texts = {
+            int(row[0]): row[1:]
+            for row in self.rows(
+                "select texts.* from texts join chunks using (id) where file = ?", (file,)
+            )
+        }
+        new = {chunk_id(path, chunk): chunk for chunk in chunks}
+        self._drop_chunks(sorted(old.keys() - new.keys()))
+        for one, chunk in new.items():
+            row, texts = _row(file, chunk), _texts(chunk)
+            if old.get(one) == row and old_texts.get(one) == texts:
+                continue
+            if one in old and old[one][-1] != row[-1]:  # another recipe: another vector
+                self._drop_vectors([one])
+            if one not in old or old_texts.get(one, ())[2:] != texts[2:]:
+                self.run("insert or ignore into queue values (?)", [(one,)])
+            marks = ", ".join("?" * (len(row) + 1))
+            self.run(f"insert or replace into chunks values ({marks})", [(one, *row)])
+            self.run("insert or replace into texts values (?, ?, ?, ?, ?)", [(one, *texts)])
+
+    def _drop_chunks(self, ids: Sequence[int]) -> None:
+        self._drop_vectors(ids)
+        for table in ("chunks", "texts"):
+            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
+        self.run("insert or ignore into queue values (?)", [(one,) for one in ids])
+
+    def _drop_vectors(self, ids: Sequence[int]) -> None:
+        for table in ("vectors", "coarse"):
+            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
+
+    def forget_vectors(self) -> None:
+        """Drop every vector: another model's can't be compared with them."""
+        for table in ("vectors", "coarse", "embeddings"):
+            self.run(f"delete from {table}")
+
+    def drop_unused_embeddings(self) -> None:
+        """Drop the embeddings of texts that no chunk holds any more."""
+        self.run("delete from embeddings where hash not in (select hash from chunks)")
+
+    def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
+        """Return the chunks that have no vector yet, with their recipes, newest first."""
+        found = self.rows(
+            "select id, recipe from chunks where id not in (select id from vectors)"
+            " order by at desc, id"
+        )
+        return [(int(one), _recipe(recipe)) for one, recipe in found]
+
+    def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
+        """Return the stored embeddings of some texts, by hash; those not there are left out."""
+        found = self.rows(
+            "select hash, vector from embeddings where hash in (select value from json_each(?))",
+            (json.dumps(hashes),),
+        )
+        return {str(key): np.frombuffer(blob, np.float32) for key, blob in found}
+
+    def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
+        """Store the embeddings of texts by hash."""
+        rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors)
+        self.run("insert or replace into embeddings values (?, ?)", rows)
+
+    def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
+        """Store the vectors of chunks, each of length 1."""
+        rows = [(one, vector.astype("<f4").tobytes()) for one, vector in vectors]
+        self.run("insert or replace into vectors values (?, ?)", rows)
+        self.run("insert or replace into coarse values (?, vec_quantize_binary(?))", rows)
+
+    def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Return the texts to embed, by hash."""
+        found = self.rows(
+            "select hash, embedded from chunks join texts using (id)"
+            " where hash in (select value from json_each(?))",
+            (json.dumps(hashes),),
+        )
+        return {str(key): str(text) for key, text in found}
+
+    def nearest(
+        self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
+    ) -> list[tuple[int, float]]:
+        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
+        blob = query.astype("<f4").tobytes()
+        inside = f"id in (select id from chunks where {where})" if where else "1"
+        total = int(self.rows("select count(*) from vectors")[0][0])
+        if total > EXACT_ROWS:
+            inside = (
+                f"id in (select id from coarse where {inside} order by"
+                f" vec_distance_hamming(vec_bit(bits), vec_quantize_binary(?)), id limit"
+                f" {depth * COARSE_FACTOR})"
+            )
+            values = (*values, blob)
+        found = self.rows(
+            f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"
+            f" where {inside} order by cosine desc, id limit {depth}",
+            (blob, *values),
+        )
+        return [(int(one), float(cosine)) for one, cosine in found]
+
+    def cosines(self, query: Floats, ids: Sequence[int]) -> dict[int, float]:
+        """Return the cosines of some chunks; those without a vector are left out."""
+        found = self.rows(
+            "select id, round(1 - vec_distance_cosine(vector, ?), 6) from vectors"
+            " where id in (select value from json_each(?))",
+            (query.astype("<f4").tobytes(), json.dumps(list(ids))),
+        )
+        return {int(one): float(cosine) for one, cosine in found}
+
+
+def _row(file: int, chunk: Chunk) -> Row:
+    return (
+        file,
+        chunk.kind,
+        chunk.record,
+        chunk.ordinal,
+        chunk.line,
+        chunk.at,
+        packed(chunk.people),
+        packed(chunk.audience),
+        chunk.trust,
+        chunk.session,
+        chunk.speaker,
+        int(chunk.active),
+        len(chunk.terms),
+        len(chunk.around),
+        chunk.hash,
+        json.dumps(chunk.recipe),
+    )
+
+
+def _texts(chunk: Chunk) -> Row:
+    parts = (chunk.text, chunk.embedded, " ".join(chunk.terms), " ".join(chunk.around))
+    return tuple(part.encode("utf-8", "replace").decode() for part in parts)
+
+
+def _recipe(text: str) -> tuple[tuple[str, float], ...]:
+    return tuple((str(key), float(weight)) for key, weight in json.loads(text))
+
+
+def create(path: Path) -> Database:
+    """Make an empty database; what is there is thrown away."""
+    with _writable(path):
+        for ending in ("", "-journal", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        connection.execute(f"pragma page_size = {PAGE_BYTES}")
+        with connection:
+            connection.execute(_SCHEMA)
+        made = Database(path, connection)
+        made.set_meta("schema", SCHEMA_VERSION)
+        return made
+
+
+def open_to_write(path: Path) -> Database:
+    """Open the database of the index.
+
+    Raises:
+        IndexUnusableError: If there is none, it is damaged, or of another version.
+        FolderUnwritableError: If the system refuses.
+    """
+    return _opened(path, apsw.SQLITE_OPEN_READWRITE)
+
+
+def open_to_read(path: Path) -> Database:
+    """Open the database without writing, also where nothing may be written.
+
+    Raises:
+        IndexUnusableError: If there is none, it is damaged, or of another version.
+    """
+    return _opened(path, apsw.SQLITE_OPEN_READONLY)
+
+
+def _opened(path: Path, flags: int) -> Database:
+    if not path.is_file():
+        raise IndexUnusableError(path, "there is no index yet")
+    with _readable(path):
+        database = Database(path, _connect(path, flags))
+        try:
+            version = database.meta("schema")
+        except IndexUnusableError:
+            database.close()
+            raise
+    if version != SCHEMA_VERSION:
+        database.close()
+        raise IndexUnusableError(path, "it was made by another version of bumble")
+    return database
+
+
+def _connect(path: Path, flags: int) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    connection.enable_load_extension(True)
+    connection.load_extension(_extension())
+    connection.enable_load_extension(False)
+    connection.execute("pragma synchronous = normal")
+    connection.execute("pragma cache_size = -65536")
+    return connection
+
+
+def _extension() -> str:
+    """Return where sqlite-vec's library lies; importing the package costs more than loading it."""
+    spec = find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("sqlite_vec")
+    return os.path.join(next(iter(spec.submodule_search_locations)), "vec0")  # noqa: PTH118
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise IndexUnusableError(path, f"can't be read: {error}") from error
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SchemaChangeError) as error:
+        raise IndexUnusableError(path, f"it is damaged: {error}") from error
+    except (
+        apsw.ReadOnlyError,
+        apsw.CantOpenError,
+        apsw.FullError,
+        apsw.IOError,
+        apsw.PermissionsError,
+        apsw.BusyError,
+    ) as error:
+        raise FolderUnwritableError(path, str(error)) from error
+    except apsw.Error as error:
+        raise IndexUnusableError(path, f"can't be written: {error}") from error
+    except OSError as error:
+        raise FolderUnwritableError(path, error.strerror or str(error)) from error

@@ -1,0 +1,174 @@
+"""Tool calls as JSON text, for models whose own tool calls are not reliable.
+
+The shape is `{"actions": [{"tool": NAME, "arguments": {…}}, …]}`. What is said to the user is an
+action too, `say`, whose text can be read while it comes. Text not of this shape is speech.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bumble.errors import AnswerInvalidError
+from bumble.llm import structured
+from bumble.llm.protocol import Message, Tool, ToolCall
+from bumble.llm.saying import SayReader
+
+MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
+
+
+def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
+    """Build the schema of an answer made of calls, for constrained decoding.
+
+    Args:
+        groups: Tools that may be called beside each other; an answer keeps to one group.
+    """
+    return {
+        "type": "object",
+        "properties": {"actions": {"anyOf": [_actions(group) for group in groups if group]}},
+        "required": ["actions"],
+        "additionalProperties": False,
+    }
+
+
+def _actions(tools: Sequence[Tool]) -> Mapping[str, Any]:
+    return {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_ACTIONS,
+        "items": {"anyOf": [_action(tool) for tool in tools]},
+    }
+
+
+def _action(tool: Tool) -> Mapping[str, Any]:
+    # "tool" comes first: a grammar keeps this order, so `say` is known before its text streams.
+    return {
+        "type": "object",
+        "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
+        "required": ["tool", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def parse(text: str) -> tuple[ToolCall, ...]:
+    """Read the tool calls of an answer; plain text is `say` and `end_turn`.
+
+    Of an answer that was cut off, the complete actions count, and of a `say` what was said. An
+    incomplete call of another tool is dropped, never run half.
+
+    Raises:
+        AnswerInvalidError: If the answer is meant as actions and none can be read.
+    """
+    if not text.strip():
+        return ()
+    found = _found(text)
+    said = "\n\n".join(
+        str(arguments["text"])
+        for tool, arguments in found
+        if tool == "say" and arguments.get("text")
+    )
+    shown = said_in(text)
+    if not found and not shown:
+        if '"actions"' not in text:
+            return _calls([("say", {"text": text.strip()}), ("end_turn", {})])
+        raise AnswerInvalidError("The model's actions could not be read.", answer=text)
+    if not found and shown.strip() == text.strip():
+        return _calls([("say", {"text": shown.strip()}), ("end_turn", {})])
+    if _is_json(text) and shown.startswith(said) and (rest := shown[len(said) :].lstrip("\n")):
+        found.append(("say", {"text": rest}))
+    return _calls(found)
+
+
+def said_in(text: str) -> str:
+    """Read what an answer says to the user, exactly as `SayReader` shows it."""
+    reader = SayReader()
+    return reader.feed(text) + reader.finish()
+
+
+def flatten(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Write tool calls and their results as text, for models that take no tools.
+
+    A call becomes the JSON of its action, a result a user message naming the tool; results that
+    follow each other share one message: many templates want user and assistant to take turns.
+    """
+    names: dict[str, str] = {}
+    out: list[Message] = []
+    after_result = False
+    for message in messages:
+        if message.role == "tool":
+            name = names.get(message.tool_call_id or "", "tool")
+            text = f'<result tool="{name}">\n{message.content}\n</result>'
+            if after_result:
+                text = f"{out.pop().content}\n{text}"
+            out.append(Message("user", text))
+        else:
+            names.update({call.id: call.name for call in message.tool_calls})
+            out.append(_plain(message))
+        after_result = message.role == "tool"
+    return tuple(out)
+
+
+def render(calls: Sequence[ToolCall]) -> str:
+    """Write tool calls as the text a model would have answered."""
+    actions = [{"tool": call.name, "arguments": dict(call.arguments)} for call in calls]
+    return json.dumps({"actions": actions}, ensure_ascii=False)
+
+
+def _plain(message: Message) -> Message:
+    if not message.tool_calls:
+        return Message(message.role, message.content)
+    # An answer kept word for word is what the model wrote: its tokens are still in the cache.
+    if message.content.lstrip().startswith("{"):
+        return Message(message.role, message.content)
+    text = f"{message.content}\n{render(message.tool_calls)}".strip()
+    return Message(message.role, text)
+
+
+def _found(text: str) -> list[tuple[str, Mapping[str, Any]]]:
+    try:
+        value, missing = structured.load(text)
+    except ValueError:
+        return []
+    # 1. find the list; in prose, only the full shape counts: an example in a sentence is no call
+    depth = 0  # of a complete action, in brackets still open around it
+    if isinstance(value, dict) and isinstance(value.get("actions"), list):
+        value, depth = value["actions"], 2
+    elif not _is_json(text):
+        return []
+    elif isinstance(value, dict):
+        value = [value]
+    else:
+        depth = 1
+    # 2. leave out what was cut off in the middle
+    if len(missing) > depth:
+        value = value[:-1]
+    return [
+        (item["tool"], _whole(item.get("arguments", {})))
+        for item in value
+        if isinstance(item, dict)
+        and isinstance(item.get("tool"), str)
+        and isinstance(item.get("arguments", {}), dict)
+    ]
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[", "```"))
+
+
+def _calls(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(f"call_{number}", name, arguments)
+        for number, (name, arguments) in enumerate(found, start=1)
+    )
+
+
+def _whole(value: Any) -> Any:
+    """Replace half characters (lone surrogates), which no file or terminal takes."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return value

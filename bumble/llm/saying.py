@@ -1,0 +1,219 @@
+"""What an answer says, read while it comes: the `say` texts inside a partial JSON of actions.
+
+A small JSON reader that keeps its place between pieces. Knows nothing of models or tools.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+_BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
+_FENCE_CHARS = 16  # as long as the opening of a code fence may be
+
+
+@dataclass
+class _Frame:
+    """An object or list that is open."""
+
+    kind: str  # "{" or "["
+    is_action: bool = False  # stands where `tool` and `arguments` belong
+    is_arguments: bool = False  # the `arguments` of an action
+    key: str = ""  # the member that is being read
+    wants_key: bool = False
+    tool: str | None = None  # of an action, once read
+    held: str = ""  # of an action: its text, while the tool is not known yet
+
+
+@dataclass
+class _String:
+    """A string that is open."""
+
+    text: str = ""  # decoded so far; not kept for a text that streams
+    escape: str = ""  # an escape sequence that is not complete
+    high: str = ""  # the first half of a surrogate pair
+    pending: list[str] = field(default_factory=list)  # decoded and not yet shown
+
+
+class SayReader:
+    """Yields the text of `say` actions piece by piece; several are set apart by a blank line.
+
+    Text that is not a JSON of actions is taken as said. What has been returned is never taken back.
+    """
+
+    def __init__(self) -> None:
+        self._mode = "start"  # then "json" or "plain", at last "done"
+        self._raw = ""  # until the mode is known or something was said: it may be speech yet
+        self._frames: list[_Frame] = []
+        self._string: _String | None = None
+        self._said = False
+        self._break_due = False
+        self._acted = False  # a tool has been named: this is a JSON of actions
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece of an answer; return what it adds to what is said."""
+        if self._mode == "start":
+            self._raw += piece
+            return self._begin()
+        if self._mode == "plain":
+            return piece
+        return self._json(piece) if self._mode == "json" else ""  # after the JSON: nothing is said
+
+    def finish(self) -> str:
+        """End the answer; return what turns out to be speech after all."""
+        mode, self._mode = self._mode, "done"
+        if mode == "start":
+            return self._raw.strip()
+        return self._raw if mode == "json" and self._may_be_speech() else ""
+
+    def _may_be_speech(self) -> bool:
+        return not self._acted and not self._said and '"actions"' not in self._raw
+
+    def _begin(self) -> str:
+        text = self._raw.lstrip()
+        if text.startswith("```"):
+            body = text.partition("\n")[2].lstrip()
+            if not body and len(text) <= _FENCE_CHARS:
+                return ""
+            if body.startswith(("{", "[")):
+                text = body
+        elif text and "```".startswith(text):
+            return ""
+        if not text:
+            return ""
+        if text.startswith(("{", "[")):
+            self._mode, self._raw = "json", ""
+            return self._json(text)
+        self._mode = "plain"
+        return text
+
+    def _json(self, piece: str) -> str:
+        if not self._acted:
+            self._raw += piece
+        out: list[str] = []
+        for char in piece:
+            out.append(self._take(char))
+            if self._mode == "done" and self._may_be_speech():
+                self._mode = "plain"
+                return self._raw
+            if self._mode != "json":
+                break
+        if self._string is not None:
+            out.append(self._show(self._string))
+        return "".join(out)
+
+    def _take(self, char: str) -> str:
+        if self._string is not None:
+            return self._in_string(self._string, char)
+        top = self._frames[-1] if self._frames else None
+        if char in "{[":
+            self._open(char, top)
+        elif char in "}]":
+            self._frames.pop()
+            if not self._frames:
+                self._mode = "done"
+        elif char == '"':
+            self._string = _String()
+            self._break_due = self._said
+        elif char == "," and top is not None:
+            top.wants_key = top.kind == "{"
+        elif char == ":" and top is not None:
+            top.wants_key = False
+        elif top is not None and not char.isspace() and (top.wants_key or char not in _BARE):
+            self._mode = "done"  # `{smile}`, `[Laughs]`: no JSON at all
+        return ""
+
+    def _open(self, char: str, top: _Frame | None) -> None:
+        frame = _Frame(char, wants_key=char == "{")
+        if char == "{":
+            depth = len(self._frames)
+            in_actions = depth == 2 and self._frames[0].key == "actions" and self._in_list()
+            frame.is_action = depth == 0 or (depth == 1 and self._in_list()) or in_actions
+            frame.is_arguments = top is not None and top.is_action and top.key == "arguments"
+        self._frames.append(frame)
+
+    def _in_list(self) -> bool:
+        return self._frames[-1].kind == "["
+
+    def _in_string(self, string: _String, char: str) -> str:
+        if string.escape:
+            string.escape += char
+            self._unescape(string)
+        elif char == "\\":
+            string.escape = char
+        elif char == '"':
+            self._drop_half(string)
+            shown = self._show(string)
+            self._string = None
+            return shown + self._close(string.text)
+        else:
+            self._drop_half(string)
+            string.pending.append(char)
+        return ""
+
+    def _unescape(self, string: _String) -> None:
+        kind = string.escape[1]
+        if kind != "u":
+            self._drop_half(string)
+            string.pending.append(_ESCAPES.get(kind, kind))
+            string.escape = ""
+        elif len(string.escape) == 6:
+            self._unit(string, string.escape[2:])
+            string.escape = ""
+
+    def _unit(self, string: _String, digits: str) -> None:
+        """Add one UTF-16 unit; the halves of a pair come as two."""
+        try:
+            unit = int(digits, 16)
+        except ValueError:
+            unit = 0xFFFD
+        if 0xDC00 <= unit < 0xE000 and string.high:
+            code = 0x10000 + ((ord(string.high) - 0xD800) << 10) + (unit - 0xDC00)
+            string.high = ""
+            string.pending.append(chr(code))
+            return
+        self._drop_half(string)
+        if 0xD800 <= unit < 0xDC00:
+            string.high = chr(unit)
+        else:
+            string.pending.append("\ufffd" if 0xDC00 <= unit < 0xE000 else chr(unit))
+
+    def _drop_half(self, string: _String) -> None:
+        if string.high:
+            string.pending.append("\ufffd")
+            string.high = ""
+
+    def _show(self, string: _String) -> str:
+        """Hand out what a string has gained, if it is said; keep it, if it may matter later."""
+        text, string.pending = "".join(string.pending), []
+        if not text:
+            return ""
+        top = self._frames[-1] if self._frames else None
+        if top is None or not top.is_arguments or top.wants_key or top.key != "text":
+            string.text += text
+            return ""
+        action = self._frames[-2]
+        if action.tool is None:
+            action.held += text
+            return ""
+        return self._say(text) if action.tool == "say" else ""
+
+    def _close(self, text: str) -> str:
+        """Act on a complete key or value."""
+        top = self._frames[-1] if self._frames else None
+        if top is None or top.kind == "[":
+            return ""
+        if top.wants_key:
+            top.key = text
+        elif top.is_action and top.key == "tool":
+            top.tool, self._acted = text, True
+            held, top.held = top.held, ""
+            if text == "say" and held:
+                self._break_due = self._said
+                return self._say(held)
+        return ""
+
+    def _say(self, text: str) -> str:
+        before = "\n\n" if self._break_due else ""
+        self._break_due, self._said = False, True
+        return before + text

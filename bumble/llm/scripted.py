@@ -1,0 +1,178 @@
+"""Replies from a list or a file: a model for tests and demonstrations, the same every time.
+
+A file is YAML (a list) or JSONL (one item a line). An item that is a bare text answers purpose
+`chat` when the request holds as many assistant messages as there were bare texts before it: so a
+conversation goes on across processes. An item that is a mapping is a rule; the first one that
+matches and is not used up answers:
+
+    - Hello, I am Ada.                    # the first answer of a chat
+    - {purpose: distill, json: {beliefs: []}}
+    - {contains: weather, text: It rains., always: true}
+    - {purpose: chat, tool_calls: [{name: recall, arguments: {query: bees}}]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.llm.protocol import Completion, FinishReason, OnText, Request, ToolCall, Usage
+
+_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "tool_calls", "finish_reason"}
+_KEYS |= {"reasoning"}
+_PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer, and the requests it is meant for."""
+
+    text: str = ""
+    purpose: str | None = None  # the request's purpose; None takes any
+    contains: str | None = None  # stands in the last message of the request
+    turn: int | None = None  # how many assistant messages the request holds
+    always: bool = False  # answers again and again, not once
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason = "stop"
+    reasoning: str = ""
+
+    def matches(self, request: Request) -> bool:
+        """Say whether this reply is meant for a request."""
+        turn = sum(message.role == "assistant" for message in request.messages)
+        last = request.messages[-1].content if request.messages else ""
+        return (
+            self.purpose in (None, request.purpose)
+            and self.turn in (None, turn)
+            and (self.contains is None or self.contains in last)
+        )
+
+
+class ScriptedModel:
+    """A `Model` that answers from a list of replies."""
+
+    def __init__(
+        self,
+        replies: Sequence[Reply],
+        *,
+        name: str = "scripted",
+        context_tokens: int | None = 32768,
+        native_tools: bool = True,
+    ) -> None:
+        self.name = name
+        self.context_tokens = context_tokens
+        self.native_tools = native_tools
+        self.requests: list[Request] = []  # all that was asked, oldest first
+        self.warmed: list[Request] = []
+        self.closed = False
+        self._left = list(replies)
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer with the first reply that matches, in pieces of a few characters."""
+        self.requests.append(request)
+        reply = next((reply for reply in self._left if reply.matches(request)), None)
+        if reply is None:
+            asked = request.messages[-1].content[:200] if request.messages else ""
+            raise AnswerInvalidError(
+                f"The script {self.name} has no answer left for {request.purpose}: {asked!r}\n"
+                "Add one to the script, or mark one `always: true`."
+            )
+        if not reply.always:
+            self._left.remove(reply)
+        if on_text is not None:
+            for start in range(0, len(reply.text), _PIECE_CHARS):
+                on_text(reply.text[start : start + _PIECE_CHARS])
+        usage = Usage(_count(request), None, len(reply.text) // 4 + 1)
+        return Completion(
+            text=reply.text,
+            finish_reason="tool_calls" if reply.tool_calls else reply.finish_reason,
+            model=self.name,
+            tool_calls=reply.tool_calls,
+            reasoning=reply.reasoning,
+            usage=usage,
+            first_token_seconds=0.0,
+        )
+
+    def warm(self, request: Request) -> None:
+        """Remember what was to be warmed."""
+        self.warmed.append(request)
+
+    def close(self) -> None:
+        """Remember that this was closed."""
+        self.closed = True
+
+
+def read(path: Path) -> tuple[Reply, ...]:
+    """Read the replies of a script.
+
+    Raises:
+        RecordInvalidError: If the file is not a list of replies.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise RecordInvalidError(path, f"cannot be read: {problem}") from problem
+    try:
+        if path.suffix == ".jsonl":
+            items = [json.loads(line) for line in source.splitlines() if line.strip()]
+        else:
+            items = YAML(typ="safe", pure=True).load(source) or []
+        return parse(items)
+    except MarkedYAMLError as problem:
+        line = problem.problem_mark.line + 1 if problem.problem_mark else None
+        raise RecordInvalidError(path, str(problem.problem), line) from problem
+    except ValueError as problem:
+        raise RecordInvalidError(path, str(problem)) from problem
+
+
+def parse(items: Any) -> tuple[Reply, ...]:
+    """Read replies from the items of a script.
+
+    Raises:
+        ValueError: If an item is neither a text nor a rule.
+    """
+    if not isinstance(items, list):
+        raise ValueError("a script is a list of replies")
+    replies: list[Reply] = []
+    turn = 0
+    for number, item in enumerate(items, start=1):
+        if isinstance(item, str):
+            replies.append(Reply(item, purpose="chat", turn=turn))
+            turn += 1
+        elif isinstance(item, dict):
+            replies.append(_rule(item, number))
+        else:
+            raise ValueError(f"reply {number} is neither a text nor a rule")
+    return tuple(replies)
+
+
+def _rule(item: Mapping[str, Any], number: int) -> Reply:
+    if unknown := set(item) - _KEYS:
+        raise ValueError(f"reply {number} has an unknown key: {sorted(map(str, unknown))[0]}")
+    if (reason := item.get("finish_reason", "stop")) not in get_args(FinishReason):
+        raise ValueError(f"reply {number} has an unknown finish_reason: {reason}")
+    text = json.dumps(item["json"], ensure_ascii=False) if "json" in item else item.get("text", "")
+    calls = tuple(
+        ToolCall(f"call_{index}", str(call["name"]), call.get("arguments", {}))
+        for index, call in enumerate(item.get("tool_calls", ()), start=1)
+    )
+    return Reply(
+        text=str(text),
+        purpose=item.get("purpose"),
+        contains=item.get("contains"),
+        turn=item.get("turn"),
+        always=bool(item.get("always", False)),
+        tool_calls=calls,
+        finish_reason=reason,
+        reasoning=str(item.get("reasoning", "")),
+    )
+
+
+def _count(request: Request) -> int:
+    return sum(len(message.content) // 4 + 10 for message in request.messages)

@@ -1,0 +1,170 @@
+"""Answers that must satisfy a JSON schema, from models that may not keep to it.
+
+The ladder: the backend enforces the schema as far as it can (grammar or `json_schema`, else a
+forced tool, else JSON mode); what came is repaired; the model is told once what was wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from bumble.errors import AnswerInvalidError
+from bumble.llm.protocol import Message, Model, Request
+
+_FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
+
+
+def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
+    """Ask for a JSON value that satisfies a schema.
+
+    Returns:
+        The value, as `json.loads` gives it.
+
+    Raises:
+        AnswerInvalidError: If the second answer is unusable too; it keeps that answer as it came.
+    """
+    asked = replace(request, schema=schema)
+    first = model.complete(asked).text
+    try:
+        return read(first, schema)
+    except ValueError as problem:
+        second = model.complete(_ask_again(asked, first, str(problem), schema)).text
+    try:
+        return read(second, schema)
+    except ValueError as problem:
+        raise AnswerInvalidError(
+            f"{model.name} gave no usable answer for {request.purpose}: {problem}\n"
+            "Run it again, or choose a larger model with `bumble config set model NAME`.",
+            answer=second,
+        ) from problem
+
+
+def read(text: str, schema: Mapping[str, Any]) -> Any:
+    """Read the JSON value in an answer, repairing it where that makes it satisfy the schema.
+
+    Raises:
+        ValueError: If no reading of it satisfies the schema; says what is wrong with the best one.
+    """
+    problem = "it holds no JSON"
+    validator = Draft202012Validator(schema)
+    for value, _ in _readings(text):
+        error = best_match(validator.iter_errors(value))
+        if error is None:
+            return value
+        if problem == "it holds no JSON":
+            problem = f"{error.json_path}: {error.message}"
+    raise ValueError(problem[:500])
+
+
+def load(text: str) -> tuple[Any, str]:
+    """Read the first JSON value that some repair of a text gives.
+
+    Returns:
+        The value, and the brackets that were missing at its end: "" unless it was cut off.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    for reading in _readings(text):
+        return reading
+    raise ValueError("it holds no JSON")
+
+
+def _readings(text: str) -> Iterator[tuple[Any, str]]:
+    """Yield every value the text may stand for, the most literal first, with what it lacked."""
+    candidates = [text.strip(), *(match.group(1).strip() for match in _FENCE.finditer(text))]
+    candidates += [text[start:] for start in _openings(text)]
+    for candidate in candidates:
+        for repaired, missing in ((candidate, ""), _mend(candidate)):
+            try:
+                value, end = _DECODER.raw_decode(repaired)
+            except (ValueError, RecursionError):
+                continue
+            # A bare number or word at the start of prose is prose, not an answer.
+            if isinstance(value, dict | list) or not repaired[end:].strip():
+                yield value, missing
+
+
+_DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
+
+
+def _openings(text: str) -> list[int]:
+    """Find where an object or a list may begin inside prose: the first few of each."""
+    return [match.start() for match in re.finditer(r"[{\[]", text)][:8]
+
+
+def _mend(text: str) -> tuple[str, str]:
+    """Drop trailing commas and, where the text was cut off, its last unfinished member.
+
+    Returns:
+        The mended text, and the brackets that were put at its end.
+    """
+    closers: list[str] = []
+    out: list[str] = []
+    whole = (0, "")  # length of `out` after the last complete member, and what would close it there
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char == '"':
+            end = _string_end(text, index)
+            if end is None:
+                break
+            out.append(text[index:end])
+            index = end
+            continue
+        if char in "{[":
+            closers.append("}" if char == "{" else "]")
+        elif char in "}]":
+            _drop_comma(out)
+            if not closers or closers.pop() != char:
+                return text, ""
+        if char == ",":
+            whole = (len(out), "".join(reversed(closers)))
+        out.append(char)
+        if char in "{[}]":
+            whole = (len(out), "".join(reversed(closers)))
+        if char in "}]" and not closers:
+            return "".join(out), ""
+        index += 1
+    length, closing = whole
+    return "".join(out[:length]) + closing, closing
+
+
+def _string_end(text: str, start: int) -> int | None:
+    """Find the index after the string that starts here; None if it is cut off."""
+    index = start + 1
+    while index < len(text):
+        if text[index] == "\\":
+            index += 2
+            continue
+        if text[index] == '"':
+            return index + 1
+        index += 1
+    return None
+
+
+def _drop_comma(out: list[str]) -> None:
+    last = len(out) - 1
+    while last >= 0 and out[last].isspace():
+        last -= 1
+    if last >= 0 and out[last] == ",":
+        del out[last]
+
+
+def _ask_again(request: Request, unusable: str, problem: str, schema: Mapping[str, Any]) -> Request:
+    advice = (
+        f"That answer cannot be used: {problem}\n"
+        "Answer again with one JSON value and nothing else. It must satisfy this JSON schema:\n"
+        + json.dumps(schema, ensure_ascii=False)
+    )
+    shown = unusable[:_SHOWN_CHARS] or "(nothing)"
+    retry = (*request.messages, Message("assistant", shown), Message("user", advice))
+    return replace(request, messages=retry)

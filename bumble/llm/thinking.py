@@ -1,0 +1,70 @@
+"""Reasoning that a model thinks aloud, kept apart from what it says.
+
+Knows the `<think>…</think>` tags only; backends that send reasoning in a field of its own run their
+text through this all the same, because servers differ and change.
+"""
+
+from __future__ import annotations
+
+import re
+
+TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
+_TAG = re.compile("|".join(TAGS))
+
+
+class ThinkFilter:
+    """Splits a text that comes in pieces into what is visible and what is reasoning.
+
+    However the text is cut into pieces, `text` and `reasoning` come out the same. What may still
+    become a tag is held back, so a piece of a tag is never shown.
+    """
+
+    def __init__(self, *, opened: bool = False) -> None:
+        """Start outside a think block, or inside one whose opening tag the template supplied."""
+        self.text = ""  # all that is visible so far
+        self.reasoning = ""  # all that is not
+        self.unopened = False  # a block was closed that was never opened: the template opens it
+        self._inside = opened
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return the part of it (and of what was held) that may be shown."""
+        self._held += piece
+        shown = ""
+        while match := _TAG.search(self._held):
+            shown += self._keep(self._held[: match.start()])
+            self._held = self._held[match.end() :]
+            self._turn(closing=match.group().startswith("</"))
+        cut = len(self._held) - _tag_start_length(self._held)
+        shown += self._keep(self._held[:cut])
+        self._held = self._held[cut:]
+        return shown
+
+    def finish(self) -> str:
+        """End the text; return what was held back after all."""
+        shown, self._held = self._keep(self._held), ""
+        return shown
+
+    def _turn(self, *, closing: bool) -> None:
+        if closing and not self._inside:
+            # What came before was reasoning. It may have been shown already; it is never stored.
+            self.unopened = True
+            self.reasoning, self.text = self.reasoning + self.text, ""
+        self._inside = not closing
+
+    def _keep(self, text: str) -> str:
+        if self._inside:
+            self.reasoning += text
+            return ""
+        if not self.text:
+            text = text.lstrip()  # templates put blank lines after the closing tag
+        self.text += text
+        return text
+
+
+def _tag_start_length(text: str) -> int:
+    """Count the characters at the end that may be the start of a tag."""
+    start = text.rfind("<", max(0, len(text) - max(map(len, TAGS)) + 1))
+    if start < 0 or not any(tag.startswith(text[start:]) for tag in TAGS):
+        return 0
+    return len(text) - start

@@ -1,0 +1,141 @@
+"""What a model is told: the part that never changes, and what is true right now.
+
+The stable part is a function of files alone, so two processes over unchanged files make the same
+bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message
+and is never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bumble import prompts
+from bumble.entity.config import Identity
+from bumble.llm.protocol import Tool
+from bumble.mind import tokens
+from bumble.stores.knowledge import Knowledge
+from bumble.stores.skills import Skill
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named part of a prompt, so that its cost can be told."""
+
+    name: str
+    text: str
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return tokens.estimate(self.text)
+
+
+@dataclass(frozen=True)
+class Stable:
+    """The system prompt."""
+
+    text: str
+    parts: tuple[Block, ...]  # what it was made from, in order
+
+    @property
+    def sha256(self) -> str:
+        """Fingerprint of everything it renders."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def stable(
+    identity: Identity,
+    tools: Sequence[Tool],
+    skills: Sequence[Skill],
+    knowledge: Knowledge,
+    narrative: str,
+) -> Stable:
+    """Make the system prompt from what the entity's files say."""
+    who = identity.identity
+    parts = {
+        "name": identity.name,
+        "monologue": who.monologue.strip(),
+        "voice": who.voice.strip(),
+        "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
+        "tools": "\n".join(_tool_line(tool) for tool in tools),
+        "skills": _section("# Skills you can read", _skill_lines(skills)),
+        "knowledge": _section("# Always true", _locked(knowledge)),
+        "narrative": _section("# Your story so far", narrative.strip()),
+        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+    }
+    text = prompts.load("system").fill(**parts)
+    return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
+
+
+def _tool_line(tool: Tool) -> str:
+    names = ", ".join(tool.parameters.get("properties", {}))
+    return f"- {tool.name}({names}): {tool.description}"
+
+
+def _skill_lines(skills: Sequence[Skill]) -> str:
+    return "\n".join(
+        f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}"
+        for skill in sorted(skills, key=lambda one: one.path)
+    )
+
+
+def _locked(knowledge: Knowledge) -> str:
+    return "\n\n".join(
+        f"## {section.title}\n{section.text}" for section in knowledge.sections if section.locked
+    )
+
+
+def _section(heading: str, text: str) -> str:
+    return f"\n{heading}\n{text}\n" if text else ""
+
+
+def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
+    """Choose what goes before the message: blocks in order of importance, as far as the budget goes.
+
+    A block that only partly fits is cut at a line; the first is always there.
+    """
+    kept: list[Block] = []
+    left = budget_tokens
+    for block in blocks:
+        if not block.text:
+            continue
+        fitting = block if not kept or block.tokens <= left else _fit(block, left)
+        if fitting is None:
+            continue
+        kept.append(fitting)
+        left -= fitting.tokens
+    return tuple(kept)
+
+
+def _fit(block: Block, left: int) -> Block | None:
+    """Keep the first lines of a block that fit, with its closing tag; None if that is only its heading."""
+    head, *rest = block.text.split("\n")
+    tail = [rest.pop()] if rest and rest[-1].startswith("</") else []
+    kept = [head]
+    for line in rest:
+        if tokens.estimate("\n".join([*kept, line, *tail])) > left:
+            break
+        kept.append(line)
+    return Block(block.name, "\n".join([*kept, *tail])) if len(kept) > 1 else None
+
+
+def with_preamble(blocks: Sequence[Block], message: str) -> str:
+    """Put the preamble before what was said."""
+    if not blocks:
+        return message
+    text = "\n".join(block.text for block in blocks)
+    return prompts.load("preamble").fill(blocks=text, message=message)
+
+
+def tagged(tag: str, text: str, attributes: str = "") -> str:
+    """Wrap outside text so that it is data: its own closing tags can't end the wrapping."""
+    inside = text.replace(f"</{tag}", f"< /{tag}")
+    return f"<{tag}{attributes}>\n{inside}\n</{tag}>"
+
+
+def schema_text(tools: Sequence[Tool]) -> str:
+    """Return the tools' schemas as they count toward the context."""
+    return json.dumps([dict(tool.parameters) | {"name": tool.name} for tool in tools])

@@ -1,0 +1,23 @@
+"""Estimates of length in tokens, without a tokenizer. A little high for English, so limits hold."""
+
+from __future__ import annotations
+
+MESSAGE_TOKENS = 10  # what a chat template puts around a message
+
+
+def estimate(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return len(text) // 4
+
+
+def estimate_message(text: str) -> int:
+    """Estimate the tokens of a message, its template included."""
+    return estimate(text) + MESSAGE_TOKENS
+
+
+def cut(text: str, tokens: int) -> str:
+    """Return as much of a text as fits, ended at a word, the cut marked."""
+    if estimate(text) <= tokens:
+        return text
+    head = text[: max(tokens * 4 - 2, 0)]
+    return head[: head.rfind(" ") if " " in head[-40:] else len(head)].rstrip() + " …"

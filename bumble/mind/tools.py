@@ -1,0 +1,159 @@
+"""The tools an entity has in a turn, declared for the model and carried out on the folder.
+
+A tool that fails gives a result the model gets to see. What a tool writes is planned here and applied
+with the turn, on the files as they are then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from jsonschema import Draft202012Validator
+
+from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
+from bumble.errors import UserError
+from bumble.llm.protocol import Tool
+from bumble.stores import journal, knowledge, skills
+from bumble.stores.records import Provenance
+
+AGENCY = frozenset({"say", "end_turn"})  # speaking and stopping; all others do work
+
+Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a tool may know of the turn it runs in."""
+
+    entity: Entity
+    at: datetime
+    zone: ZoneInfo
+    provenance: Provenance  # of what it writes
+    recall: Callable[[str], str]  # searches memory, gives text
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a call."""
+
+    text: str
+    failed: bool = False
+    plan: Plan | None = None
+
+
+def _parameters(**texts: str) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": line} for name, line in texts.items()
+        },
+        "required": list(texts),
+        "additionalProperties": False,
+    }
+
+
+DECLARED: tuple[Tool, ...] = (
+    Tool("say", "speak to the person", _parameters(text="what they hear")),
+    Tool("end_turn", "stay silent", _parameters()),
+    Tool("recall", "search everything you remember", _parameters(query="what to look for")),
+    Tool(
+        "update_knowledge",
+        "write down or correct a durable fact",
+        _parameters(title="what it is about", body="the whole section"),
+    ),
+    Tool("write_journal", "write in your diary", _parameters(text="the entry")),
+    Tool("list_skills", "list your how-to notes", _parameters(filter="a word, or empty for all")),
+    Tool("read_skill", "read one how-to note", _parameters(name="its name")),
+    Tool(
+        "update_skill",
+        "save how something is done, for next time",
+        _parameters(name="short title", description="one line", body="the steps, Markdown"),
+    ),
+)
+
+
+def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
+    """Carry out a call; whatever is wrong with it is in the result."""
+    declared = next((tool for tool in DECLARED if tool.name == name), None)
+    if declared is None or name in AGENCY:
+        known = ", ".join(tool.name for tool in DECLARED)
+        return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
+    problem = next(Draft202012Validator(declared.parameters).iter_errors(arguments), None)
+    if problem is not None:
+        return Result(f"failed: {problem.message}", failed=True)
+    try:
+        return _RUNNERS[name](dict(arguments), context)
+    except (UserError, ValueError) as error:
+        return Result(f"failed: {error}", failed=True)
+
+
+def _recall(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(context.recall(arguments["query"]))
+
+
+def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
+    title, body = arguments["title"], arguments["body"]
+
+    def plan() -> Change | None:
+        return knowledge.plan_set(
+            knowledge.read(context.entity.knowledge),
+            title,
+            body,
+            f"know about {title}",
+            by_entity=True,
+            provenance=context.provenance,
+        )
+
+    return Result("saved" if plan() else "that is already written down", plan=plan)
+
+
+def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
+    def plan() -> Change:
+        return journal.plan_add(context.at, arguments["text"], context.zone, "write in the journal")
+
+    plan()  # refuses what it would refuse later
+    return Result("written", plan=plan)
+
+
+def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
+    word = arguments["filter"].casefold()
+    lines = [
+        f"- {skill.name}: {skill.description}"
+        for skill in skills.read(context.entity.skills)
+        if word in f"{skill.name} {skill.description} {skill.text}".casefold()
+    ]
+    return Result("\n".join(lines) or "no skill like that")
+
+
+def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(skills.find(context.entity.skills, arguments["name"]).text)
+
+
+def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
+    def plan() -> Change | None:
+        return skills.plan_set(
+            list(skills.read(context.entity.skills)),
+            arguments["name"],
+            arguments["description"],
+            arguments["body"],
+            f"learn {arguments['name']}",
+            overwrite=True,
+            provenance=context.provenance,
+        )
+
+    return Result("saved" if plan() else "that is already written down", plan=plan)
+
+
+_RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
+    "recall": _recall,
+    "update_knowledge": _update_knowledge,
+    "write_journal": _write_journal,
+    "list_skills": _list_skills,
+    "read_skill": _read_skill,
+    "update_skill": _update_skill,
+}

@@ -1,0 +1,269 @@
+"""Knowledge: durable facts, a `##` section each, some of them locked against the entity.
+
+One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may
+change; titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so
+that no other spelling can shadow a locked one. Where a text comes from stands in an HTML comment
+under its heading. Knows nothing of models or search.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import files, markdown, yamltext
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.stores import records
+from bumble.stores.records import Provenance
+
+PATH = "knowledge.md"
+MARKER = "[locked]"
+_MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
+_COMMENT = re.compile(r"\A[^\S\r\n]*(?:\r\n|\r|\n)*<!--[^\S\r\n]*(\{.*?\})[^\S\r\n]*-->[^\S\r\n]*")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One fact, or a few that belong together."""
+
+    title: str  # without the marker
+    locked: bool
+    text: str  # Markdown, without the heading, the comment and surrounding blank lines
+    provenance: Provenance
+    line: int  # of the heading, in the file
+    source: str  # heading and text, byte for byte
+    heading: str  # the heading line(s) alone
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The file as it stands."""
+
+    preamble: str  # what stands before the first section, front matter included
+    sections: tuple[Section, ...]
+    source: str | None  # the text of the file; None: there was none
+
+
+def parse(source: str, stem: str = "") -> Knowledge:
+    """Read the sections of the file; preamble and sections joined give the same bytes back.
+
+    Raises:
+        SourceError: If front matter or a provenance comment can't be read.
+    """
+    document = markdown.parse(source)
+    preamble, found = markdown.sections(source[document.body_start :])
+    above = document.body_line - 1
+    return Knowledge(
+        source[: document.body_start] + preamble,
+        tuple(_section(one, above) for one in found),
+        source,
+    )
+
+
+def _section(one: markdown.Section, above: int) -> Section:
+    title, locked = unmarked(one.title)
+    text = one.source[len(one.heading) :]
+    comment = _COMMENT.match(text)
+    origin = _read_comment(comment[1]) if comment else None
+    if comment and origin is not None:
+        text = text[comment.end() :]
+    body = text.strip("\r\n").rstrip()
+    line = one.line + above
+    return Section(title, locked, body, origin or Provenance(), line, one.source, one.heading)
+
+
+def _read_comment(text: str) -> Provenance | None:
+    """Read a provenance comment; a comment of another kind is part of the text."""
+    try:
+        return records.provenance(yamltext.parse_mapping(text))
+    except ValueError:
+        return None
+
+
+def unmarked(title: str) -> tuple[str, bool]:
+    """Split a title into what it says and whether it carries the marker of a locked section."""
+    mark = _MARK.match(unicodedata.normalize("NFKC", title))
+    if not mark:
+        return title, False
+    rest = title[title.find("]") + 1 :] if "]" in title else title[title.find("］") + 1 :]
+    return unmarked(rest.strip())[0], True
+
+
+def key(title: str) -> str:
+    """Return what all spellings of a section's title have in common."""
+    plain = re.sub(r"[*`~\\]", "", html.unescape(unmarked(title)[0]))
+    return files.same_name(re.sub(r"\s+#+\s*$", "", plain))
+
+
+def read(file: Path) -> Knowledge:
+    """Read the file; none at all counts as an empty one."""
+    return records.load(file, parse) if file.exists() else Knowledge("", (), None)
+
+
+def find(knowledge: Knowledge, title: str) -> Section | None:
+    """Return the section of a title in any spelling; the first, if a person has made two."""
+    return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
+
+
+def plan_set(
+    knowledge: Knowledge,
+    title: str,
+    text: str,
+    why: str,
+    *,
+    by_entity: bool,
+    force_locked: bool = False,
+    provenance: Provenance | None = None,
+) -> Change | None:
+    """Plan to add a section, or to correct the text of the one that has this title.
+
+    The same text is no change. Headings in the text become `###`, or deeper, so that it stays one
+    section; a fence or an HTML block that it leaves open is closed.
+
+    Args:
+        knowledge: As it was read.
+        title: In any spelling; the heading of a section that is there stays as it is.
+        text: Markdown.
+        why: For the change set.
+        by_entity: Whether the entity asks, which may not touch what is locked.
+        force_locked: Whether the owner insists on changing a locked section.
+        provenance: Where the text comes from; none for the owner's own words.
+
+    Raises:
+        SectionLockedError: If the section is locked.
+        RefusedError: If the entity tries to lock a section.
+        UsageError: If the title or the text is empty.
+    """
+    title = _clean(title)
+    _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
+    body = markdown.contained(text)
+    if not key(title) or not body:
+        raise UsageError("A section of knowledge needs a title and a text.")
+    there = find(knowledge, title)
+    if there is None:
+        return _added(knowledge, _rendered(f"## {title}\n", body, provenance), why)
+    if _same_text(there.text, body):
+        return None
+    return _replaced(knowledge, there, _rendered(there.heading, body, provenance), why)
+
+
+def plan_rename(
+    knowledge: Knowledge,
+    title: str,
+    new_title: str,
+    why: str,
+    *,
+    by_entity: bool,
+    force_locked: bool = False,
+) -> Change | None:
+    """Plan to give a section another title; a locked one stays locked.
+
+    Raises:
+        SectionLockedError: If either title is locked.
+        RecordMissingError: If there is no such section.
+        RefusedError: If another section has the new title.
+    """
+    new_title = _clean(new_title)
+    for name in (title, new_title):
+        _guard(knowledge, name, by_entity=by_entity, force_locked=force_locked)
+    section = _existing(knowledge, title)
+    other = find(knowledge, new_title)
+    if other is not None and other is not section:
+        raise RefusedError(f'{PATH}:{other.line}: there is a section "{other.title}" already')
+    if not key(new_title):
+        raise UsageError("A section of knowledge needs a title.")
+    said, marked = unmarked(new_title)
+    heading = f"## {MARKER} {said}\n" if section.locked or marked else f"## {said}\n"
+    return _replaced(knowledge, section, heading + section.source[len(section.heading) :], why)
+
+
+def plan_remove(
+    knowledge: Knowledge, title: str, why: str, *, by_entity: bool, force_locked: bool = False
+) -> Change | None:
+    """Plan to take a section out.
+
+    Raises:
+        SectionLockedError: If it is locked.
+        RecordMissingError: If there is no such section.
+    """
+    _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
+    return _replaced(knowledge, _existing(knowledge, title), "", why)
+
+
+def _clean(title: str) -> str:
+    """Make a title that reads back as one line of heading."""
+    return re.sub(r"(?:^|\s+)#+$", "", " ".join(title.split())).lstrip("#").strip()
+
+
+def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:
+    # every section of the title counts: a second one by hand does not unlock the first
+    locked = [one for one in knowledge.sections if one.locked and key(one.title) == key(title)]
+    if locked and (by_entity or not force_locked):
+        raise SectionLockedError(Path(PATH), locked[0].title, locked[0].line)
+    if by_entity and unmarked(title)[1]:
+        raise RefusedError(f'{PATH}: only the owner can lock a section ("{title}")')
+
+
+def _existing(knowledge: Knowledge, title: str) -> Section:
+    section = find(knowledge, title)
+    if section is None:
+        known = [one.title for one in knowledge.sections]
+        raise RecordMissingError("section", title, records.nearest(title, known))
+    return section
+
+
+def _same_text(old: str, new: str) -> bool:
+    def plain(text: str) -> list[str]:
+        return [line.rstrip() for line in text.strip().splitlines()]
+
+    return plain(old) == plain(new)
+
+
+def _rendered(heading: str, body: str, provenance: Provenance | None) -> str:
+    if not heading.endswith(("\n", "\r")):
+        heading += "\n"
+    comment = _comment(provenance.meta()) if provenance else ""
+    if not comment and _COMMENT.match(body):  # a text may not bring an origin of its own
+        body = "&lt;" + body[1:]
+    return f"{heading}{comment}\n{body}\n"
+
+
+def _comment(meta: dict[str, object]) -> str:
+    if not meta:
+        return ""
+    text = yamltext.inline(meta)
+    if "--" in text or ">" in text:  # would end the comment
+        text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
+    return f"<!-- {text} -->\n"
+
+
+def _added(knowledge: Knowledge, section: str, why: str) -> Change:
+    source = knowledge.source or ""
+    newline = markdown.newline_of(source)
+    gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
+    return _change(knowledge, source + gap + section.replace("\n", newline), why)
+
+
+def _replaced(knowledge: Knowledge, old: Section, new: str, why: str) -> Change | None:
+    source = knowledge.source or ""
+    newline = markdown.newline_of(source)
+    at = len(knowledge.preamble)
+    for one in knowledge.sections:
+        if one is old:
+            break
+        at += len(one.source)
+    behind = source[at + len(old.source) :]
+    if new:
+        new = "".join(line.rstrip("\r\n") + newline for line in markdown.lines(new))
+        new = new.rstrip("\r\n") + (newline * 2 if behind else newline)
+    return _change(knowledge, source[:at] + new + behind, why)
+
+
+def _change(knowledge: Knowledge, text: str, why: str) -> Change:
+    return changes.write(PATH, text, knowledge.source, why)

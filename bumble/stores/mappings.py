@@ -1,0 +1,90 @@
+"""YAML files that are one mapping, changed in place: what `soma` and `state` share.
+
+Knows nothing of what the values mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bumble import yamltext
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.stores import records
+
+
+@dataclass(frozen=True)
+class MappingFile:
+    """A YAML file as it was read."""
+
+    values: Mapping[str, Any]
+    source: str | None  # the text of the file; None: there was none
+
+    def get(self, *keys: str, default: Any = None) -> Any:
+        """Return the value under some keys, or the default where there is none."""
+        value: Any = self.values
+        for key in keys:
+            if not isinstance(value, Mapping) or value.get(key) is None:
+                return default
+            value = value[key]
+        return value
+
+
+def parse(source: str, stem: str = "") -> MappingFile:
+    """Read a mapping from the text of its file.
+
+    Raises:
+        SourceError: If it is not a YAML mapping.
+    """
+    return MappingFile(yamltext.parse_mapping(source), source)
+
+
+def read(file: Path) -> MappingFile:
+    """Read the file; none at all counts as an empty mapping."""
+    return records.load(file, parse) if file.exists() else MappingFile({}, None)
+
+
+def edited(
+    old: MappingFile, values: Mapping[str, Any], remove: Iterable[Sequence[str]] = ()
+) -> MappingFile:
+    """Return the file with some values changed; what is not named stays, byte for byte.
+
+    Args:
+        old: As it was read.
+        values: What is to differ; a mapping in it goes into the mapping that is there key by key.
+        remove: Keys to take out, each a path of keys.
+    """
+    source = old.source or ""
+    for keys in remove:
+        source = yamltext.remove(source, keys)
+    for keys, value in _leaves(values, yamltext.parse_mapping(source)):
+        source = yamltext.set_value(source, keys, value)
+    return MappingFile(yamltext.parse_mapping(source), source)
+
+
+def _leaves(
+    values: Mapping[str, Any], there: Any, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in values.items():
+        below = there.get(key) if isinstance(there, Mapping) else None
+        if isinstance(value, Mapping) and value and isinstance(below, Mapping) and below:
+            yield from _leaves(value, below, (*above, key))
+        elif value != below or type(value) is not type(below):
+            yield (*above, key), value
+
+
+def plan(
+    path: str,
+    old: MappingFile,
+    values: Mapping[str, Any],
+    why: str,
+    remove: Iterable[Sequence[str]] = (),
+) -> Change | None:
+    """Plan to change some values; None when nothing differs."""
+    new = edited(old, values, remove).source or ""
+    if new == (old.source or ""):
+        return None
+    return changes.write(path, new, old.source, why)

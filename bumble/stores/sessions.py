@@ -1,0 +1,379 @@
+"""Sessions: what was said, one JSON object a line, only ever added to.
+
+Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
+`sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
+`session` (the first), `message`, `compaction`, `undo` (takes back a compaction), `end`, and
+whatever a later version adds. Knows nothing of models or prompts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.stores import records
+from bumble.yamltext import SourceError
+
+PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
+FOLDER = "sessions"
+FILE = "messages.jsonl"
+ROLES = ("user", "assistant", "tool")
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool that a message made."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message."""
+
+    id: str  # `msg_<ULID>`
+    at: datetime
+    role: str  # one of ROLES
+    text: str
+    speaker: str = ""  # a person's id for role "user"; empty otherwise
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""  # role "tool": the call this answers
+    trust: str = ""  # one of records.TRUSTS
+    unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
+    extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """A summary that stands for a stretch of messages when a prompt is made."""
+
+    id: str  # `cmp_<ULID>`
+    at: datetime
+    summary: str
+    first: str  # ids of the first and last message it stands for
+    last: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Takes back a compaction; the line of the compaction stays."""
+
+    at: datetime
+    undoes: str
+
+
+@dataclass(frozen=True)
+class End:
+    """The conversation was ended; a later message opens it again."""
+
+    at: datetime
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+Record: TypeAlias = Message | Compaction | Undo | End
+
+
+@dataclass(frozen=True)
+class Session:
+    """One conversation."""
+
+    id: str  # `ses_<ULID>`, the folder's name
+    at: datetime  # when it began
+    by: str  # id of the person it was begun with
+    messages: tuple[Message, ...]  # by time
+    compactions: tuple[Compaction, ...]  # by time, those taken back left out
+    ended: datetime | None  # when it was ended; None while it goes on
+    torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
+    extra: Mapping[str, Any]  # further fields of the first line
+    source: str  # the text of the file
+
+    @property
+    def last_at(self) -> datetime:
+        """When somebody last said something; when it began, if nobody has."""
+        return self.messages[-1].at if self.messages else self.at
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Ids of those who took part, the one who began first."""
+        speakers = (one.speaker for one in self.messages if one.role == "user" and one.speaker)
+        return tuple(dict.fromkeys((self.by, *speakers)))
+
+    @property
+    def unanswered(self) -> tuple[Message, ...]:
+        """The messages at the end that have no reply yet."""
+        waiting: list[Message] = []
+        for message in reversed(self.messages):
+            if message.role == "assistant" and not message.tool_calls:
+                break
+            waiting += [message] if message.role == "user" else []
+        return tuple(reversed(waiting))
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    data: Mapping[str, Any]
+
+
+def parse(source: str, stem: str = "") -> Session:
+    """Read a session from the text of its file.
+
+    Lines that a merge doubled count once, and messages are put in order of time. A last line that
+    was cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know are
+    kept in the file and passed over.
+
+    Raises:
+        SourceError: If a line is not what it should be.
+    """
+    lines, torn_line = _lines(source)
+    if not lines or lines[0].data.get("type") != "session":
+        raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
+    head = lines[0].data
+    found = [(one, _record(one)) for one in _unique(lines[1:])]
+    by_time = sorted((record for _, record in found if record), key=lambda record: record.at)
+    undone = {record.undoes for record in by_time if isinstance(record, Undo)}
+    messages = tuple(record for record in by_time if isinstance(record, Message))
+    compactions = [record for record in by_time if isinstance(record, Compaction)]
+    known = ("type", "id", "at", "by")
+    return Session(
+        id=_field(lines[0], "id"),
+        at=_at(lines[0]),
+        by=_field(lines[0], "by", ""),
+        messages=messages,
+        compactions=tuple(one for one in compactions if one.id not in undone),
+        ended=_ended(by_time),
+        torn_line=torn_line,
+        extra=_extra(head, known),
+        source=source,
+    )
+
+
+def _lines(source: str) -> tuple[list[_Line], int | None]:
+    """Split into objects; a broken line is forgiven at the end, or before a line that says so."""
+    found: list[_Line] = []
+    broken: tuple[int, str] | None = None
+    for number, text in enumerate(source.split("\n"), 1):
+        if not text.strip():
+            continue
+        if broken and not text.startswith('{"type":"torn"'):
+            raise SourceError(broken[1], broken[0])
+        broken = None
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            broken = number, f"not a line of JSON: {error}"
+            continue
+        if not isinstance(data, dict):
+            raise SourceError('a line should be an object: {"type": …}', number)
+        found.append(_Line(number, data))
+    if broken and source.endswith("\n"):  # a whole line, but not one of ours
+        raise SourceError(broken[1], broken[0])
+    return found, broken[0] if broken else None
+
+
+def _unique(lines: Iterable[_Line]) -> list[_Line]:
+    """Drop the doubles that git's union merge leaves; two different lines may not share an id."""
+    seen: dict[Any, _Line] = {}
+    kept = []
+    for line in lines:
+        key = (line.data.get("type"), line.data.get("id") or json.dumps(line.data, sort_keys=True))
+        if key not in seen:
+            seen[key] = line
+            kept.append(line)
+        elif seen[key].data != line.data and line.data.get("type") != "session":
+            first = seen[key].number
+            raise SourceError(
+                f"`{key[1]}` is here twice, differently (see line {first})", line.number
+            )
+    return kept
+
+
+def _record(line: _Line) -> Record | None:
+    try:
+        match line.data.get("type"):
+            case "message":
+                return _message(line.data)
+            case "compaction":
+                return _compaction(line.data)
+            case "undo":
+                return _undo(line.data)
+            case "end":
+                return _end(line.data)
+        return None
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
+def _message(data: Mapping[str, Any]) -> Message:
+    return Message(
+        id=records.field(data, "id", str),
+        at=records.field(data, "at", datetime),
+        role=records.choice(data, "role", ROLES),
+        text=records.field(data, "text", str, ""),
+        speaker=records.field(data, "speaker", str, ""),
+        tool_calls=tuple(_call(item) for item in records.field(data, "tool_calls", list, [])),
+        tool_call_id=records.field(data, "tool_call_id", str, ""),
+        trust=records.field(data, "trust", str, ""),
+        unanswered=records.field(data, "unanswered", bool, False),
+        extra=_extra(data, _MESSAGE_FIELDS),
+    )
+
+
+_MESSAGE_FIELDS = (
+    "type",
+    "id",
+    "at",
+    "role",
+    "text",
+    "speaker",
+    "tool_calls",
+    "tool_call_id",
+    "trust",
+    "unanswered",
+)
+
+
+def _call(item: object) -> ToolCall:
+    if not isinstance(item, dict):
+        raise ValueError("`tool_calls` should be a list of {id, name, arguments}")
+    return ToolCall(
+        records.field(item, "id", str),
+        records.field(item, "name", str),
+        records.field(item, "arguments", dict, {}),
+    )
+
+
+def _compaction(data: Mapping[str, Any]) -> Compaction:
+    return Compaction(
+        id=records.field(data, "id", str),
+        at=records.field(data, "at", datetime),
+        summary=records.field(data, "summary", str),
+        first=records.field(data, "first", str),
+        last=records.field(data, "last", str),
+        extra=_extra(data, ("type", "id", "at", "summary", "first", "last")),
+    )
+
+
+def _undo(data: Mapping[str, Any]) -> Undo:
+    return Undo(records.field(data, "at", datetime), records.field(data, "undoes", str))
+
+
+def _end(data: Mapping[str, Any]) -> End:
+    return End(records.field(data, "at", datetime), _extra(data, ("type", "at")))
+
+
+def _ended(by_time: Sequence[Record]) -> datetime | None:
+    spoken = [record for record in by_time if isinstance(record, Message | End)]
+    return spoken[-1].at if spoken and isinstance(spoken[-1], End) else None
+
+
+def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in known}
+
+
+def _field(line: _Line, name: str, default: Any = None) -> str:
+    value = line.data.get(name, default)
+    if not isinstance(value, str):
+        raise SourceError(f"`{name}` is missing, or not text", line.number)
+    return value
+
+
+def _at(line: _Line) -> datetime:
+    try:
+        return records.field(line.data, "at", datetime)
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
+def render(record: Record) -> str:
+    """Write a record as its line."""
+    match record:
+        case Message():
+            data = {"type": "message"} | _message_data(record)
+        case Compaction():
+            data = {
+                "type": "compaction",
+                "id": record.id,
+                "at": _stamp(record.at),
+                "summary": record.summary,
+                "first": record.first,
+                "last": record.last,
+                **record.extra,
+            }
+        case Undo():
+            data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
+        case End():
+            data = {"type": "end", "at": _stamp(record.at), **record.extra}
+    return _dumped(data)
+
+
+def _message_data(message: Message) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+        for call in message.tool_calls
+    ]
+    optional = records.filled(
+        {
+            "tool_calls": calls,
+            "tool_call_id": message.tool_call_id,
+            "trust": message.trust,
+            "unanswered": message.unanswered or None,
+        }
+    )
+    head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
+    speaker = {"speaker": message.speaker} if message.speaker else {}
+    return {**head, **speaker, "text": message.text, **optional, **message.extra}
+
+
+def _dumped(data: Mapping[str, Any]) -> str:
+    # a lone surrogate, which a terminal may hand over, is no UTF-8: escaped it survives
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(data, separators=(",", ":"))
+    return text + "\n"
+
+
+def _stamp(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
+
+
+def new(session_id: str, at: datetime, by: str, **extra: Any) -> Session:
+    """Make a session that is not in the folder yet; `plan_start` puts it there."""
+    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **extra}
+    return parse(_dumped(head))
+
+
+def path(session_id: str) -> str:
+    """Return where a session's transcript lies, relative to the entity folder."""
+    return f"{FOLDER}/{session_id}/{FILE}"
+
+
+def plan_start(session: Session, why: str) -> Change:
+    """Plan to make the transcript of a new session; the same set may append to it."""
+    return changes.write(path(session.id), session.source, None, why)
+
+
+def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:
+    """Plan to add lines to the end of a transcript, whatever it holds by then."""
+    text = "".join(render(record) for record in new_records)
+    if session.torn_line is not None:  # says of the line before it that it is known to be cut off
+        text = _dumped({"type": "torn", "line": session.torn_line}) + text
+    return changes.add(path(session.id), text, why)
+
+
+def appended(session: Session, new_records: Iterable[Record]) -> Session:
+    """Return a session as it is once `plan_append` is applied, without reading it again."""
+    text = "".join(render(record) for record in new_records)
+    if session.torn_line is not None:
+        text = "\n" + _dumped({"type": "torn", "line": session.torn_line}) + text
+    return replace(parse(session.source + text), id=session.id)

@@ -1,0 +1,41 @@
+"""State of the cycles: cursors, counters and pending work.
+
+One file, `state.yaml`. Cursors are ids, never positions in a list. Knows nothing of the cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.stores import mappings
+from bumble.stores.mappings import MappingFile
+
+PATH = "state.yaml"
+
+parse = mappings.parse
+
+
+def read(file: Path) -> MappingFile:
+    """Read the file; none at all counts as an empty mapping."""
+    return mappings.read(file)
+
+
+def plan_write(
+    old: MappingFile,
+    values: Mapping[str, Any],
+    why: str,
+    *,
+    remove: Iterable[Sequence[str]] = (),
+) -> Change | None:
+    """Plan to change some values and leave the rest of the file, byte for byte.
+
+    Args:
+        old: As it was read.
+        values: What is to differ, nested as in the file; lists are replaced as a whole.
+        why: For the change set.
+        remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
+    """
+    return mappings.plan(PATH, old, values, why, remove)

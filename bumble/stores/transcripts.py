@@ -1,0 +1,165 @@
+"""Finding sessions among many, and the files beside a transcript: blobs and the handover brief.
+
+A listing reads the first and the last line of each transcript, never the whole. Knows nothing of
+models or prompts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble import files, markdown
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.markdown import Document
+from bumble.stores import records, sessions
+from bumble.stores.records import Provenance
+from bumble.stores.sessions import Session
+
+TAIL_BYTES = 65_536
+REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
+MAX_TRANSCRIPT_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """What a listing shows of a session."""
+
+    id: str
+    at: datetime  # when it began
+    by: str  # id of the person it was begun with
+    last_at: datetime  # time of the last line
+    ended: bool
+    size_bytes: int
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the transcripts of all sessions, oldest first."""
+    return sorted(folder.glob(f"*/{sessions.FILE}"))
+
+
+def read_info(file: Path) -> SessionInfo:
+    """Read what a listing needs: the first line and the end of the last.
+
+    Raises:
+        RecordInvalidError: If these lines are not a session's.
+    """
+    try:
+        with file.open("rb") as stream:
+            head = stream.readline()
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - TAIL_BYTES))
+            tail = stream.read()
+        first = json.loads(head)
+        if not isinstance(first, dict) or first.get("type") != "session":
+            raise ValueError("the first line should be the session's own")
+        at = records.field(first, "at", datetime)
+        last = _last(tail) or _last(file.read_bytes()) or first
+        last_at = records.field(last, "at", datetime, at)
+        by = records.field(first, "by", str, "")
+    except OSError as error:
+        raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise RecordInvalidError(file, str(error), 1) from error
+    ended = last.get("type") == "end"
+    return SessionInfo(file.parent.name, at, by, max(at, last_at), ended, size)
+
+
+def _last(tail: bytes) -> dict[str, Any] | None:
+    """Return the last whole line that carries a time; a torn one is passed over."""
+    for line in reversed(tail.split(b"\n")):
+        try:
+            data = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(data, dict) and "at" in data:
+            return data
+    return None
+
+
+def infos(folder: Path) -> Iterator[SessionInfo]:
+    """Yield what a listing shows of each session, oldest first."""
+    for file in paths(folder):
+        yield read_info(file)
+
+
+def newest(folder: Path, by: str) -> SessionInfo | None:
+    """Return the session a person last spoke in, of those begun with them."""
+    theirs = [info for info in infos(folder) if info.by == by]
+    return max(theirs, key=lambda info: (info.last_at, info.id), default=None)
+
+
+def load(file: Path) -> Session:
+    """Read a whole session from its transcript.
+
+    Raises:
+        RecordInvalidError: If a line is not what it should be.
+    """
+    return records.load(file, sessions.parse, max_bytes=MAX_TRANSCRIPT_BYTES)
+
+
+def find(folder: Path, session_id: str) -> Session:
+    """Read one session by its id, or by the end of it that no other has.
+
+    Raises:
+        RecordMissingError: If there is none, or more than one.
+    """
+    known = [file.parent.name for file in paths(folder)]
+    matching = [name for name in known if name == session_id] or [
+        name for name in known if session_id and name.casefold().endswith(session_id.casefold())
+    ]
+    if len(matching) != 1:
+        raise RecordMissingError("session", session_id, records.nearest(session_id, known))
+    return load(folder / matching[0] / sessions.FILE)
+
+
+def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
+    """Plan to keep an original that is too long for a prompt.
+
+    Returns:
+        Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
+    """
+    digest = files.sha256(data)
+    return digest, Change(f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data)
+
+
+def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
+    """Read an original by its SHA-256, or by at least REFERENCE_CHARS of its start.
+
+    Raises:
+        RecordMissingError: If this session has none of that reference.
+        RecordInvalidError: If its bytes are no longer those it was named for.
+    """
+    place = folder / session_id / "blobs"
+    known = sorted(file.name for file in place.iterdir()) if place.is_dir() else []
+    wanted = reference.strip().lower()
+    matching = [name for name in known if name.startswith(wanted)]
+    if len(wanted) < REFERENCE_CHARS or len(matching) != 1:
+        raise RecordMissingError("original", reference, records.nearest(wanted, known))
+    data = (place / matching[0]).read_bytes()
+    if files.sha256(data) != matching[0]:
+        raise RecordInvalidError(place / matching[0], "its bytes are not those it is named for")
+    return data
+
+
+def read_handover(folder: Path, session_id: str) -> Document | None:
+    """Read the brief that a session left for the next; None if it left none."""
+    file = folder / session_id / "handover.md"
+    return records.load(file, lambda source, _: markdown.parse(source)) if file.exists() else None
+
+
+def plan_handover(
+    session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
+) -> Change | None:
+    """Plan to write the brief that a session leaves for the next."""
+    path = f"{sessions.FOLDER}/{session_id}/handover.md"
+    values = {"at": records.stamp(at)} | origin.meta()
+    if old is None:
+        return records.plan_new(path, markdown.render(values, text), why)
+    document = records.with_values(old, values).with_body(text)
+    return records.plan_edit(path, old, document, why)

@@ -1,0 +1,43 @@
+"""The default numbers and a few bodies to test with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bumble.body import bars, parameters, soma
+from bumble.body.affects import Affect
+from bumble.body.bars import Bar, Bars
+from bumble.body.noise import Fragment
+from bumble.body.parameters import BodyConfig
+from bumble.body.soma import Felt, Soma
+from bumble.entity import settings
+
+NOON = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
+SETTINGS = settings.load().values
+BODY: BodyConfig = parameters.read(SETTINGS["soma"], SETTINGS["memory"], SETTINGS["recall"])
+BORN: Soma = soma.birth(NOON, BODY.soma)
+
+
+def bars_at(at: datetime = NOON, /, **values: float) -> Bars:
+    """Make bars with some values set and the resting points of birth."""
+    born = bars.birth(at, BODY.soma.bars)
+    set_to = {name: Bar(value, born.levels[name].rest) for name, value in values.items()}
+    return replace(born, levels={**born.levels, **set_to})
+
+
+def body(**values: float) -> Soma:
+    """Make a body at noon with some bars set."""
+    return replace(BORN, bars=bars_at(**values))
+
+
+STIRRED = replace(
+    body(social=85, curiosity=74.4, comfort=71),
+    affects=(Affect("amused", 0.62, NOON), Affect("a-little-proud", 0.4, NOON)),
+    noise=(
+        Fragment("the tide pulls at thoughts", "dream", 0.9, NOON),
+        Fragment("was it about something else underneath", "thought", 0.4, NOON),
+        Fragment("bees do not queue", "thought", 0.4, NOON),
+    ),
+    felt=Felt("a quick bright tug, like a kite", NOON),
+)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from body_defaults import BODY, NOON, bars_at
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import affects
+from bumble.body.affects import EMOTIONS, Affect, Imprint, Mood
+
+CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
+MONTH = 2592000.0
+
+
+def test_an_affect_halves_and_is_gone_when_faint() -> None:
+    held = (Affect("amused", 0.8, NOON), Affect("wistful", 0.06, NOON))
+    later = affects.faded(held, NOON + timedelta(minutes=90), CONFIG)
+    assert [(affect.name, affect.at) for affect in later] == [
+        ("amused", NOON + timedelta(minutes=90))
+    ]
+    assert later[0].intensity == pytest.approx(0.4)
+
+
+def test_an_affect_from_the_future_is_left_alone() -> None:
+    held = (Affect("amused", 0.8, NOON),)
+    assert affects.faded(held, NOON - timedelta(hours=3), CONFIG) == held
+
+
+def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
+    once = affects.feel((), ["Quiet joy!", "quiet  joy"], 0.5, NOON, CONFIG)
+    assert once == (Affect("quiet-joy", 0.5, NOON),)
+    twice = affects.feel(once, ["quiet-joy"], 0.5, NOON, CONFIG)
+    assert twice[0].intensity == pytest.approx(0.75)
+    crowd = affects.feel(twice, [f"feeling{n}" for n in range(20)], 0.3, NOON, CONFIG)
+    assert len(crowd) == CONFIG.limit
+    assert crowd[0].name == "quiet-joy"
+
+
+@given(st.text())
+def test_a_feelings_name_is_a_short_slug_that_stays_itself(name: str) -> None:
+    slug = affects.slug(name)
+    assert len(slug) <= affects.NAME_MAX_CHARS
+    assert not set(slug) & set(" ,=%\n")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, Mood("content", 0.43)),  # a new body: comfort 65 is over 60
+        ({"comfort": 59}, Mood("neutral", 0.0)),
+        ({"comfort": 60}, Mood("content", 0.4)),
+        ({"comfort": 0, "tension": 70}, Mood("anxious", 0.4)),
+        ({"comfort": 0, "curiosity": 65}, Mood("curious", 0.4)),
+        ({"comfort": 0, "social": 75}, Mood("affectionate", 0.4)),
+        ({"comfort": 0, "creative": 70}, Mood("excited", 0.4)),
+        ({"comfort": 0, "creative": 69.9}, Mood("neutral", 0.0)),
+        ({"comfort": 65, "tension": 90}, Mood("anxious", 0.52)),  # the larger overshoot wins
+        ({"comfort": 100, "tension": 100}, Mood("content", 0.64)),
+        ({"comfort": 65, "tension": 75}, Mood("anxious", 0.43)),  # a tie goes to the first
+    ],
+)
+def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected: Mood) -> None:
+    present = affects.mood(bars_at(**values), CONFIG)
+    assert present.name == expected.name
+    assert present.intensity == pytest.approx(expected.intensity)
+
+
+def test_emotional_intensity_is_that_of_what_is_felt_most() -> None:
+    held = (Affect("amused", 0.7, NOON), Affect("wistful", 0.2, NOON))
+    assert affects.emotional_intensity(Mood("content", 0.43), held) == 0.7
+    assert affects.emotional_intensity(Mood("content", 0.43), ()) == 0.43
+
+
+@pytest.mark.parametrize(
+    ("mood", "emotion", "expected"),
+    [
+        ("anxious", "anxious", 1.55),
+        ("melancholy", "withdrawn", 1.48),
+        ("frustrated", "concerned", 1.48),
+        ("content", "amused", 1.38),
+        ("excited", "curious", 1.38),
+        ("restless", "curious", 1.25),
+        ("restless", "excited", 1.25),
+        ("restless", "frustrated", 1.25),
+        ("restless", "content", 1.0),
+        ("content", "anxious", 1.0),
+        ("neutral", "anxious", 1.0),
+    ],
+)
+def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expected: float) -> None:
+    assert affects.affinity(mood, emotion, KINSHIP) == expected
+    assert affects.affinity(emotion, mood, KINSHIP) == expected
+
+
+@pytest.mark.parametrize(
+    ("imprints", "mood", "age", "expected"),
+    [
+        ([], "anxious", 0.0, 1.0),
+        ([("neutral", 1.0)], "neutral", 0.0, 1.0),
+        ([("anxious", 1.0)], "anxious", 0.0, 1 + 0.35 * 0.85),
+        ([("anxious", 1.0)], "anxious", MONTH, 1 + 0.35 * 0.85 / 2),
+        ([("anxious", 1.0)], "neutral", 0.0, 1 + 0.35 * 0.3),
+        ([("anxious", 0.5)], "melancholy", 0.0, 1 + 0.35 * 0.5 * 0.78),
+        ([("anxious", 1.0)] * 3, "anxious", 0.0, 1 + 0.35 * 1.5),  # capped
+        ([("amused", 1.0)], "content", -99.0, 1 + 0.35 * 0.68),
+    ],
+)
+def test_an_imprint_lifts_recall_by_the_formula(
+    imprints: list[tuple[str, float]], mood: str, age: float, expected: float
+) -> None:
+    left = [Imprint(emotion, intensity, "") for emotion, intensity in imprints]
+    assert affects.imprint_factor(left, mood, age, IMPRINT, KINSHIP) == pytest.approx(expected)
+
+
+IMPRINTS = st.lists(
+    st.builds(Imprint, st.sampled_from(EMOTIONS), st.floats(0, 1), st.just("")), max_size=5
+)
+
+
+@given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
+def test_weight_zero_is_plain_retrieval_exactly(
+    imprints: list[Imprint], mood: str, age: float
+) -> None:
+    assert (
+        affects.imprint_factor(imprints, mood, age, replace(IMPRINT, recall_weight=0.0), KINSHIP)
+        == 1.0
+    )
+
+
+@given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
+def test_the_factor_is_bounded_and_the_shares_add_up(
+    imprints: list[Imprint], mood: str, age: float
+) -> None:
+    shares = affects.imprint_shares(imprints, mood, age, IMPRINT, KINSHIP)
+    factor = affects.imprint_factor(imprints, mood, age, IMPRINT, KINSHIP)
+    assert 1 <= factor <= 1 + 0.35 * 1.5
+    assert factor == pytest.approx(1 + 0.35 * min(1.5, sum(shares)))
+
+
+def test_a_mood_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="giddy"):
+        replace(CONFIG, moods=(replace(CONFIG.moods[0], mood="giddy"),))

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, timedelta
+
+import pytest
+from body_defaults import BODY, BORN, NOON, STIRRED, body
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import affects, ebb, soma
+from bumble.body.affects import Affect
+from bumble.body.bars import BAR_NAMES
+from bumble.body.noise import Fragment
+from bumble.body.soma import Felt, Soma
+
+CONFIG, EBB = BODY.soma, BODY.ebb
+
+BODIES = st.builds(
+    lambda values, feelings, thoughts, felt: replace(
+        body(**dict(zip(BAR_NAMES, values, strict=True))),
+        affects=affects.feel((), feelings, 0.5, NOON, CONFIG.affects),
+        noise=tuple(Fragment(text, "dream", 0.5, NOON) for text in thoughts),
+        felt=Felt(felt, NOON) if felt else None,
+    ),
+    st.lists(st.floats(0, 100), min_size=5, max_size=5),
+    st.lists(st.text(min_size=1, max_size=40), max_size=12),
+    st.lists(st.text("abcde ", min_size=1, max_size=200), max_size=8),
+    st.text("abcde ", max_size=200),
+)
+
+
+def crowded(affect_count: int, noise_count: int, **values: float) -> Soma:
+    feelings = tuple(Affect(f"feeling{n}", 0.5, NOON) for n in range(affect_count))
+    thoughts = tuple(Fragment(f"thought{n}", "thought", 0.5, NOON) for n in range(noise_count))
+    return replace(body(**values), affects=feelings, noise=thoughts)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected", "tier"),
+    [
+        (BORN, 0.0, "quiet"),
+        (body(social=75), 0.38 * 0.5, "quiet"),
+        (crowded(6, 8), 0.22, "quiet"),
+        (crowded(12, 4), 0.17, "quiet"),
+        (body(curiosity=100), 0.38 + 0.18, "normal"),
+        (body(social=80), 0.38 * 0.6 + 0.18, "normal"),
+        (body(curiosity=70, comfort=70), 0.38 * 0.5 + 0.22, "normal"),
+        (body(curiosity=95, comfort=70), 0.38 + 0.22 + 0.18, "high"),
+        (crowded(6, 8, curiosity=95, comfort=70, social=100), 1.0, "high"),
+    ],
+)
+def test_loudness_adds_up_and_gives_the_tier(state: Soma, expected: float, tier: str) -> None:
+    loud = ebb.loudness(state, CONFIG, EBB)
+    assert loud == pytest.approx(expected)
+    assert ebb.tier(loud, EBB) == tier
+
+
+@pytest.mark.parametrize(
+    ("loud", "tier"), [(0.2999, "quiet"), (0.30, "normal"), (0.5799, "normal"), (0.58, "high")]
+)
+def test_the_tiers_begin_where_they_should(loud: float, tier: str) -> None:
+    assert ebb.tier(loud, EBB) == tier
+
+
+@given(BODIES)
+def test_every_tier_says_more_than_the_one_below_within_its_length(state: Soma) -> None:
+    quiet = ebb.body_block(state, "quiet", CONFIG, EBB)
+    normal = ebb.body_block(state, "normal", CONFIG, EBB)
+    high = ebb.body_block(state, "high", CONFIG, EBB)
+    assert len(quiet) < len(normal) < len(high) <= EBB.block_max_chars
+
+
+def test_a_quiet_body_is_one_line() -> None:
+    assert ebb.body_block(BORN, "quiet", CONFIG, EBB) == "Body: quiet. Mood: content (0.43)."
+
+
+def test_a_stirring_body() -> None:
+    assert ebb.body_block(STIRRED, "normal", CONFIG, EBB) == (
+        "Body: stirring. Mood: content (0.47).\n"
+        "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).\n"
+        "Let it colour how you speak, without reciting it.\n"
+        "Urge: reach out.\n"
+        "Torn: curiosity against comfort.\n"
+        "Feelings: amused (0.6), a-little-proud (0.4).\n"
+        "## Noise\n"
+        "[dream] the tide pulls at thoughts\n"
+        "bees do not queue"
+    )
+
+
+def test_a_loud_body() -> None:
+    assert ebb.body_block(STIRRED, "high", CONFIG, EBB) == (
+        "Body: loud. Mood: content (0.47).\n"
+        "Bars: social 85 (rest 50), curiosity 74 (rest 45), creative 40 (rest 40), "
+        "tension 15 (rest 15), comfort 71 (rest 65).\n"
+        "It is hard to ignore: let it shape pace, length and choice of words, "
+        "without reciting it.\n"
+        "Urge: reach out.\n"
+        "Torn: curiosity against comfort.\n"
+        "Feelings: amused (0.6), a-little-proud (0.4).\n"
+        "It felt like this: a quick bright tug, like a kite\n"
+        "## Noise\n"
+        "[dream] the tide pulls at thoughts\n"
+        "bees do not queue\n"
+        "was it about something else underneath"
+    )
+
+
+def test_a_felt_line_whose_feelings_have_faded_is_not_shown() -> None:
+    cold = replace(STIRRED, affects=())
+    assert "It felt" not in ebb.body_block(cold, "high", CONFIG, EBB)
+
+
+def test_what_matters_least_is_left_out_first() -> None:
+    tight = replace(EBB, block_max_chars=120)
+    assert ebb.body_block(STIRRED, "normal", CONFIG, tight).splitlines() == [
+        "Body: stirring. Mood: content (0.47).",
+        "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).",
+    ]
+
+
+def test_the_tag_of_an_episode() -> None:
+    tag = ebb.episode_tag(STIRRED, CONFIG, EBB)
+    assert tag == (
+        "social=85% curiosity=74% creative=40% tension=15% comfort=71% "
+        "mood=content affects=amused,a-little-proud"
+    )
+
+
+@given(BODIES)
+def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
+    tag = ebb.episode_tag(state, CONFIG, EBB)
+    assert len(tag) <= 220
+    found = ebb.parse_tag(f"soma: {tag}")
+    assert found.bars == {name: round(state.bars.value(name)) for name in BAR_NAMES}
+    assert found.mood == affects.mood(state.bars, CONFIG.affects).name
+    names = [affect.name for affect in state.affects]
+    assert list(found.affects) == names[: len(found.affects)]
+
+
+def test_a_tag_names_as_many_affects_as_fit() -> None:
+    names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
+    crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
+    tag = ebb.episode_tag(crowd, CONFIG, EBB)
+    assert list(ebb.parse_tag(tag).affects) == names[:6]
+    assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
+
+
+WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=content"
+
+
+@pytest.mark.parametrize(
+    ("tag", "problem"),
+    [
+        ("", "social"),
+        (WHOLE.replace("curiosity=74% ", ""), "curiosity"),
+        (WHOLE.replace("74%", "174%"), "curiosity"),
+        (WHOLE.replace("74%", "much"), "curiosity"),
+        (WHOLE.replace("mood=content", "mood=giddy"), "mood"),
+    ],
+)
+def test_a_broken_tag_is_refused(tag: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        ebb.parse_tag(tag)
+
+
+def test_the_line_for_reflection() -> None:
+    assert ebb.reflection_line(STIRRED, CONFIG) == (
+        "Body: content (0.47); social 85, curiosity 74, creative 40, tension 15, comfort 71; "
+        "feeling amused, a-little-proud."
+    )
+    assert "feeling" not in ebb.reflection_line(BORN, CONFIG)
+
+
+def test_the_two_lines_for_a_dream() -> None:
+    assert ebb.dream_lines(STIRRED, CONFIG).splitlines() == [
+        "Fell asleep content (0.47), with social 85%, curiosity 74%, creative 40%, tension 15%, "
+        "comfort 71%.",
+        "Still felt: amused (0.6), a-little-proud (0.4).",
+    ]
+    assert ebb.dream_lines(BORN, CONFIG).splitlines()[1] == "Still felt: nothing in particular."
+
+
+def test_a_body_left_alone_grows_quiet_again() -> None:
+    later = soma.advance(STIRRED, NOON + timedelta(days=2), UTC, CONFIG)
+    assert ebb.tier(ebb.loudness(later, CONFIG, EBB), EBB) == "quiet"

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import pytest
+from body_defaults import BODY
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import familiarity
+from bumble.body.familiarity import Bond
+
+CONFIG = BODY.scalar
+
+
+def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: bool = True) -> Bond:
+    return familiarity.after_exchange(
+        bond,
+        silence_hours=hours,
+        interactions=interactions,
+        meaningful=meaningful,
+        warmth_direction=1,
+        trust_direction=-1,
+        config=CONFIG,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "hours", "after"),
+    [(0.88, 336, 0.48), (0.88, 672, 0.28), (0.88, 0, 0.88), (0.05, 336, 0.05), (0.5, -10, 0.5)],
+)
+def test_silence_halves_familiarity_toward_its_floor(
+    before: float, hours: float, after: float
+) -> None:
+    assert familiarity.decayed(before, hours, CONFIG) == pytest.approx(after)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(0, 0.0), (1, 0.15773), (80, 1.0), (500, 1.0)])
+def test_the_ceiling_rises_with_the_count(count: int, limit: float) -> None:
+    assert familiarity.ceiling(count, CONFIG) == pytest.approx(limit, abs=1e-5)
+
+
+def test_an_exchange_of_substance_counts_more() -> None:
+    new = familiarity.stranger(CONFIG)
+    assert exchange(new, 1).familiarity == pytest.approx(0.017)
+    assert exchange(new, 1, meaningful=False).familiarity == pytest.approx(0.007)
+    assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.52, 0.48))
+
+
+def test_what_was_above_the_ceiling_is_not_cut_down() -> None:
+    assert exchange(Bond(0.9, 0.5, 0.5), 3).familiarity == 0.9
+
+
+@given(st.lists(st.tuples(st.floats(0, 2000), st.booleans()), max_size=300))
+def test_a_bond_stays_in_range_and_under_its_ceiling(exchanges: list[tuple[float, bool]]) -> None:
+    bond = familiarity.stranger(CONFIG)
+    for count, (hours, meaningful) in enumerate(exchanges, start=1):
+        bond = exchange(bond, count, hours, meaningful=meaningful)
+        assert 0 <= bond.familiarity <= familiarity.ceiling(count, CONFIG)
+        assert 0 <= bond.warmth <= 1
+        assert 0 <= bond.trust <= 1
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [({}, 0), ({"social": 3, "comfort": -1}, 1), ({"tension": 2}, -1), ({"creative": 9}, 0)],
+)
+def test_the_appraisal_gives_the_direction(points: dict[str, float], expected: int) -> None:
+    assert familiarity.direction(points) == expected

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from body_defaults import BODY, BORN, NOON
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import hormones
+from bumble.body.hormones import HORMONE_NAMES, Hormones
+
+CONFIG = BODY.soma.hormones
+RESTED = BORN.hormones
+
+
+def levels(dopamine: float = 0.15, cortisol: float = 0.02, oxytocin: float = 0.20) -> Hormones:
+    return Hormones(NOON, {"dopamine": dopamine, "cortisol": cortisol, "oxytocin": oxytocin})
+
+
+@pytest.mark.parametrize(
+    ("name", "minutes", "rest"),
+    [("dopamine", 30, 0.15), ("cortisol", 60, 0.02), ("oxytocin", 45, 0.2)],
+)
+def test_half_the_gap_to_the_rest_is_gone_after_a_half_life(
+    name: str, minutes: float, rest: float
+) -> None:
+    later = hormones.advance(levels(1, 1, 1), NOON + timedelta(minutes=minutes), CONFIG)
+    assert later.levels[name] == pytest.approx(rest + (1 - rest) / 2)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 500), st.floats(0, 500))
+def test_two_leaps_are_one(a: float, b: float, c: float, first: float, second: float) -> None:
+    middle, end = timedelta(minutes=first), timedelta(minutes=first + second)
+    twice = hormones.advance(
+        hormones.advance(levels(a, b, c), NOON + middle, CONFIG), NOON + end, CONFIG
+    )
+    once = hormones.advance(levels(a, b, c), NOON + end, CONFIG)
+    assert twice.levels == pytest.approx(once.levels, abs=1e-6)
+
+
+def test_time_going_back_changes_nothing() -> None:
+    high = levels(dopamine=0.9)
+    assert hormones.advance(high, NOON - timedelta(hours=1), CONFIG) is high
+
+
+@given(
+    st.dictionaries(st.sampled_from(HORMONE_NAMES), st.floats(-5, 5)),
+    st.floats(0, 1), st.floats(0, 1), st.floats(0, 1),
+)  # fmt: skip
+def test_levels_stay_between_none_and_full(
+    deltas: dict[str, float], a: float, b: float, c: float
+) -> None:
+    moved = hormones.nudge(levels(a, b, c), deltas)
+    assert all(0 <= level <= 1 for level in moved.levels.values())
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "expected"),
+    [
+        ("message_in", "oxytocin", 0.2 + 0.03 * 0.8),
+        ("tool_failed", "cortisol", 0.02 + 0.05 * 0.98),
+        ("impulse", "dopamine", 0.15 + 0.10 * 0.85),
+        ("dream", "cortisol", 0.0),
+    ],
+)
+def test_events_move_the_hormones_of_their_row(event: str, name: str, expected: float) -> None:
+    assert hormones.apply_event(RESTED, event, CONFIG).levels[name] == pytest.approx(expected)
+
+
+def test_a_tense_appraisal_raises_cortisol_and_a_comforting_one_lowers_it() -> None:
+    tense = hormones.apply_bar_deltas(RESTED, {"tension": 10}, CONFIG)
+    assert tense.levels["cortisol"] == pytest.approx(0.02 + 0.2 * 0.98)
+    soothed = hormones.apply_bar_deltas(tense, {"comfort": 10}, CONFIG)
+    assert soothed.levels["cortisol"] == pytest.approx(tense.levels["cortisol"] - 0.15)
+
+
+def test_a_recalled_anchor_blends_in_by_exactly_its_share() -> None:
+    blended = hormones.blend(levels(0.5, 0.1, 0.3), {"dopamine": 1.0, "cortisol": 0.0}, CONFIG)
+    assert blended.levels == pytest.approx({"dopamine": 0.65, "cortisol": 0.07, "oxytocin": 0.3})
+    with pytest.raises(ValueError, match="anchor"):
+        hormones.blend(RESTED, {"dopamine": 1.2}, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "tone"),
+    [
+        (levels(), ("baseline", "baseline", "baseline"), "be steady and natural"),
+        (
+            levels(dopamine=0.6),
+            ("DOMINANT", "baseline", "baseline"),
+            "be enthusiastic and celebrate wins",
+        ),
+        (
+            levels(cortisol=0.5, oxytocin=0.4),
+            ("baseline", "DOMINANT", "active"),
+            "be focused and concise, minimize tangents; let some warmth show",
+        ),
+        (
+            levels(dopamine=0.7, cortisol=0.9),
+            ("active", "DOMINANT", "baseline"),
+            "be focused and concise, minimize tangents; lean towards the lively and hopeful",
+        ),
+        (levels(oxytocin=0.05), ("baseline", "baseline", "baseline"), "be steady and natural"),
+    ],
+)
+def test_labels_and_tone_follow_the_levels(
+    state: Hormones, given: tuple[str, ...], tone: str
+) -> None:
+    assert tuple(hormones.labels(state, CONFIG).values()) == given
+    assert hormones.tone(state, CONFIG) == tone
+
+
+def test_every_hormone_has_its_words() -> None:
+    tables = (hormones.TONES, hormones.UNDERTONES, hormones.PLAIN_NAMES)
+    assert all(tuple(table) == HORMONE_NAMES for table in tables)
+
+
+def test_a_hormone_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="adrenaline"):
+        replace(CONFIG, events={"fright": {"adrenaline": 1.0}})

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from body_defaults import BODY, NOON
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import noise
+from bumble.body.noise import Fragment
+
+CONFIG = BODY.soma.noise
+
+
+def thought(text: str, hours: float = 0, kind: str = "thought") -> Fragment:
+    return Fragment(text, kind, 0.5, NOON + timedelta(hours=hours))
+
+
+NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def ring_of(count: int, kind: str = "thought") -> tuple[Fragment, ...]:
+    ring: tuple[Fragment, ...] = ()
+    for number in NUMBERS[:count]:
+        ring = noise.push(ring, thought(number, kind=kind), CONFIG)
+    return ring
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("the sea is calm", "The SEA, is calm!", 1.0),
+        ("a b c", "a b c d e", 0.6),
+        ("a b c", "a b c d e f", 0.5),
+        ("bees", "tide", 0.0),
+    ],
+)
+def test_likeness_is_the_share_of_words_in_common(one: str, other: str, expected: float) -> None:
+    assert noise.jaccard(one, other) == expected
+
+
+def test_a_near_duplicate_is_refused_and_the_ring_stays_the_same() -> None:
+    ring = noise.push((), thought("a b c"), CONFIG)
+    assert noise.push(ring, thought("a b c d e"), CONFIG) is ring
+    assert len(noise.push(ring, thought("a b c d e f"), CONFIG)) == 2
+
+
+def test_a_full_ring_loses_its_oldest() -> None:
+    ring = noise.push(ring_of(8), thought("eight"), CONFIG)
+    assert [held.text for held in ring] == NUMBERS[1:9]
+
+
+def test_a_young_dream_outlasts_younger_thoughts_and_an_old_one_does_not() -> None:
+    ring = (thought("tide", kind="dream"), *ring_of(7))
+    early = noise.push(ring, thought("eight", hours=11.9), CONFIG)
+    assert "tide" in [held.text for held in early]
+    assert "zero" not in [held.text for held in early]
+    late = noise.push(ring, thought("eight", hours=12), CONFIG)
+    assert "tide" not in [held.text for held in late]
+
+
+def test_a_ring_full_of_young_dreams_takes_nothing() -> None:
+    ring = ring_of(8, kind="dream")
+    assert noise.push(ring, thought("nine"), CONFIG) is ring
+
+
+@given(st.lists(st.tuples(st.text("abcdef ", min_size=1), st.sampled_from(["thought", "dream"]))))
+def test_the_ring_never_outgrows_itself_nor_repeats(pushed: list[tuple[str, str]]) -> None:
+    ring: tuple[Fragment, ...] = ()
+    for text, kind in pushed:
+        if text.strip():
+            ring = noise.push(ring, thought(text, kind=kind), CONFIG)
+    assert len(ring) <= 8
+    for index, held in enumerate(ring):
+        assert not noise.is_duplicate(ring[:index], held.text, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("- the tide pulls", "the tide pulls"),
+        ("[dream] the tide\n pulls", "the tide pulls"),
+        ("* [Dream] - the tide", "the tide"),
+        ("word " * 60, ("word " * 39).strip() + "…"),
+    ],
+)
+def test_a_fragment_is_one_plain_line(written: str, stored: str) -> None:
+    assert noise.fragment(written, "dream", 0.5, NOON).text == stored
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "salience"),
+    [("  ", "thought", 0.5), ("…!", "thought", 0.5), ("tide", "echo", 0.5), ("tide", "dream", 1.1)],
+)
+def test_what_is_no_fragment_is_refused(text: str, kind: str, salience: float) -> None:
+    with pytest.raises(ValueError, match="fragment"):
+        noise.fragment(text, kind, salience, NOON)
+
+
+def test_the_mark_of_a_dream_is_shown_and_not_stored() -> None:
+    dreamt = noise.fragment("[dream] the tide", "dream", 0.5, NOON)
+    assert noise.line(dreamt) == "[dream] the tide"
+    assert noise.line(thought("the tide")) == "the tide"
+
+
+def test_a_thought_is_due_after_its_interval() -> None:
+    assert noise.due(None, NOON, CONFIG)
+    assert not noise.due(NOON, NOON + timedelta(seconds=89), CONFIG)
+    assert noise.due(NOON, NOON + timedelta(seconds=90), CONFIG)

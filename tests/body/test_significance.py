@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from body_defaults import BODY
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.body import significance as module
+
+CONFIG, FADING = BODY.significance, BODY.fading
+SHARE = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("meaningful", "familiarity", "appraisal", "novelty", "expected"),
+    [
+        (False, 0.0, 0.0, 0.0, 0.10),
+        (True, 0.0, 0.0, 0.0, 0.25),
+        (False, 1.0, 0.0, 0.0, 0.20),
+        (False, 0.0, 1.0, 0.0, 0.45),
+        (False, 0.0, 0.0, 1.0, 0.40),
+        (True, 0.5, 0.5, 0.5, 0.625),
+        (True, 1.0, 1.0, 1.0, 1.0),
+    ],
+)
+def test_significance_is_the_table(
+    meaningful: bool, familiarity: float, appraisal: float, novelty: float, expected: float
+) -> None:
+    found = module.significance(
+        meaningful=meaningful,
+        familiarity=familiarity,
+        appraisal=appraisal,
+        novelty=novelty,
+        config=CONFIG,
+    )
+    assert found.total == pytest.approx(expected)
+
+
+@given(st.booleans(), SHARE, SHARE, SHARE)
+def test_significance_is_never_above_one(meaningful: bool, a: float, b: float, c: float) -> None:
+    found = module.significance(
+        meaningful=meaningful, familiarity=a, appraisal=b, novelty=c, config=CONFIG
+    )
+    assert 0.1 <= found.total <= 1
+
+
+def test_an_input_out_of_range_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="`familiarity`"):
+        module.significance(meaningful=True, familiarity=1.2, appraisal=0, novelty=0, config=CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("content", "used_tool", "expected"),
+    [("x" * 40, False, False), ("x" * 41, False, True), (" " * 60, False, False), ("", True, True)],
+)
+def test_substance_is_length_or_a_tool(content: str, used_tool: bool, expected: bool) -> None:
+    assert module.is_meaningful(content, CONFIG, used_tool=used_tool) is expected
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [({}, 0.0), ({"social": 10, "tension": -10}, 0.5), (dict.fromkeys("abcde", 10), 1.0)],
+)
+def test_an_appraisal_is_as_strong_as_all_it_moved(
+    points: dict[str, float], expected: float
+) -> None:
+    assert module.appraisal_strength(points, 40) == expected
+
+
+@pytest.mark.parametrize(
+    ("similarities", "expected"),
+    [([], 1.0), ([0.2, 0.7, 0.1], 0.3), ([-0.4], 1.0), ([1.0], 0.0), ([1.3], 0.0)],
+)
+def test_novelty_is_the_distance_to_the_nearest(similarities: list[float], expected: float) -> None:
+    assert module.novelty(similarities) == pytest.approx(expected)
+
+
+def test_the_reason_names_the_threshold_and_every_share() -> None:
+    found = module.significance(
+        meaningful=False, familiarity=0.5, appraisal=0, novelty=0.4, config=CONFIG
+    )
+    assert found.sentence(0.3) == (
+        "significance 0.27 is below 0.30 (base 0.10, meaningful 0.00, familiarity 0.05, "
+        "appraisal 0.00, novelty 0.12)"
+    )
+    assert "at or above" in found.sentence(0.25)
+
+
+def test_significance_fades_by_a_thousandth_every_two_hours() -> None:
+    assert module.decayed(0.8, 0, FADING) == 0.8
+    assert module.decayed(0.8, 7200, FADING) == pytest.approx(0.8 * 0.999, abs=1e-6)
+    assert module.decayed(0.8, -7200, FADING) == 0.8
+    year = module.decayed(1.0, 365 * 86400, FADING)
+    assert 0 < year < 0.05

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from body_defaults import BODY, BORN, NOON, STIRRED, body
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from bumble.body import noise, soma
+from bumble.body.affects import Affect
+from bumble.body.bars import BAR_NAMES, Bar, Bars
+from bumble.body.hormones import HORMONE_NAMES, Hormones
+from bumble.body.noise import Fragment
+from bumble.body.soma import Felt, Soma
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+MOMENTS = st.datetimes(
+    datetime(2000, 1, 1),
+    datetime(2100, 1, 1),
+    timezones=st.integers(-720, 840).map(lambda minutes: timezone(timedelta(minutes=minutes))),
+)
+SHARES = st.integers(0, 10_000).map(lambda n: n / 10_000)
+LEVELS = st.integers(0, 1_000_000).map(lambda n: n / 10_000)
+LINES = st.text("abcdefgh ", min_size=1).filter(str.strip).map(lambda text: " ".join(text.split()))
+SOMAS = st.builds(
+    Soma,
+    bars=st.builds(
+        Bars,
+        MOMENTS,
+        st.fixed_dictionaries(dict.fromkeys(BAR_NAMES, st.builds(Bar, LEVELS, LEVELS))),
+        st.dictionaries(st.sampled_from(["reach_out", "explore_something"]), MOMENTS),
+    ),
+    hormones=st.builds(
+        Hormones, MOMENTS, st.fixed_dictionaries(dict.fromkeys(HORMONE_NAMES, SHARES))
+    ),
+    affects=st.lists(
+        st.builds(Affect, st.sampled_from(["amused", "a-little-proud"]), SHARES, MOMENTS),
+        max_size=3,
+    ).map(tuple),
+    noise=st.lists(
+        st.builds(
+            Fragment, LINES.filter(lambda text: len(text) < 200),
+            st.sampled_from(["thought", "dream"]), SHARES, MOMENTS,
+        ),
+        max_size=3,
+    ).map(tuple),
+    noise_ticked_at=st.none() | MOMENTS,
+    felt=st.none() | st.builds(Felt, LINES, MOMENTS),
+)  # fmt: skip
+
+
+@given(SOMAS)
+@settings(deadline=None)
+def test_a_body_survives_its_file(state: Soma) -> None:
+    yaml, stream = YAML(), io.StringIO()
+    yaml.dump(soma.to_mapping(state), stream)
+    assert soma.from_mapping(yaml.load(stream.getvalue())) == state
+    assert soma.from_mapping(json.loads(json.dumps(soma.to_mapping(state)))) == state
+
+
+def test_the_file_of_a_body_is_plain_and_every_value_has_its_time() -> None:
+    state = replace(STIRRED, noise=STIRRED.noise[:1], noise_ticked_at=NOON)
+    fired = soma.fire(state, "reach_out", BODY.soma)
+    noon = "2026-05-24T12:00:00+00:00"
+    assert soma.to_mapping(fired) == {
+        "bars": {
+            "at": noon,
+            "social": {"value": 60.0, "rest": 50.0},
+            "curiosity": {"value": 74.4, "rest": 45.0},
+            "creative": {"value": 40.0, "rest": 40.0},
+            "tension": {"value": 15.0, "rest": 15.0},
+            "comfort": {"value": 71.0, "rest": 65.0},
+        },
+        "impulses": {"reach_out": noon},
+        "hormones": {"at": noon, "dopamine": 0.235, "cortisol": 0.02, "oxytocin": 0.2},
+        "affects": [
+            {"name": "amused", "intensity": 0.62, "at": noon},
+            {"name": "a-little-proud", "intensity": 0.4, "at": noon},
+        ],
+        "felt": {"text": "a quick bright tug, like a kite", "at": noon},
+        "noise": {
+            "ticked_at": noon,
+            "fragments": [
+                {
+                    "text": "the tide pulls at thoughts",
+                    "kind": "dream",
+                    "salience": 0.9,
+                    "at": noon,
+                }
+            ],
+        },
+    }
+
+
+def test_fields_somebody_added_are_passed_over() -> None:
+    mapping: Any = soma.to_mapping(STIRRED)
+    mapping["weather"] = "rain"
+    mapping["bars"]["hunger"] = {"value": 900}
+    mapping["affects"][0]["why"] = "the bee joke"
+    assert soma.from_mapping(mapping) == STIRRED
+
+
+def test_what_may_be_absent_is_empty() -> None:
+    mapping = soma.to_mapping(STIRRED)
+    assert soma.from_mapping({key: mapping[key] for key in ("bars", "hormones")}) == replace(
+        STIRRED, affects=(), noise=(), felt=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place"),
+    [
+        ("bars", None, "bars"),
+        ("bars.at", "yesterday", "bars.at"),
+        ("bars.at", "2026-05-24T12:00:00", "bars.at"),
+        ("bars.at", 20260524, "bars.at"),
+        ("bars.social", 50, "bars.social"),
+        ("bars.social.value", 101, "bars.social.value"),
+        ("bars.social.value", "high", "bars.social.value"),
+        ("bars.tension.rest", -1, "bars.tension.rest"),
+        ("impulses", {"reach_out": "soon"}, "impulses.reach_out"),
+        ("hormones.cortisol", 1.5, "hormones.cortisol"),
+        ("hormones.cortisol", float("nan"), "hormones.cortisol"),
+        ("affects", {"amused": 1}, "affects"),
+        ("affects", [{"name": "amused", "intensity": 2, "at": "x"}], r"affects\[0\].intensity"),
+        ("affects", [{"name": "?!", "intensity": 1, "at": "x"}], r"affects\[0\].name"),
+        ("felt.text", 3, "felt.text"),
+        ("noise.ticked_at", "now", "noise.ticked_at"),
+        ("noise.fragments", [{"text": "x"}], r"noise.fragments\[0\].kind"),
+        ("noise", ["x"], "noise"),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_field(path: str, value: object, place: str) -> None:
+    mapping: Any = soma.to_mapping(STIRRED)
+    *parents, last = path.split(".")
+    inner = mapping
+    for parent in parents:
+        inner = inner[parent]
+    inner[last] = value
+    with pytest.raises(ValueError, match=f"`{place}`"):
+        soma.from_mapping(mapping)
+
+
+def test_a_missing_field_is_named() -> None:
+    mapping: Any = soma.to_mapping(BORN)
+    del mapping["bars"]["comfort"]["rest"]
+    with pytest.raises(ValueError, match=r"`bars.comfort.rest` is missing"):
+        soma.from_mapping(mapping)
+    with pytest.raises(ValueError, match=r"`bars` is missing"):
+        soma.from_mapping({})
+
+
+def test_time_moves_every_part_and_only_once() -> None:
+    later = NOON + timedelta(hours=3)
+    once = soma.advance(STIRRED, later, BERLIN, BODY.soma)
+    assert soma.advance(once, later, BERLIN, BODY.soma) == once
+    assert once.at == once.hormones.at == later
+    assert once.bars.value("social") < STIRRED.bars.value("social")
+    assert [affect.name for affect in once.affects] == ["amused", "a-little-proud"]
+    assert once.affects[0].intensity == pytest.approx(0.62 / 4)
+    assert (once.noise, once.felt) == (STIRRED.noise, STIRRED.felt)
+
+
+def test_reading_a_body_after_saving_it_midway_gives_the_same() -> None:
+    middle, end = NOON + timedelta(minutes=77), NOON + timedelta(hours=9)
+    saved = soma.to_mapping(soma.advance(STIRRED, middle, BERLIN, BODY.soma))
+    resumed = soma.advance(soma.from_mapping(saved), end, BERLIN, BODY.soma)
+    straight = soma.advance(STIRRED, end, BERLIN, BODY.soma)
+    for name in BAR_NAMES:
+        assert resumed.bars.value(name) == pytest.approx(straight.bars.value(name), abs=0.01)
+    assert resumed.hormones.levels == pytest.approx(straight.hormones.levels, abs=0.001)
+
+
+def test_an_event_moves_bars_and_hormones() -> None:
+    moved = soma.apply_event(BORN, "message_in", BODY.soma)
+    assert moved.bars.value("social") == 51
+    assert moved.hormones.levels["oxytocin"] > 0.2
+    with pytest.raises(ValueError, match="`applause` is not an event"):
+        soma.apply_event(BORN, "applause", BODY.soma)
+
+
+def test_a_fired_impulse_costs_its_bar_and_lifts_dopamine() -> None:
+    fired = soma.fire(body(social=90), "reach_out", BODY.soma)
+    assert fired.bars.value("social") == 65
+    assert fired.hormones.levels["dopamine"] == pytest.approx(0.235)
+    assert fired.bars.fired == {"reach_out": NOON}
+
+
+def test_fragments_are_heard_one_by_one() -> None:
+    thoughts = [noise.fragment(text, "thought", 0.5, NOON) for text in ("tide", "Tide!", "bees")]
+    heard = soma.hear(BORN, tuple(thoughts), BODY.soma)
+    assert [held.text for held in heard.noise] == ["tide", "bees"]

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from typing import get_args, get_origin
+
+import pytest
+
+from bumble import yamltext
+from bumble.entity import defaults, setting_layers, typed
+from bumble.entity.config import Config
+
+SOURCE = defaults.FILE.read_text("utf-8")
+
+SEEDS = """
+cognition:
+  max_context_tokens: 32768
+  reflex_max_tokens: 512
+  history_compression:
+    enabled: true
+    compaction_threshold_ratio: 0.75
+    compaction_target_ratio: 0.20
+    compaction_protect_last_n: 12
+    compaction_protect_first_n: 2
+    compaction_max_passes: 3
+    compaction_flush_to_knowledge: true
+memory:
+  episode_significance_threshold: 0.3
+  max_recall_results: 10
+  embedding_dimensions: 768
+  imprint_decay_half_life_seconds: 2592000
+  imprint_recall_weight: 0.35
+  narrative_every_n_consolidations: 3
+  consolidation_interval: 7200
+  memory_decay_rate: 0.0001
+  relational:
+    enabled: true
+    reflection_temperature: 0.4
+    reflection_max_tokens: 800
+    reflection_min_gap_seconds: 30
+    score_derivation: true
+    flush_to_disk: true
+    max_context_tokens: 800
+    deep_review_on_consolidation: true
+    amendment_mode_threshold: 0.3
+    deep_review_min_new_interactions: 3
+    deep_review_max_tokens: 1200
+    gen_recent_hours: 24
+    gen_tail_sentences: 3
+  distillation:
+    enabled: true
+    cycle_seconds: 300
+    min_turns: 6
+    min_turns_absolute: 4
+    soma_urgency_divisor: 1.5
+    max_extract_tokens: 800
+    temperature: 0.15
+    context_char_budget: 6000
+soma:
+  dreams:
+    enabled: false
+    model: ""
+    temperature: 1.15
+    max_tokens: 500
+    min_silence_seconds: 3600
+    min_gap_seconds: 14400
+    max_cycles_per_day: 2
+    dream_hours: [0, 1, 2, 3, 4, 5]
+    memory_pair_count: 3
+    min_time_gap_hours: 24
+    max_similarity: 0.35
+    write_journal: true
+    write_beliefs: true
+    belief_confidence: 0.35
+    inject_noise: true
+    max_noise_fragments: 2
+"""
+
+
+def test_the_fast_reader_reads_the_defaults_as_yaml_does() -> None:
+    assert repr(defaults.read()) == repr(yamltext.parse(SOURCE))
+
+
+@pytest.mark.parametrize(
+    "line", ["key: [1, 2", "? odd", "key: {a: 1}}", "key: 'single'", "two words"]
+)
+def test_a_line_beyond_the_subset_is_an_error(line: str) -> None:
+    with pytest.raises(ValueError):
+        defaults.parse(f"section:\n  {line}\n")
+
+
+def test_the_defaults_hold_every_value_of_the_seeds() -> None:
+    mine = dict(setting_layers.leaves(defaults.read()))
+    theirs = dict(setting_layers.leaves(yamltext.parse_mapping(SEEDS)))
+    assert {keys: mine.get(keys) for keys in theirs} == theirs
+
+
+def test_file_and_types_name_the_same_settings() -> None:
+    typed.check(
+        Config, defaults.read(), partial=False
+    )  # neither lacks one, each default is allowed
+    assert list(defaults.read()) == list(typed.fields(Config))
+
+
+def test_no_setting_has_a_default_in_python() -> None:
+    sections = [typed.bare(kind)[0] for _, kind in typed.walk(Config) if typed.is_section(kind)]
+    with_defaults = [
+        f"{section.__name__}.{name}"
+        for section in sections
+        for name in typed.fields(section)
+        if hasattr(section, name)
+    ]
+    assert len(sections) > 40
+    assert with_defaults == []
+
+
+def test_every_setting_belongs_to_one_environment_variable() -> None:
+    names = [setting_layers.variable(keys) for keys, _ in setting_layers.leaves(defaults.read())]
+    assert len(names) == len(set(names)) > 250
+    assert not set(names) & set(setting_layers.NOT_SETTINGS)
+
+
+def test_every_top_level_section_says_what_its_settings_do() -> None:
+    lines = SOURCE.splitlines()
+    starts = [n for n, line in enumerate(lines) if line and line[0].isalpha()]
+    bare = [
+        lines[start]
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
+        if not any("#" in line for line in lines[start:end])
+    ]
+    assert bare == []
+
+
+def test_every_number_has_a_range() -> None:
+    loose = [
+        ".".join(keys)
+        for keys, kind in typed.walk(Config)
+        for base in [typed.bare(kind)[0]]
+        if base in (int, float) and not typed.bare(kind)[1]
+    ]
+    assert loose == []
+
+
+def test_settings_are_made_of_kinds_the_reader_of_types_knows() -> None:
+    odd = [
+        ".".join(keys)
+        for keys, kind in typed.walk(Config)
+        for base in [typed.bare(kind)[0]]
+        if not typed.is_section(base) and base not in typed.KINDS and not get_args(base)
+    ]
+    assert odd == []
+    assert get_origin(typed.bare(typed.at(Config, ("soma", "bars", "levels")))[0]) is not None

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bumble.entity import setting_edits, settings
+from bumble.errors import SettingInvalidError, UsageError
+
+SOURCE = """\
+# my bee
+schema_version: 1
+name: Ada      # after Lovelace
+
+memory:        # less is more
+  max_recall_results: 5     # enough
+  relational: {enabled: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "old", "new"),
+    [
+        ("memory.max_recall_results", "7", "max_recall_results: 5 ", "max_recall_results: 7 "),
+        ("memory.relational.enabled", "off", "enabled: true", "enabled: false"),
+        ("name", "Bea", "name: Ada ", "name: Bea "),
+        ("llm.model", "qwen3-4b", "", "llm:\n  model: qwen3-4b\n"),
+        ("llm.model", "4", "", 'llm:\n  model: "4"\n'),
+        (
+            "soma.dreams.dream_hours",
+            "[22, 23]",
+            "",
+            "soma:\n  dreams:\n    dream_hours: [22, 23]\n",
+        ),
+        ("limits.tokens_per_day", "null", "", "limits:\n  tokens_per_day: null\n"),
+        ("identity.voice", "Plain.", "", "identity:\n  voice: Plain.\n"),
+    ],
+)
+def test_setting_changes_that_value_and_no_other_byte(
+    key: str, typed: str, old: str, new: str, tmp_path: Path
+) -> None:
+    changed = setting_edits.plan_set(SOURCE, key, typed)
+    assert changed == (SOURCE.replace(old, new) if old else SOURCE + new)
+    path = tmp_path / "entity.yaml"
+    path.write_text(changed, "utf-8")
+    settings.load(path)
+
+
+def test_setting_what_is_set_already_changes_nothing() -> None:
+    assert setting_edits.plan_set(SOURCE, "memory.max_recall_results", "5") == SOURCE
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("memory.max_recal_results", "3", "did you mean `memory.max_recall_results`?"),
+        ("memory.max_recall_results", "many", 'must be a whole number of at least 1, not "many"'),
+        ("memory.max_recall_results", "[3", "must be a whole number"),
+        ("memory.max_recall_results", "", "must be a whole number of at least 1, not empty"),
+        ("memory", "3", "is a section; name one of its settings: episode_significance_threshold,"),
+        ("soma.bars.levels.joy.initial", "3", "`soma.bars.levels.joy` is not a setting"),
+        ("timezone", "Nowhere", "names a time zone"),
+        ("nonsense", "3", "`nonsense` is not a setting"),
+    ],
+)
+def test_a_wrong_key_or_value_is_a_wrong_call(key: str, typed: str, said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        setting_edits.plan_set(SOURCE, key, typed)
+    assert said in str(raised.value)
+    assert raised.value.exit_code == 2
+
+
+def test_unsetting_takes_its_line_and_no_other_byte() -> None:
+    line = "  max_recall_results: 5     # enough\n"
+    assert setting_edits.plan_unset(SOURCE, "memory.max_recall_results") == SOURCE.replace(line, "")
+    assert setting_edits.plan_unset(SOURCE, "llm.model") == SOURCE
+
+
+def test_who_an_entity_is_cannot_be_unset() -> None:
+    with pytest.raises(UsageError, match="set it instead"):
+        setting_edits.plan_unset(SOURCE, "name")
+    with pytest.raises(UsageError, match="is not a setting"):
+        setting_edits.plan_unset(SOURCE, "nmae")
+
+
+def test_a_file_that_cannot_be_edited_is_named_with_its_line() -> None:
+    with pytest.raises(SettingInvalidError, match=r"^mine\.yaml:\d+: "):
+        setting_edits.plan_set("llm: [\n", "llm.model", "x", file="mine.yaml")

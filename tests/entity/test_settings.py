@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble import yamltext
+from bumble.entity import defaults, setting_layers, settings, typed
+from bumble.entity.config import Config
+from bumble.entity.typed import Keys
+from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+
+ENTITY = """\
+# my bee
+schema_version: 1
+name: Ada
+timezone: Europe/Berlin
+owner:
+  name: Robin
+identity:
+  archetype: curious
+  monologue: |
+    I am Ada.
+  voice: Plain words.
+memory:
+  max_recall_results: 5     # enough
+x: {anything: [goes]}
+"""
+
+
+def entity(folder: Path, more: str = "") -> Path:
+    path = folder / "ada" / "entity.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(ENTITY + more, "utf-8")
+    return path
+
+
+def user(folder: Path, text: str) -> Path:
+    path = folder / "config.yaml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_without_any_file_every_setting_is_its_default() -> None:
+    loaded = settings.load()
+    assert loaded.values == defaults.read()
+    assert loaded.identity is None
+    assert {origin for _, _, origin in loaded.flat()} == {"default"}
+    assert loaded.config.memory.relational.reflection_min_gap_seconds == 30
+    assert loaded.config.soma.dreams.dream_hours == (0, 1, 2, 3, 4, 5)
+
+
+def test_an_entity_says_who_it_is_and_what_it_overrides(tmp_path: Path) -> None:
+    loaded = settings.load(entity(tmp_path))
+    assert loaded.identity is not None
+    assert (loaded.identity.name, loaded.identity.timezone) == ("Ada", "Europe/Berlin")
+    assert loaded.identity.owner.name == "Robin"
+    assert loaded.identity.identity.monologue == "I am Ada.\n"
+    assert loaded.config.memory.max_recall_results == 5
+    assert loaded.config.memory.imprint_recall_weight == 0.35
+
+
+def test_the_template_of_a_new_entity_is_accepted(tmp_path: Path) -> None:
+    template = Path(__file__).parents[2] / "entity-template" / "entity.yaml"
+    filled = template.read_text("utf-8").replace("$timezone", "UTC").replace("$owner", "Robin")
+    filled = filled.replace("$monologue", "    I am.").replace("$voice", "    Plain.")
+    path = tmp_path / "entity.yaml"
+    path.write_text(filled.replace("$name", "Ada").replace("$archetype", "curious"), "utf-8")
+    loaded = settings.load(path)
+    assert loaded.identity is not None
+    assert loaded.identity.identity.archetype == "curious"
+
+
+def other(kind: Any, value: Any) -> Any:
+    """Find another value that a setting allows."""
+    tries: list[Any] = [True, False, 1, 2, 7, 0.5, 3.5, 600, "small", "raw", "auto", "other", ["x"]]
+    tries += [
+        "social",
+        "comfort",
+        [],
+        [3],
+        [0.1, 0.2],
+        {"one": {"command": ["run"]}},
+        {"one": 0.5},
+        {"tool": {}},
+    ]
+    tries += [[{"mood": "calm", "bar": "social", "threshold": 1}]]
+    tries += [[{"source": "social", "above": 1, "target": "social", "factor": 1}]]
+    for candidate in tries:
+        try:
+            typed.check(kind, candidate, ("it",), partial=False)
+        except typed.ValueProblem:
+            continue
+        if repr(candidate) != repr(value):
+            return candidate
+    raise AssertionError(f"nothing else fits {kind}")
+
+
+LEAVES = list(setting_layers.leaves(defaults.read()))
+SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
+
+
+def sample(section: Keys) -> tuple[Keys, Any]:
+    """Take a setting that stands in a section itself, else one that stands deeper."""
+    inside = [(keys, value) for keys, value in LEAVES if keys[: len(section)] == section]
+    return min(inside, key=lambda leaf: len(leaf[0]))
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=".".join)
+def test_each_layer_overrides_the_one_below_in_every_section(section: Keys, tmp_path: Path) -> None:
+    keys, default = sample(section)
+    dotted = ".".join(keys)
+    kind = typed.at(Config, keys)
+    first = other(kind, default)
+    mine = user(tmp_path, f"trusted: ['{tmp_path}/ada']\n{yamltext.set_value('', keys, first)}")
+    path = entity(tmp_path)
+    origins, values = [], []
+    for level in range(5):
+        if level == 2:
+            path.write_text(yamltext.set_value(ENTITY, keys, default), "utf-8")
+        loaded = settings.load(
+            path,
+            mine if level >= 1 else None,
+            {setting_layers.variable(keys): as_text(first)} if level >= 3 else {},
+            {dotted: default} if level >= 4 else {},
+        )
+        origins.append(loaded.origin(dotted))
+        values.append(loaded.get(dotted))
+    assert values == [default, first, default, first, default]
+    assert origins[0] in ("default", "entity.yaml:13")
+    assert origins[1:3] == [f"{mine}:{line(mine, keys)}", f"entity.yaml:{line(path, keys)}"]
+    assert origins[3:] == [f"environment {setting_layers.variable(keys)}", "flag"]
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return yamltext.dump({"v": value}).removeprefix("v:").strip()
+
+
+def line(path: Path, keys: Keys) -> int | None:
+    return yamltext.line_of(path.read_text("utf-8"), keys)
+
+
+def test_only_what_a_layer_names_is_overridden(tmp_path: Path) -> None:
+    path = entity(tmp_path, "soma:\n  dreams:\n    enabled: true\n")
+    loaded = settings.load(path)
+    changed = {key: origin for key, _, origin in loaded.flat() if origin != "default"}
+    assert changed == {
+        "memory.max_recall_results": "entity.yaml:13",
+        "soma.dreams.enabled": "entity.yaml:17",
+    }
+
+
+def test_an_entry_of_a_mapping_joins_those_of_the_defaults(tmp_path: Path) -> None:
+    path = entity(tmp_path, "soma:\n  bars:\n    events:\n      sunrise: {comfort: 3}\n")
+    loaded = settings.load(path)
+    assert dict(loaded.config.soma.bars.events["sunrise"]) == {"comfort": 3.0}
+    assert "tool" in loaded.config.soma.bars.events
+    assert loaded.origin("soma.bars.events.sunrise.comfort") == "entity.yaml:18"
+
+
+def test_a_section_with_everything_commented_out_changes_nothing(tmp_path: Path) -> None:
+    path = entity(tmp_path, "soma:\n  dreams:\n#    enabled: true\nrecall:\n")
+    assert settings.load(path).config.soma == settings.load().config.soma
+
+
+@pytest.mark.parametrize(
+    ("more", "line_number", "said"),
+    [
+        ("memroy: {}\n", 15, "`memroy` is not a setting; did you mean `memory`?"),
+        ("soma:\n  dreams:\n    enable: true\n", 17, "did you mean `soma.dreams.enabled`?"),
+        ("dreams:\n  enabled: true\n", 15, "did you mean `soma.dreams`?"),
+        ("soma:\n  dreams:\n    enabled: yes\n", 17, 'must be true or false, not "yes"'),
+        ("soma:\n  dreams:\n    dream_hours:\n      - 3\n      - 24\n", 17, "from 0 to 23, not 24"),
+        ("soma:\n  bars:\n    events: {tool: {joy: 1}}\n", 17, "`soma.bars.events.tool.joy`"),
+        ("cognition: 7\n", 15, "`cognition` is a section"),
+        ("cognition:\n  max_context_tokens: lots\n", 16, "a whole number of at least 512"),
+        ("limits:\n  tokens_per_day: -1\n", 16, "of at least 0, or null, not -1"),
+        ("soma:\n  ebb:\n    quiet_below: 0.9\n", 16, "`quiet_below` must not be above"),
+        ("soma:\n  bars:\n    impulses:\n      sing: {bar: social}\n", 18, "threshold` is missing"),
+        ("trusted: [/]\n", 15, "a folder can't trust itself"),
+        ("timzone: UTC\n", 15, "did you mean `timezone`?"),
+        ("llm:\n  api_key: sk-1\n", 16, "did you mean `llm.api_key_env`?"),
+        ("session: [\n", 16, "not valid YAML"),
+        ("memory: {}\n", 15, "not valid YAML"),  # a second time
+    ],
+)
+def test_a_wrong_line_is_named_with_its_number(
+    more: str, line_number: int, said: str, tmp_path: Path
+) -> None:
+    path = entity(tmp_path, more)
+    with pytest.raises(SettingInvalidError) as raised:
+        settings.load(path)
+    text = str(raised.value)
+    assert said in text
+    assert f"entity.yaml:{line_number}: " in text.splitlines()[0]
+    assert raised.value.exit_code == 12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("schema_version: 1", "schema_version: 2", "made by a newer bumble (schema 2)"),
+        ("schema_version: 1", "schema_version: one", "must be a whole number"),
+        ("name: Ada\ntime", "time", "`name` is missing"),
+        ("Europe/Berlin", "Europe/Berlim", "must be text that names a time zone"),
+        ("  name: Robin", "  nmae: Robin", "did you mean `owner.name`?"),
+    ],
+)
+def test_who_an_entity_is_is_held_against_types_too(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = entity(tmp_path)
+    path.write_text(ENTITY.replace(old, new), "utf-8")
+    with pytest.raises(SettingInvalidError) as raised:
+        settings.load(path)
+    assert said in str(raised.value)
+
+
+def test_who_an_entity_is_is_no_setting_of_the_user(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalidError, match="`name` is not a setting"):
+        settings.load(None, user(tmp_path, "name: Eve\n"))
+
+
+def test_a_user_without_a_config_file_has_the_defaults(tmp_path: Path) -> None:
+    loaded = settings.load(None, tmp_path / "config.yaml")
+    assert loaded.config == settings.load().config
+
+
+def test_a_folder_without_entity_yaml_is_no_entity(tmp_path: Path) -> None:
+    with pytest.raises(NotAnEntityError):
+        settings.load(tmp_path / "entity.yaml")
+
+
+def test_files_that_are_no_text_are_errors_that_name_them(tmp_path: Path) -> None:
+    path = entity(tmp_path)
+    path.write_bytes(b"name: \xff\xfe\n")
+    with pytest.raises(SettingInvalidError, match=r"entity\.yaml: is not UTF-8 text"):
+        settings.load(path)
+    with pytest.raises(UserError, match="could not be read"):
+        settings.load(None, tmp_path)
+
+
+def test_an_unknown_key_cannot_be_asked_for() -> None:
+    loaded = settings.load()
+    assert loaded.get("soma.dreams")["max_cycles_per_day"] == 2
+    for key in (
+        "memory.max_recall_result",
+        "memory.max_recall_results.more",
+        "tools.mcp_servers.a",
+    ):
+        with pytest.raises(UsageError):
+            loaded.get(key)
+        with pytest.raises(UsageError):
+            loaded.origin(key)
+
+
+def test_reading_settings_loads_no_heavy_library() -> None:
+    code = (
+        "import sys\nfrom bumble.entity import credentials, setting_edits, settings\n"
+        "settings.load()\n"
+        "heavy = {'numpy', 'openai', 'onnxruntime', 'ollama', 'tantivy', 'apsw', 'xllamacpp'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from bumble.errors import AnswerInvalidError
+from bumble.llm import actions
+from bumble.llm.protocol import Message, Tool, ToolCall
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+TOOLS = [Tool("say", "Speak.", TEXT), Tool("end_turn", "Stop.", {"type": "object"})]
+
+
+def names(text: str) -> list[tuple[str, dict[str, object]]]:
+    return [(call.name, dict(call.arguments)) for call in actions.parse(text)]
+
+
+def test_the_schema_takes_calls_of_the_tools_and_nothing_else() -> None:
+    validator = Draft202012Validator(actions.schema(TOOLS))
+    good = {"actions": [{"tool": "say", "arguments": {"text": "Hi"}}]}
+    assert validator.is_valid(good)
+    assert not validator.is_valid({"actions": [{"tool": "fly", "arguments": {}}]})
+    assert not validator.is_valid({"actions": [{"tool": "say", "arguments": {}}]})
+    assert not validator.is_valid({"actions": []})
+
+
+def test_the_tool_comes_before_its_arguments_in_the_schema() -> None:
+    item = actions.schema(TOOLS)["properties"]["actions"]["items"]["anyOf"][0]
+    assert list(item["properties"]) == ["tool", "arguments"]
+
+
+def test_what_is_rendered_is_parsed_back() -> None:
+    calls = (ToolCall("call_1", "say", {"text": "Héy 😀"}), ToolCall("call_2", "end_turn", {}))
+    assert actions.parse(actions.render(calls)) == calls
+
+
+@pytest.mark.parametrize("text", ["Hello there.", "  Hello there.\n", "{smile} Hello", '{"a": 1}'])
+def test_plain_text_is_said_and_ends_the_turn(text: str) -> None:
+    assert names(text) == [("say", {"text": text.strip()}), ("end_turn", {})]
+
+
+def test_nothing_is_no_action() -> None:
+    assert actions.parse(" \n") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tool": "recall", "arguments": {"query": "bees"}}',
+        '[{"tool": "recall", "arguments": {"query": "bees"}}]',
+        '```json\n{"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}\n```',
+        'I will look: {"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}',
+    ],
+)
+def test_near_misses_of_the_shape_are_read(text: str) -> None:
+    assert names(text) == [("recall", {"query": "bees"})]
+
+
+def test_a_call_quoted_in_a_sentence_is_not_run() -> None:
+    text = 'You could send {"tool": "run_command", "arguments": {"command": "ls"}} yourself.'
+    assert names(text) == [("say", {"text": text}), ("end_turn", {})]
+
+
+def test_of_a_cut_say_what_was_said_is_kept() -> None:
+    whole = '{"actions": [{"tool": "say", "arguments": {"text": "One."}}, '
+    cut = '{"tool": "say", "arguments": {"text": "Tw'
+    assert names(whole + cut) == [("say", {"text": "One."}), ("say", {"text": "Tw"})]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        '{"tool": "write", "arguments": {"path": "a.md", "body": "half of th',
+        '{"tool": "write", "arguments": {"path": "a.md", "body": "all"',
+        '{"tool": "write", "arguments": {"path": "a.md"}, ',
+    ],
+)
+def test_a_cut_call_is_never_run_half(cut: str) -> None:
+    whole = '{"actions": [{"tool": "say", "arguments": {"text": "One."}}, '
+    assert names(whole + cut) == [("say", {"text": "One."})]
+
+
+def test_a_complete_call_survives_missing_brackets() -> None:
+    assert names('{"actions": [{"tool": "recall", "arguments": {"q": "x"}}') == [
+        ("recall", {"q": "x"})
+    ]
+
+
+def test_unreadable_actions_are_an_error_that_keeps_the_text() -> None:
+    raw = '{"actions": [{"tool": '
+    with pytest.raises(AnswerInvalidError) as caught:
+        actions.parse(raw)
+    assert caught.value.answer == raw
+
+
+def test_lone_surrogates_never_reach_storage() -> None:
+    [(_, arguments)] = names('{"actions":[{"tool":"say","arguments":{"text":"\\ud83d!"}}]}')
+    json.dumps(arguments, ensure_ascii=False).encode()
+    assert arguments == {"text": "\ufffd!"}
+
+
+def test_flatten_writes_calls_and_results_as_text_in_turns() -> None:
+    calls = (ToolCall("a", "recall", {"q": "x"}), ToolCall("b", "look", {}))
+    history = [
+        Message("user", "Hm?"),
+        Message("assistant", tool_calls=calls),
+        Message("tool", "1 hit", tool_call_id="a"),
+        Message("tool", "nothing", tool_call_id="b"),
+    ]
+    flat = actions.flatten(history)
+    assert [message.role for message in flat] == ["user", "assistant", "user"]
+    assert actions.parse(flat[1].content)[0].arguments == {"q": "x"}
+    assert flat[2].content == (
+        '<result tool="recall">\n1 hit\n</result>\n<result tool="look">\nnothing\n</result>'
+    )
+
+
+def test_flatten_keeps_an_answer_word_for_word() -> None:
+    raw = '{"actions":[ {"tool":"end_turn","arguments":{}} ]}'
+    [flat] = actions.flatten([Message("assistant", raw, (ToolCall("a", "end_turn", {}),))])
+    assert flat.content == raw

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.llm import scripted
+from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+
+SCRIPT = """\
+- Hello, I am Ada.
+- {purpose: distill, json: {beliefs: []}}
+- I said so before.
+- {contains: weather, text: It rains., always: true}
+- {purpose: look, tool_calls: [{name: recall, arguments: {query: bees}}]}
+"""
+
+
+def ask(text: str, *, before: int = 0, purpose: str = "chat") -> Request:
+    history = [Message("user", "?"), Message("assistant", "!")] * before
+    return Request([*history, Message("user", text)], purpose=purpose)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "script.yaml"
+    path.write_text(SCRIPT, encoding="utf-8")
+    return path
+
+
+def test_a_conversation_goes_on_in_another_process(path: Path) -> None:
+    model: Model = ScriptedModel(scripted.read(path))
+    assert model.complete(ask("Hi")).text == "Hello, I am Ada."
+    another = ScriptedModel(scripted.read(path))
+    assert another.complete(ask("And?", before=1)).text == "I said so before."
+
+
+def test_rules_answer_by_purpose_and_by_what_is_asked(path: Path) -> None:
+    model = ScriptedModel(scripted.read(path))
+    assert model.complete(ask("x", purpose="distill")).text == '{"beliefs": []}'
+    assert model.complete(ask("The weather?", before=5)).text == "It rains."
+    assert model.complete(ask("The weather?", before=6)).text == "It rains."
+    looked = model.complete(ask("x", purpose="look"))
+    assert (looked.finish_reason, looked.tool_calls[0].arguments) == (
+        "tool_calls",
+        {"query": "bees"},
+    )
+
+
+def test_a_spent_script_says_what_it_was_asked(path: Path) -> None:
+    model = ScriptedModel(scripted.read(path))
+    model.complete(ask("x", purpose="distill"))
+    with pytest.raises(AnswerInvalidError, match="no answer left for distill: 'again'"):
+        model.complete(ask("again", purpose="distill"))
+
+
+def test_text_streams_in_pieces_that_make_up_the_whole() -> None:
+    pieces: list[str] = []
+    model = ScriptedModel([Reply(text="a rather long answer")])
+    completion = model.complete(ask("Hi"), pieces.append)
+    assert "".join(pieces) == completion.text and len(pieces) > 2
+
+
+def test_a_jsonl_script_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "script.jsonl"
+    path.write_text('"One."\n{"text": "Two.", "finish_reason": "length"}\n', encoding="utf-8")
+    assert [reply.text for reply in scripted.read(path)] == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("text: x", "list of replies"),
+        ("- 3", "neither a text nor a rule"),
+        ("- {txt: x}", "unknown key: txt"),
+        ("- {text: x, finish_reason: done}", "unknown finish_reason"),
+        ("- a\n- {b: [", "script.yaml:2: "),
+    ],
+)
+def test_a_bad_script_is_an_error_that_names_the_file(
+    tmp_path: Path, source: str, says: str
+) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_text(source, encoding="utf-8")
+    with pytest.raises(RecordInvalidError, match=says) as caught:
+        scripted.read(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bumble.errors import AnswerInvalidError
+from bumble.llm import structured
+from bumble.llm.protocol import Message, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"items": {"type": "array", "items": {"type": "string"}}},
+    "required": ["items"],
+}
+REQUEST = Request([Message("user", "List them.")], purpose="distill")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"items": ["a", "b"]}',
+        '```json\n{"items": ["a", "b"]}\n```',
+        'Sure, here it is:\n\n{"items": ["a", "b"]}\n\nAnything else?',
+        '{"items": ["a", "b",],}',
+        'I mean [this]: {"items": ["a", "b"]}',
+        '{"items": ["a", "b", "cut o',
+        '```json\n{"items": ["a", "b"], "more": {"x": ',
+    ],
+)
+def test_what_can_be_repaired_is_read(text: str) -> None:
+    assert structured.read(text, SCHEMA)["items"] == ["a", "b"]
+
+
+def test_a_comma_or_brace_inside_a_string_is_left_alone() -> None:
+    text = '{"items": ["a, }", "\\"b,]\\"",]}'
+    assert structured.read(text, SCHEMA) == {"items": ["a, }", '"b,]"']}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no idea", "no JSON"),
+        ("7 bees", "no JSON"),
+        ('{"items": [1]}', "$.items[0]"),
+        ("", "no JSON"),
+    ],
+)
+def test_what_cannot_be_used_is_said_precisely(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        structured.read(text, SCHEMA)
+    assert says in str(caught.value)
+
+
+def test_a_second_try_hears_what_was_wrong_with_the_first() -> None:
+    model = ScriptedModel([Reply(text='{"items": 3}'), Reply(text='{"items": []}')])
+    assert structured.answer(model, REQUEST, SCHEMA) == {"items": []}
+    first, second = model.requests
+    assert first.schema == second.schema == SCHEMA
+    assert second.messages[: len(REQUEST.messages)] == (*REQUEST.messages,)
+    assert "$.items: 3 is not of type 'array'" in second.messages[-1].content
+
+
+def test_two_unusable_answers_are_an_error_that_keeps_the_raw_text() -> None:
+    model = ScriptedModel([Reply(text="no"), Reply(text="still no")])
+    with pytest.raises(AnswerInvalidError) as caught:
+        structured.answer(model, REQUEST, SCHEMA)
+    assert caught.value.answer == "still no"
+    assert len(model.requests) == 2
+
+
+def test_a_good_answer_costs_one_call() -> None:
+    model = ScriptedModel([Reply(text='{"items": ["x"]}')])
+    value: Any = structured.answer(model, REQUEST, SCHEMA)
+    assert value == {"items": ["x"]} and len(model.requests) == 1
+
+
+def test_load_names_the_brackets_a_cut_answer_lacked() -> None:
+    assert structured.load('{"a": [1, {"b": 2}, {"c"') == ({"a": [1, {"b": 2}, {}]}, "}]}")
+    assert structured.load('{"a": 1}') == ({"a": 1}, "")

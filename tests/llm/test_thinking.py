@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.llm.thinking import ThinkFilter
+
+FRAGMENTS = [
+    "<think>",
+    "</think>",
+    "<thinking>",
+    "</thinking>",
+    "<",
+    "</",
+    "think>",
+    "a",
+    "\n",
+    "é ",
+]
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+
+
+def run(pieces: list[str], *, opened: bool = False) -> tuple[str, str, str]:
+    thinking = ThinkFilter(opened=opened)
+    shown = "".join([thinking.feed(piece) for piece in pieces]) + thinking.finish()
+    return shown, thinking.text, thinking.reasoning
+
+
+def test_reasoning_is_kept_out_of_what_is_shown() -> None:
+    shown, text, reasoning = run(["<think>It asks.</think>\n\nHello"])
+    assert (shown, text, reasoning) == ("Hello", "Hello", "It asks.")
+
+
+def test_a_tag_cut_into_pieces_is_still_a_tag() -> None:
+    shown, _, reasoning = run(list("Well <think>hm</think>so"))
+    assert (shown, reasoning) == ("Well so", "hm")
+
+
+def test_an_unclosed_block_is_reasoning_to_the_end() -> None:
+    assert run(["<think>and on", " and on"]) == ("", "", "and on and on")
+
+
+def test_a_block_the_template_opened_needs_no_opening_tag() -> None:
+    assert run(["so far", "</think>", "Hi"], opened=True) == ("Hi", "Hi", "so far")
+
+
+def test_a_closing_tag_that_nobody_opened_turns_what_came_before_into_reasoning() -> None:
+    thinking = ThinkFilter()
+    thinking.feed("so far</think>Hi")
+    assert (thinking.text, thinking.reasoning, thinking.unopened) == ("Hi", "so far", True)
+
+
+def test_a_lone_angle_bracket_is_text() -> None:
+    assert run(["1 <", " 2 and <th"])[0] == "1 < 2 and <th"
+
+
+@given(TEXTS, st.lists(st.integers(0, 60)), st.booleans())
+def test_the_split_never_matters(text: str, cuts: list[int], opened: bool) -> None:
+    edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[a:b] for a, b in pairwise(edges)]
+    assert run(pieces, opened=opened)[1:] == run([text], opened=opened)[1:]
+
+
+@given(TEXTS)
+def test_no_tag_is_ever_visible(text: str) -> None:
+    shown, kept, _ = run(list(text))
+    assert not any(tag in kept for tag in FRAGMENTS[:4])
+    assert (
+        kept in shown
+    )  # a stray closing tag takes back nothing that was shown, it only stores less

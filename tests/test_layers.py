@@ -1,0 +1,119 @@
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import bumble
+
+PACKAGE = Path(bumble.__file__).parent
+
+# An import points left, or to a module of the same room.
+ROOMS = (
+    ("errors",),
+    ("files",),
+    ("yamlplain", "yamlrender", "yamltext"),
+    ("markdown",),
+    ("git",),
+    ("stopwords",),
+    ("prompts",),
+    ("body",),
+    ("entity",),
+    ("stores",),
+    ("embed",),
+    ("index",),
+    ("llm",),
+    ("models",),
+    ("cycles",),
+    ("mind",),
+    ("upkeep",),
+    ("cli",),
+    ("__main__",),
+)
+RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
+ONLY_IN = {
+    "typer": "cli",
+    "prompt_toolkit": "cli",
+    "apsw": "index",
+    "sqlite_vec": "index",
+    "tantivy": "index",
+    "onnxruntime": "embed",
+    "xllamacpp": "llm",
+    "openai": "llm",
+    "ollama": "llm",
+    "huggingface_hub": "models",
+}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def name_of(path: Path) -> str:
+    parts = ["bumble", *path.relative_to(PACKAGE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "bumble" or node.module.startswith("bumble."):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module
+
+
+def test_every_room_has_a_rank() -> None:
+    rooms = {room(name_of(path)) for path in modules()} - {"__init__"}
+    assert rooms <= set(RANK), f"name their place in ROOMS: {rooms - set(RANK)}"
+
+
+def test_imports_point_left() -> None:
+    wrong = []
+    for path in modules():
+        here = room(name_of(path))
+        for module in imported(ast.parse(path.read_text())):
+            there = room(module) if module.startswith("bumble.") else None
+            if there in RANK and here in RANK and RANK[there] > RANK[here]:
+                wrong.append(f"{name_of(path)} imports {module}")
+    assert wrong == []
+
+
+def test_heavy_libraries_stay_in_their_room() -> None:
+    wrong = []
+    for path in modules():
+        here = room(name_of(path))
+        for module in imported(ast.parse(path.read_text())):
+            owner = ONLY_IN.get(module.split(".")[0])
+            if owner is not None and owner != here:
+                wrong.append(f"{name_of(path)} imports {module}")
+    assert wrong == []
+
+
+def test_only_the_output_module_prints() -> None:
+    wrong = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "print"
+                and name_of(path) != "bumble.cli.output"
+            ):
+                wrong.append(f"{name_of(path)}:{node.lineno}")
+    assert wrong == []
+
+
+def test_imports_inside_functions_are_in_cli_only() -> None:
+    wrong = []
+    for path in modules():
+        if room(name_of(path)) in ("cli", "__main__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
+                wrong += [f"{name_of(path)}:{n.lineno}" for n in inner]
+    assert wrong == []
