@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nomic_graph
+from tests.embed import nomic_graph
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

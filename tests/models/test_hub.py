@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import FakeHub, hub
+from tests.models.serving import FakeHub, hub
 
 from bumble.models import hub as source_hub
 from bumble.models.catalog import Hub

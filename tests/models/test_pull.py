@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 from filelock import FileLock
-from serving import entry, hub, index_environment, wheel
+from tests.models.serving import entry, hub, index_environment, wheel
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models import store
@@ -210,7 +210,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_pull import CONTENT, HUB, entry
+from tests.models.test_pull import CONTENT, HUB, entry
 from bumble.models.means import Means
 from bumble.models.pull import pull
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from serving import entry
+from tests.models.serving import entry
 
 from bumble.errors import WeightsMissingError
 from bumble.models import store

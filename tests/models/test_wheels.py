@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from serving import index_environment, wheel
+from tests.models.serving import index_environment, wheel
 
 from bumble.models import wheels
 from bumble.models.catalog import Wheel, Wheels
