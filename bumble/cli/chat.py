@@ -37,7 +37,9 @@ IncognitoOption = Annotated[
 UsageOption = Annotated[
     bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
 ]
-NewOption = Annotated[bool, typer.Option("--new", help="Make the entity folder if it is not there.")]
+NewOption = Annotated[
+    bool, typer.Option("--new", help="Make the entity folder if it is not there.")
+]
 DebugPrefixOption = Annotated[
     bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
 ]

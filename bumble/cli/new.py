@@ -17,11 +17,15 @@ from bumble.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_ARCHETYPE = "curious"
-NameOption = Annotated[str | None, typer.Option(help="What it is called. Default: the folder's name.")]
+NameOption = Annotated[
+    str | None, typer.Option(help="What it is called. Default: the folder's name.")
+]
 ArchetypeOption = Annotated[
     str | None, typer.Option(help="What it is like: curious, sardonic, gentle or guardian.")
 ]
-OwnerOption = Annotated[str | None, typer.Option(help="Whom it belongs to. Default: your user name.")]
+OwnerOption = Annotated[
+    str | None, typer.Option(help="Whom it belongs to. Default: your user name.")
+]
 TimezoneOption = Annotated[
     str | None, typer.Option(metavar="ZONE", help="Its time zone. Default: this machine's.")
 ]
@@ -36,7 +40,9 @@ def new(
     archetype: ArchetypeOption = None,
     owner: OwnerOption = None,
     timezone: TimezoneOption = None,
-    no_git: Annotated[bool, typer.Option("--no-git", help="Don't make it a git repository.")] = False,
+    no_git: Annotated[
+        bool, typer.Option("--no-git", help="Don't make it a git repository.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Make an entity folder."""
@@ -51,8 +57,10 @@ def new(
         use_git=not no_git,
     )
     shell.entity_name = made["name"]
-    here = f"bumble chat -e {folder} \"Hello\""
-    output.result(shell, "new", made, f"{made['name']} lives in {made['folder']}\nSay hello: {here}")
+    here = f'bumble chat -e {folder} "Hello"'
+    output.result(
+        shell, "new", made, f"{made['name']} lives in {made['folder']}\nSay hello: {here}"
+    )
 
 
 def make(

@@ -78,7 +78,9 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
             return
         yield "```text"
         yield command.get_usage(ctx).removeprefix("Usage: ")
-        rows = [one.get_help_record(ctx) for one in command.params if not getattr(one, "hidden", False)]
+        rows = [
+            one.get_help_record(ctx) for one in command.params if not getattr(one, "hidden", False)
+        ]
         for row in output.table([record for record in rows if record], indent="  "):
             yield row
         yield "```"
