@@ -133,7 +133,8 @@ def search(
     Raises:
         IndexUnusableError: If the vectors are another model's.
     """
-    if limit < 1 or not query.strip():
+    query = query.encode("utf-8", "replace").decode().strip()  # a lone surrogate is no text
+    if limit < 1 or not query:
         return []
     depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
     vector = _query_vector(index, embedder, query) if embedder and dense_weight > 0 else None
@@ -193,7 +194,7 @@ def _lexical(
         found = index.database.rows(
             "select id from texts where instr(lower(text), ?)"
             f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
-            (query.strip().lower(), *values),
+            (query.lower(), *values),
         )
         return [int(row[0]) for row in found]
     allowed = None
