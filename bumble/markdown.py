@@ -25,9 +25,7 @@ FENCE_END = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*")
 # what may hide a heading, or be one of another form: a fence or a heading that is indented (a list
 # may hold it), HTML
 UNSURE = re.compile(r" {1,3}(?:#|```|~~~)| {0,3}<")
-UNDERLINE = re.compile(
-    r" {0,3}(?:=+|-+)[ \t]*[\r\n]*"
-)  # makes a heading of a line of text above it
+UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*")  # of a setext heading
 ONE_LINE_COMMENT = re.compile(r"<!--.*-->[ \t]*[\r\n]*")
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -256,12 +254,16 @@ def _plain_headings(text: str) -> list[Heading] | None:
         elif heading := ATX.fullmatch(line):
             title = " ".join(heading[2].split())
             found.append(Heading(len(heading[1]), title, number, number + 1))
-        elif (UNSURE.match(line) and not ONE_LINE_COMMENT.fullmatch(line)) or (
-            above.strip() and UNDERLINE.fullmatch(line)
-        ):
+        elif _is_unsure(line, above):
             return None
         above = line
     return found
+
+
+def _is_unsure(line: str, above: str) -> bool:
+    if UNDERLINE.fullmatch(line):
+        return above.strip(" \t\r\n") != ""
+    return UNSURE.match(line) is not None and not ONE_LINE_COMMENT.fullmatch(line)
 
 
 def contained(text: str, level: int = 2) -> str:

@@ -1,7 +1,7 @@
 """Dreams: what met in one, and what became of it.
 
-Layout: `dreams/<id>.md`; front matter holds the pairs and where the dream went, the body its fragments
-and its thread. Knows nothing of models, or of how pairs are chosen.
+Layout: `dreams/<id>.md`; front matter holds the pairs and where the dream went, the body its
+fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 """
 
 from __future__ import annotations

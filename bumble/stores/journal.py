@@ -1,7 +1,7 @@
 """The journal: the entity's diary, which only ever grows.
 
-One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a blank
-line, the entry. Knows nothing of models.
+One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
+blank line, the entry. Knows nothing of models.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Knowledge: durable facts, a `##` section each, some of them locked against the entity.
 
-One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may change;
-titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so that no other
-spelling can shadow a locked one. Where a text comes from stands in an HTML comment under its heading.
-Knows nothing of models or search.
+One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may
+change; titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so
+that no other spelling can shadow a locked one. Where a text comes from stands in an HTML comment
+under its heading. Knows nothing of models or search.
 """
 
 from __future__ import annotations

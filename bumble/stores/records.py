@@ -1,7 +1,7 @@
 """What every store shares: ids, typed fields, and reading a file as a record.
 
-A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new record
-whose document differs in the lines it changes, and in no others.
+A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new
+record whose document differs in the lines it changes, and in no others.
 """
 
 from __future__ import annotations
@@ -61,6 +61,9 @@ class Provenance:
             "audience": list(self.audience),
         }
         return {key: value for key, value in values.items() if value}
+
+
+BY_HAND = Provenance()
 
 
 def provenance(meta: Mapping[str, Any]) -> Provenance:
@@ -123,7 +126,7 @@ def new_id(prefix: str, at: datetime, rng: random.Random) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text can be an id: letters, digits, underscores and hyphens, so it names one file."""
+    """Whether a text can be an id: letters, digits, `_` and `-`, so that it names one file."""
     return re.fullmatch(r"[\w-]+", text) is not None
 
 

@@ -1,8 +1,8 @@
 """Relationships: a portrait of each person the entity knows, in its own words.
 
-Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is the
-portrait. A person's id is the file's stem. Counters change in place, so a portrait that was written by
-hand stays as it is. Knows nothing of models or of how scores are found.
+Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is
+the portrait. A person's id is the file's stem. Counters change in place, so a portrait that was
+written by hand stays as it is. Knows nothing of models or of how scores are found.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Note:
 
     text: str
     at: datetime | None = None
-    provenance: Provenance = Provenance()
+    provenance: Provenance = records.BY_HAND
 
 
 @dataclass(frozen=True)

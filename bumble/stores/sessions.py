@@ -1,9 +1,9 @@
 """Sessions: what was said, one JSON object a line, only ever added to.
 
-Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in `sessions/<id>/blobs/`
-under their SHA-256, the brief for the next session in `handover.md`. Lines: `session` (the first),
-`message`, `compaction`, `undo` (takes back a compaction), `end`, and whatever a later version adds.
-Knows nothing of models or prompts.
+Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
+`sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
+`session` (the first), `message`, `compaction`, `undo` (takes back a compaction), `end`, and
+whatever a later version adds. Knows nothing of models or prompts.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class _Line:
 def parse(source: str, stem: str = "") -> Session:
     """Read a session from the text of its file.
 
-    Lines that a merge doubled count once, and messages are put in order of time. A last line that was
-    cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know are kept in the
-    file and passed over.
+    Lines that a merge doubled count once, and messages are put in order of time. A last line that
+    was cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know are
+    kept in the file and passed over.
 
     Raises:
         SourceError: If a line is not what it should be.
@@ -198,8 +198,16 @@ def _unique(lines: Iterable[_Line]) -> list[_Line]:
 
 def _record(line: _Line) -> Record | None:
     try:
-        reader = _READERS.get(str(line.data.get("type")))
-        return reader(line.data) if reader else None
+        match line.data.get("type"):
+            case "message":
+                return _message(line.data)
+            case "compaction":
+                return _compaction(line.data)
+            case "undo":
+                return _undo(line.data)
+            case "end":
+                return _end(line.data)
+        return None
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
 
@@ -260,9 +268,6 @@ def _undo(data: Mapping[str, Any]) -> Undo:
 
 def _end(data: Mapping[str, Any]) -> End:
     return End(records.field(data, "at", datetime), _extra(data, ("type", "at")))
-
-
-_READERS = {"message": _message, "compaction": _compaction, "undo": _undo, "end": _end}
 
 
 def _ended(by_time: Sequence[Record]) -> datetime | None:
@@ -354,7 +359,7 @@ def path(session_id: str) -> str:
 
 
 def plan_start(session: Session, why: str) -> Change:
-    """Plan to make the transcript of a new session; `plan_append` to it may stand in the same set."""
+    """Plan to make the transcript of a new session; the same set may append to it."""
     return changes.write(path(session.id), session.source, None, why)
 
 
