@@ -27,7 +27,10 @@ from bumble.stores.skills import Skill
 from bumble.yamltext import SourceError
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Look at and change how-to notes."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change how-to notes.",
 )
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")

@@ -10,7 +10,6 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from running import NOON, Run, UseEditor
 
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
@@ -25,6 +24,7 @@ from bumble.stores import (
     sessions,
     skills,
 )
+from tests.cli.running import NOON, Run, UseEditor
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from running import Run, UseEditor
+
+from tests.cli.running import Run, UseEditor
 
 HEAD = '---\ncategory: world_fact\nconfidence: 0.8\nformed: "2026-05-01T10:00:00Z"\n---\n\n'
 

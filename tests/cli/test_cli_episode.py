@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from running import Run, UseEditor
+
+from tests.cli.running import Run, UseEditor
 
 
 def test_an_episode_is_added_listed_and_shown(run: Run) -> None:

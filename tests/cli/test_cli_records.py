@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import typer
-from running import Run
 
 from bumble.cli import app
 from bumble.cli.records import short_ids
+from tests.cli.running import Run
 
 GROUPS = ("session", "knowledge", "journal", "skill", "person", "belief", "episode")
 READING = [

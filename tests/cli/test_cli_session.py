@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from running import NOON, Run
 
 from bumble.stores import sessions
 from bumble.stores.sessions import Compaction, End, Message, Record, ToolCall
+from tests.cli.running import NOON, Run
 
 TALKS = "ses_01JVTA1KS00000000000000042"
 

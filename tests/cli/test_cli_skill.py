@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from running import Run, UseEditor
+
+from tests.cli.running import Run, UseEditor
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from running import Run, UseEditor
-from test_cli_records import commands
 
 from bumble import files
 from bumble.entity import changes
+from tests.cli.running import Run, UseEditor
+from tests.cli.test_cli_records import commands
 
 WRITING = [
     ["session", "end"],
