@@ -220,4 +220,4 @@ def file_name(title: str) -> str:
 
 def common_prefix(one: bytes, other: bytes) -> bytes:
     """Return the bytes that two texts begin with alike."""
-    return os.path.commonprefix([one, other])
+    return os.path.commonprefix([one, other]) or b""  # noqa: RUF071  (bytes are meant)
