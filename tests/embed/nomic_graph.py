@@ -175,4 +175,5 @@ def forward(token_ids: list[int], shape: Shape, seed: int = 7) -> Array:
         gate = x @ w[f"{layer}.gate"]
         inner = x @ w[f"{layer}.up"] * gate / (1 + np.exp(-gate))
         x = norm(x + inner @ w[f"{layer}.down"])
-    return x
+    result: Array = x
+    return result
