@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_server import Exchange, FakeServer
 
 from bumble.errors import CredentialsError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from tests.llm.fake_server import Exchange, FakeServer
 
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import FakeHub, hub
 
 from bumble.models import hub as source_hub
 from bumble.models.catalog import Hub
 from bumble.models.means import Means, SourceRefusedError
+from tests.models.serving import FakeHub, hub
 
 CONTENT = random.Random(1).randbytes(300_000)
 MODEL = Hub("me/model", "abc123", "onnx/model.onnx")

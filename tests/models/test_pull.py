@@ -13,13 +13,13 @@ from typing import TypeVar
 
 import pytest
 from filelock import FileLock
-from serving import entry, hub, index_environment, wheel
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models import store
 from bumble.models.catalog import Entry, Hub, Local, Wheel, Wheels
 from bumble.models.means import Means
 from bumble.models.pull import choose, pull
+from tests.models.serving import entry, hub, index_environment, wheel
 
 CONTENT = b"the weights of a model " * 5000
 HUB = Hub("me/model", "abc", "model.gguf")
@@ -210,7 +210,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_pull import CONTENT, HUB, entry
+from tests.models.test_pull import CONTENT, HUB, entry
 from bumble.models.means import Means
 from bumble.models.pull import pull
 

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from serving import entry
 
 from bumble.errors import WeightsMissingError
 from bumble.models import store
 from bumble.models.catalog import Entry, Hub, Local
 from bumble.models.means import Means
 from bumble.models.pull import pull
+from tests.models.serving import entry
 
 CONTENT = b"weights" * 100
 

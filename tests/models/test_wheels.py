@@ -5,11 +5,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from serving import index_environment, wheel
 
 from bumble.models import wheels
 from bumble.models.catalog import Wheel, Wheels
 from bumble.models.means import Means, SourceRefusedError
+from tests.models.serving import index_environment, wheel
 
 CHUNKS = [random.Random(number).randbytes(50_000 + number) for number in range(6)]
 WHOLE = b"".join(CHUNKS)
