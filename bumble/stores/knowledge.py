@@ -164,7 +164,8 @@ def plan_set(
         return None
     corrected = _corrected(there, body, provenance)
     change = _replaced(knowledge, there, there.heading, corrected, why)
-    return replace(change, keeps=by_entity)  # what it held true before can still be read
+    # what the entity held true before can still be read
+    return replace(change, keeps=True) if change and by_entity else change
 
 
 def plan_rename(
