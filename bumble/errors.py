@@ -58,6 +58,19 @@ class RecordInvalidError(UserError):
         )
 
 
+class DraftInvalidError(UserError):
+    """What was written for a record cannot be read as one."""
+
+    exit_code = 12
+
+    def __init__(self, draft: str, problem: str, line: int | None, record: str) -> None:
+        where = f"{draft}:{line}" if line is not None else draft
+        super().__init__(
+            f"{where}: {problem}\n"
+            f"{record} was left as it is. Mend what you wrote, and give it back with --from FILE."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 
@@ -123,7 +136,7 @@ class FolderUnwritableError(UserError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: could not be written: {reason}\n"
-            "What was there before is untouched. Check free space and permissions, then run it again."
+            "What was there before is untouched. Check free space and permissions; run it again."
         )
 
 
@@ -134,8 +147,8 @@ class ChangeUnfinishedError(FolderUnwritableError):
         UserError.__init__(
             self,
             f"{reason.splitlines()[0]}\n"
-            "Part of the change may be in place; the rest is kept in .bumble/intents, and the next "
-            f"command finishes it.\nCheck free space and permissions in {root}, then run any command.",
+            "Part of the change may be in place; the rest is kept in .bumble/intents, and the "
+            f"next command finishes it.\nCheck free space and permissions in {root}.",
         )
 
 
@@ -174,7 +187,8 @@ class IndexUnusableError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\nThe index is derived from the files: `bumble index --rebuild` makes it anew."
+            f"{path}: {problem}\n"
+            "The index is derived from the files: `bumble index --rebuild` makes it anew."
         )
 
 

@@ -220,4 +220,7 @@ def file_name(title: str) -> str:
 
 def common_prefix(one: bytes, other: bytes) -> bytes:
     """Return the bytes that two texts begin with alike."""
-    return os.path.commonprefix([one, other]) or b""  # noqa: RUF071  (bytes are meant)
+    length = next(
+        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None
+    )
+    return one[: min(len(one), len(other)) if length is None else length]

@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +23,7 @@ from bumble.cli.options import EntityOption
 from bumble.cli.shell import Shell
 from bumble.errors import UserError
 
-# Name, module below `bumble.cli`, and the line in `bumble --help` (compared with the code by a test).
+# Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
     "new": ("new", "Make an entity folder."),
     "chat": ("chat", "Talk to the entity."),
@@ -137,11 +136,11 @@ def _words(argv: Sequence[str]) -> list[str]:
     for word in rest:
         if word in ("-e", "--entity"):
             next(rest, None)
-        elif not word.startswith("-") and (not words and word in COMMANDS):
+        elif not words and word in COMMANDS:
             words.append(word)
-        elif words and len(words) == 1 and COMMANDS[words[0]][0] in GROUPS and word[:1].isalpha():
-            words.append(word)
-    return words[:2]
+        elif words and word[:1].isalpha():
+            return [*words, word] if words[0] in GROUPS else words
+    return words
 
 
 GROUPS = frozenset(
@@ -175,15 +174,14 @@ def _reader_left() -> int:
 
 def _bug(shell: Shell, command: str) -> int:
     text = traceback.format_exc()
-    place: Path | None = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
+    place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
+    where = f"The traceback is in {place}"
     try:
-        assert place is not None
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(f"bumble {__version__}: {command}\n{text}", encoding="utf-8")
     except OSError:
-        place = None
+        where = text
     last = text.strip().splitlines()[-1]
-    where = f"The traceback is in {place}" if place else text
     message = f"this is a bug in bumble: {last}\n{where}; please report it."
     output.error(shell, command, message, kind="Bug", code=BUG_EXIT_CODE)
     return BUG_EXIT_CODE

@@ -63,7 +63,7 @@ class OpenMind:
         return self.last
 
     def finish(self, done: Turn) -> None:
-        """Evaluate ahead what the next request will begin with, and keep the request for comparing."""
+        """Evaluate ahead what the next request will begin with; keep this one for comparing."""
         if not self.mind.writes or done.outcome.stopped == "interrupted":
             return
         self._keep_request(done)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -45,7 +45,7 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
 
 
 def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
-    """Say what went wrong: on stderr, and with --json on stdout as well, for the program that reads it."""
+    """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
@@ -110,7 +110,7 @@ def size(count: float) -> str:
 class Progress:
     """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
 
-    def __init__(self, what: str, environ: dict[str, str] | os._Environ[str] | None = None) -> None:
+    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
         self.what = what
         dumb = (environ or os.environ).get("TERM") == "dumb"
         self.shown = sys.stderr.isatty() and not dumb

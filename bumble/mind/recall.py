@@ -12,9 +12,10 @@ from bumble.embed.protocol import Embedder
 from bumble.entity.config import Config, RecallConfig
 from bumble.entity.folder import Entity
 from bumble.index import search, sync
+from bumble.index.filing import Progress
 from bumble.index.place import Place
 from bumble.index.search import Filter, Hit
-from bumble.index.sync import Progress, SyncReport
+from bumble.index.sync import SyncReport
 from bumble.mind import tokens
 from bumble.mind.prompt import Block
 from bumble.stores import knowledge, skills
