@@ -114,9 +114,7 @@ TITLES = st.text(max_size=60) | st.sampled_from(
 @given(TITLES)
 def test_a_file_name_is_safe_on_every_system(title: str) -> None:
     name = files.file_name(title)
-    assert re.fullmatch(
-        r"[^\W_]([^\s/\\:*?\"<>|.\x00-\x1f]*[^\s/\\:*?\"<>|.\x00-\x1f])?|\w", name
-    ) or (unicodedata.category(name[0])[0] in "LMN")
+    assert name and unicodedata.category(name[0])[0] in "LMN"
     assert not set(name) & set('/\\:*?"<>|. \0')
     assert len(name.encode()) <= 100
     assert name.split(".")[0] not in files.RESERVED_NAMES
