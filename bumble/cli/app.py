@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import output
+from bumble.cli import output, quick
 from bumble.cli.options import EntityOption
 from bumble.cli.shell import Shell
 from bumble.errors import UserError
@@ -58,7 +58,7 @@ class LazyGroup(TyperGroup):
             return None
         if self.commands[cmd_name] is None:
             module = importlib.import_module(f"bumble.cli.{COMMANDS[cmd_name][0]}")
-            self.commands[cmd_name] = typer.main.get_command(module.app)
+            self.commands[cmd_name] = quick.quicken(typer.main.get_command(module.app))
             self.commands[cmd_name].name = cmd_name
         return self.commands[cmd_name]
 
@@ -110,9 +110,8 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
     command = " ".join(_words(argv))
     try:
         _speak_utf8()
-        code = typer.main.get_command(app).main(
-            list(argv), prog_name="bumble", standalone_mode=False, obj=shell
-        )
+        command_line = quick.quicken(typer.main.get_command(app))
+        code = command_line.main(list(argv), prog_name="bumble", standalone_mode=False, obj=shell)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
