@@ -122,10 +122,7 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
         raise WeightsMissingError(
             f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
         )
-    raise WeightsMissingError(
-        f"{name} is not on this machine yet.\n"
-        f"Say --yes to fetch {what}."
-    )
+    raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
 
 
 def means(shell: Shell, bar: output.Progress | None = None) -> Means:
