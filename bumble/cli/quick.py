@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import typer
+
 
 def quicken(command: Any) -> Any:
     """Let the parameters of a command, and of those below it, take plain values as they are."""
@@ -40,6 +42,10 @@ class _Plain:
         if not (info.parser or info.exists or info.resolve_path):
             if wanted is str and type(value) is str:
                 return value
+            if (
+                wanted is Path and value == ""
+            ):  # of an unset variable; it would mean the folder here
+                raise typer.BadParameter("it is empty", ctx=ctx, param=param)
             if wanted is Path and isinstance(value, str | Path) and not many:
                 return Path(value)
             if wanted == list[str] and not isinstance(value, str):
