@@ -128,6 +128,8 @@ def _root(shell: Shell, folder: Path) -> Path:
         RefusedError: If a file is in the way.
         FolderUnwritableError: If the system takes no such name.
     """
+    if not folder.is_absolute() and not shell.cwd.is_dir():
+        raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
     try:
         root = (shell.cwd / folder.expanduser()).resolve()
         in_the_way = [place for place in (root, *root.parents) if place.is_file()]

@@ -42,7 +42,7 @@ class Shell:
         try:
             cwd = Path.cwd()
         except FileNotFoundError:  # the folder was removed under the shell
-            cwd = Path(os.sep)
+            cwd = Path(os.environ.get("PWD") or os.sep)
         return cls(environ=dict(os.environ), cwd=cwd)
 
     def now(self) -> datetime:
