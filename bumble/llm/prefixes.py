@@ -81,6 +81,21 @@ class PrefixFolder:
         self.evict()
         return True
 
+    def point(self, name: str, key: str) -> None:
+        """Remember which key was last saved under a name that several share."""
+        part = self.folder / f"{name}.{secrets.token_hex(4)}.part"
+        with contextlib.suppress(OSError):
+            part.write_text(key, encoding="ascii")
+            part.replace(self.folder / f"{name}.last")
+
+    def pointed(self, name: str) -> str | None:
+        """Return the key that was last saved under a name."""
+        try:
+            found = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return None
+        return found if len(found) == 64 and found.isalnum() else None
+
     def evict(self) -> None:
         """Delete the least recently used files until the rest fits, and parts left by a crash."""
         files: list[tuple[float, int, Path]] = []
