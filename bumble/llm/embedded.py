@@ -179,12 +179,12 @@ class EmbeddedModel:
 
     def _take_up(self, loaded: Engine, request: Request) -> None:
         """Make the engine hold this conversation's prefix; put away the one it held."""
-        cache_id, self._family = request.cache_id, request.cache_family
+        cache_id = request.cache_id
         if cache_id == self._resident and cache_id is not None:
-            self._is_saved = False
+            self._family, self._is_saved = request.cache_family or self._family, False
             return
-        self._save(loaded)
-        self._resident, self._is_saved = cache_id, False
+        self._save(loaded)  # under its own family, not the one of this request
+        self._resident, self._family, self._is_saved = cache_id, request.cache_family, False
         if self._folder is None or cache_id is None:
             return
         key = self._key(cache_id)

@@ -12,7 +12,7 @@ import html
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bumble import files, markdown, yamltext
@@ -162,7 +162,10 @@ def plan_set(
         return _added(knowledge, f"## {title}", _commented(body, provenance), why)
     if _same_text(there.text, body):
         return None
-    return _replaced(knowledge, there, there.heading, _corrected(there, body, provenance), why)
+    corrected = _corrected(there, body, provenance)
+    change = _replaced(knowledge, there, there.heading, corrected, why)
+    # what the entity held true before can still be read
+    return replace(change, keeps=True) if change and by_entity else change
 
 
 def plan_rename(
@@ -292,6 +295,11 @@ def _replaced(
 
 
 def _change(knowledge: Knowledge, text: str, count: int, why: str) -> Change:
+    if len(text.encode()) > markdown.MAX_BYTES:
+        raise RefusedError(
+            f"{PATH}: it would grow beyond {markdown.MAX_BYTES:,} bytes, the most bumble reads\n"
+            "Nothing was written. Keep the text in a file of its own."
+        )
     if len(parse(text).sections) != count:  # a hand edit left a fence or a comment open
         raise RefusedError(
             f"{PATH}: a code fence or an HTML block is left open in it; a section added now would "

@@ -253,3 +253,13 @@ def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) ->
     alone = connect().complete(replace(ask(text="Who?"), cache_id="s3"))
     assert (done.usage.cached_tokens or 0) > 50
     assert alone.usage.cached_tokens == 0
+
+
+@pytest.mark.weights
+def test_a_call_in_between_does_not_cost_the_family_its_start(connect: Open) -> None:
+    first = connect()
+    first.complete(replace(ask(), cache_family="ada"))
+    first.complete(Request([Message("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
+    first.close()
+    done = connect().complete(replace(ask(text="Who?"), cache_id="s2", cache_family="ada"))
+    assert (done.usage.cached_tokens or 0) > 50
