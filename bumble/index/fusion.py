@@ -36,7 +36,7 @@ class Weights:
 def length(own_terms: int, around_terms: int) -> int:
     """Return the length of a chunk in terms, those around it counted in full.
 
-    Counted in part they would make a short "Go on!" after a long answer the better match of the two.
+    Counted in part they would make a short "Go on!" after a long answer the better match.
     """
     return own_terms + around_terms
 
