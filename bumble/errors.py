@@ -58,6 +58,19 @@ class RecordInvalidError(UserError):
         )
 
 
+class DraftInvalidError(UserError):
+    """What was written for a record cannot be read as one."""
+
+    exit_code = 12
+
+    def __init__(self, draft: str, problem: str, line: int | None, record: str) -> None:
+        where = f"{draft}:{line}" if line is not None else draft
+        super().__init__(
+            f"{where}: {problem}\n"
+            f"{record} was left as it is. Mend what you wrote, and give it back with --from FILE."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 
@@ -123,7 +136,19 @@ class FolderUnwritableError(UserError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: could not be written: {reason}\n"
-            "What was there before is untouched. Check free space and permissions, then run it again."
+            "What was there before is untouched. Check free space and permissions; run it again."
+        )
+
+
+class ChangeUnfinishedError(FolderUnwritableError):
+    """The operating system refused a write when part of a change was in place already."""
+
+    def __init__(self, root: Path, reason: str) -> None:
+        UserError.__init__(
+            self,
+            f"{reason.splitlines()[0]}\n"
+            "Part of the change may be in place; the rest is kept in .bumble/intents, and the "
+            f"next command finishes it.\nCheck free space and permissions in {root}.",
         )
 
 
@@ -162,7 +187,8 @@ class IndexUnusableError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\nThe index is derived from the files: `bumble index --rebuild` makes it anew."
+            f"{path}: {problem}\n"
+            "The index is derived from the files: `bumble index --rebuild` makes it anew."
         )
 
 

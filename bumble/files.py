@@ -1,11 +1,12 @@
-"""Files that are whole or absent: atomic writes, the lock, names and paths that stay in their folder.
+"""Files that are whole or absent: atomic writes, the lock, names and paths that stay in a folder.
 
-Every system call that changes a file goes through here, so that a test can kill the process at each.
-Knows nothing of entities or records.
+Every system call that changes a file goes through here, so that a test can kill the process at
+each. Knows nothing of entities or records.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -51,25 +52,39 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         FolderUnwritableError: If the system refuses; the old file is untouched then.
     """
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    try:
-        make_folder(path.parent)
-        if mode is None and path.exists():
-            mode = path.stat().st_mode & 0o777
-        _write_synced(temporary, data, 0o666 if mode is None else mode)
-        if mode is not None:
-            temporary.chmod(mode)  # the umask narrowed what `open` was asked for
-        os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
+    with refusing(path):
+        try:
+            make_folder(path.parent)
+            write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
+            os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    # from here on readers see the new file; a power cut may still bring the old one back, whole
+    with suppress(OSError):
         sync_folder(path.parent)
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turn a refusal of the system into the error that names the file."""
+    try:
+        yield
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise FolderUnwritableError(path, error.strerror or str(error)) from error
 
 
-def _write_synced(path: Path, data: bytes, mode: int) -> None:
-    descriptor = os.open(
-        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode
-    )
+def write_synced(path: Path, data: bytes, *, mode: int | None) -> None:
+    """Make a new file and have it on the disk; not atomic.
+
+    Args:
+        path: Where there is no file yet.
+        data: The whole file.
+        mode: Its permissions; None leaves them to the user's umask.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o666 if mode is None else mode)
     try:
         view = memoryview(data)
         while view:
@@ -77,6 +92,32 @@ def _write_synced(path: Path, data: bytes, mode: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    if mode is not None:
+        path.chmod(mode)  # the umask narrowed what `open` was asked for
+
+
+def mode_of(path: Path) -> int | None:
+    """Return the permissions of a file; None where there is none."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return None
+
+
+def move(staged: Path, path: Path) -> None:
+    """Put a file that is on the disk already in the place of another, or write it there."""
+    with refusing(path):
+        make_folder(path.parent)
+        mode = mode_of(path)
+        if mode is not None:
+            staged.chmod(mode)
+        try:
+            os.replace(staged, path)  # noqa: PTH105  (one name for the fault-injection test)
+            return
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # `.bumble/` lies on another disk
+                raise
+    write_atomic(path, staged.read_bytes())
 
 
 def make_folder(path: Path) -> None:
@@ -90,25 +131,29 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the entries of a folder survive a power cut. Windows offers no such call."""
+    """Make the entries of a folder survive a power cut, where the system has such a call."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            raise
     finally:
         os.close(descriptor)
 
 
 def remove(path: Path) -> None:
-    """Remove a file for good; one that is gone already is no error."""
-    try:
+    """Remove a file; one that is gone already is no error.
+
+    Raises:
+        FolderUnwritableError: If the system refuses; the file is there still.
+    """
+    with refusing(path):
         path.unlink(missing_ok=True)
+    with suppress(OSError):  # or the whole folder is gone
         sync_folder(path.parent)
-    except FileNotFoundError:  # the folder went too
-        return
-    except OSError as error:
-        raise FolderUnwritableError(path, error.strerror or str(error)) from error
 
 
 @contextmanager
@@ -118,14 +163,13 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
     Raises:
         LockedError: If another process still holds it after `timeout_seconds`.
     """
-    try:
-        make_folder(path.parent)
-        held = FileLock(path, timeout=timeout_seconds)
-        held.acquire()
-    except Timeout as error:
-        raise LockedError(place, timeout_seconds) from error
-    except OSError as error:
-        raise FolderUnwritableError(path, error.strerror or str(error)) from error
+    with refusing(path):
+        try:
+            make_folder(path.parent)
+            held = FileLock(path, timeout=timeout_seconds)
+            held.acquire()
+        except Timeout as error:
+            raise LockedError(place, timeout_seconds) from error
     try:
         yield
     finally:
@@ -147,9 +191,13 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def same_name(name: str) -> str:
-    """Return what two spellings of one name have in common: case, spaces and hyphens do not count."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join(re.split(r"[\s\-_]+", folded)).strip()
+    """Return what two spellings of one name have in common.
+
+    Case, spaces, hyphens, invisible characters and typographic variants do not count.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace())
+    return " ".join(re.split(r"[\s\-_]+", unicodedata.normalize("NFC", seen))).strip()
 
 
 def file_name(title: str) -> str:
@@ -168,3 +216,11 @@ def file_name(title: str) -> str:
         return stem
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
+
+
+def common_prefix(one: bytes, other: bytes) -> bytes:
+    """Return the bytes that two texts begin with alike."""
+    length = next(
+        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None
+    )
+    return one[: min(len(one), len(other)) if length is None else length]

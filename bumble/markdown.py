@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,6 +18,15 @@ from bumble.yamltext import SourceError
 
 MAX_BYTES = 4_000_000  # a note that is larger is no note; reading it would take minutes
 FENCE = "---"
+HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
+ATX = re.compile(r"(#{1,6})((?:[ \t].*?)?)(?:[ \t]+#+)?[ \t]*[\r\n]*", re.DOTALL)
+FENCE_START = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})", re.DOTALL)
+FENCE_END = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*")
+# what may hide a heading, or be one of another form: a fence or a heading that is indented (a list
+# may hold it), HTML
+UNSURE = re.compile(r" {1,3}(?:#|```|~~~)| {0,3}<")
+UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*")  # of a setext heading
+ONE_LINE_COMMENT = re.compile(r"<!--.*-->[ \t]*[\r\n]*")
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -36,10 +45,8 @@ class Document:
     """A Markdown file: YAML front matter, if it has any, and a body."""
 
     source: str  # the whole file
-    meta_start: (
-        int  # where the YAML between the fences starts and ends; both 0 without front matter
-    )
-    meta_end: int
+    meta_start: int  # where the YAML between the fences starts; 0 without front matter
+    meta_end: int  # where it ends
     body_start: int
 
     @property
@@ -63,7 +70,7 @@ class Document:
     @property
     def body(self) -> str:
         """What follows the front matter, without surrounding blank lines."""
-        return self.source[self.body_start :].strip("\r\n").rstrip()
+        return _trimmed(self.source[self.body_start :])
 
     @property
     def body_line(self) -> int:
@@ -78,9 +85,10 @@ class Document:
     def with_meta(self, *keys: str, value: Any) -> Document:
         """Return the document with one value of its front matter changed or added."""
         if not self.meta_start:
-            newline = newline_of(self.source)
+            newline, mark = newline_of(self.source), self.source[: self.body_start]
             block = yamltext.set_value("", keys, value).replace("\n", newline)
-            return parse(f"{FENCE}{newline}{block}{FENCE}{newline}{newline}{self.source}")
+            head = f"{mark}{FENCE}{newline}{block}{FENCE}{newline}"
+            return parse(f"{head}{newline}{self.source[self.body_start :]}")
         edited = yamltext.set_value(self.source[self.meta_start : self.meta_end], keys, value)
         return parse(self.source[: self.meta_start] + edited + self.source[self.meta_end :])
 
@@ -90,14 +98,31 @@ class Document:
         return parse(self.source[: self.meta_start] + edited + self.source[self.meta_end :])
 
     def with_body(self, body: str) -> Document:
-        """Return the document with another body; the same body changes no byte."""
-        if body.strip("\r\n").rstrip() == self.body:
+        """Return the document with another body; blank lines around it, and the same body, stay."""
+        wanted, old = _trimmed(body), self.source[self.body_start :]
+        if wanted == self.body:
             return self
         newline = newline_of(self.source)
         head = self.source[: self.body_start]
-        text = newline.join(part.rstrip("\r\n") for part in lines(body.strip("\r\n").rstrip()))
-        gap = newline if head else ""
-        return parse(f"{head}{gap}{text}{newline}")
+        if head and not head.endswith(("\n", "\r", "\ufeff")):  # the closing fence ends the file
+            head += newline
+        text = newline.join(part.rstrip("\r\n") for part in lines(wanted))
+        before, after = "", newline
+        if self.body:
+            start = old.index(self.body)
+            before, after = old[:start], old[start + len(self.body) :] or newline
+        elif self.meta_start:
+            before = newline
+        if not self.meta_start and not before and text.split("\n")[0].rstrip() == FENCE:
+            before = newline  # a rule, not the start of front matter
+        return parse(
+            f"{head}{before}{text}{after}" if text else head + before + after.lstrip("\r\n")
+        )
+
+
+def _trimmed(text: str) -> str:
+    """Strip the blank lines around a text and what is white at its end."""
+    return text.strip("\r\n").rstrip()
 
 
 def parse(source: str) -> Document:
@@ -123,23 +148,29 @@ def parse(source: str) -> Document:
 
 def render(meta: Mapping[str, Any], body: str) -> Document:
     """Make a new document."""
-    text = body.strip("\r\n").rstrip()
+    text = "\n".join(part.rstrip("\r\n") for part in lines(_trimmed(body)))
     return parse(f"{FENCE}\n{yamltext.dump(meta)}{FENCE}\n" + (f"\n{text}\n" if text else ""))
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of some level and what stands under it, up to the next heading of that level or above."""
+    """A heading of some level and what stands under it, up to the next heading of that level."""
 
     title: str  # as written, without marks of the heading
     line: int  # of the heading, from 1, in the text that was split
-    source: str = field(repr=False)  # heading line(s) and body, byte for byte
+    source: str = field(repr=False)  # heading line(s), body and tail, byte for byte
     heading: str = field(repr=False)  # the heading line(s) alone, line end included
+    tail: str = field(default="", repr=False)  # from a heading above the level on: not its own
+
+    @property
+    def own(self) -> str:
+        """What stands between the heading and the tail, byte for byte."""
+        return self.source[len(self.heading) : len(self.source) - len(self.tail)]
 
     @property
     def body(self) -> str:
         """The text under the heading, without surrounding blank lines."""
-        return self.source[len(self.heading) :].strip("\r\n").rstrip()
+        return _trimmed(self.own)
 
 
 @lru_cache(maxsize=1)
@@ -158,51 +189,90 @@ def sections(text: str, level: int = 2) -> tuple[str, tuple[Section, ...]]:
         text back byte for byte.
     """
     all_lines = lines(text)
-    marks: list[tuple[int, int, str]] = []  # first line, line behind the heading, title
-    for token, inline in _headings(text):
-        if token.tag == f"h{level}":
-            marks.append((token.map[0], token.map[1], inline))
-        elif int(token.tag[1]) < level:
-            marks.append((token.map[0], -1, ""))
-    preamble = "".join(all_lines[: marks[0][0]] if marks else all_lines)
+    marks = [heading for heading in headings(text) if heading.level <= level]
+    preamble = "".join(all_lines[: marks[0].start] if marks else all_lines)
     found: list[Section] = []
-    for (start, body, title), following in zip(marks, [*marks[1:], None], strict=True):
-        end = following[0] if following else len(all_lines)
-        source = "".join(all_lines[start:end])
-        if body < 0:  # a heading above this level: its text belongs to what stands before it
+    for n, mark in enumerate(marks):
+        end = marks[n + 1].start if n + 1 < len(marks) else len(all_lines)
+        source = "".join(all_lines[mark.start : end])
+        if mark.level < level:
             preamble, found = _attach(preamble, found, source)
         else:
-            found.append(Section(title, start + 1, source, "".join(all_lines[start:body])))
+            heading = "".join(all_lines[mark.start : mark.end])
+            found.append(Section(mark.title, mark.start + 1, source, heading))
     return preamble, tuple(found)
 
 
-def _attach(preamble: str, found: list[Section], source: str) -> tuple[str, list[Section]]:
+def _attach(preamble: str, found: list[Section], more: str) -> tuple[str, list[Section]]:
     if not found:
-        return preamble + source, found
+        return preamble + more, found
     last = found[-1]
-    return preamble, [
-        *found[:-1],
-        Section(last.title, last.line, last.source + source, last.heading),
-    ]
+    longer = replace(last, source=last.source + more, tail=last.tail + more)
+    return preamble, [*found[:-1], longer]
 
 
-def _headings(text: str) -> list[tuple[Any, str]]:
+@dataclass(frozen=True)
+class Heading:
+    """A heading that stands in no code, quote or list."""
+
+    level: int  # from 1
+    title: str
+    start: int  # its first line, from 0
+    end: int  # the line behind it
+
+
+def headings(text: str) -> list[Heading]:
+    """Return the headings of a text, those in code, quotes and lists left out."""
+    found = _plain_headings(text)
+    return _parsed_headings(text) if found is None else found
+
+
+def _parsed_headings(text: str) -> list[Heading]:
     tokens = _block_parser().parse(text)
     return [
-        (token, " ".join(tokens[n + 1].content.split()))
+        Heading(int(token.tag[1]), " ".join(tokens[n + 1].content.split()), *token.map)
         for n, token in enumerate(tokens)
         if token.type == "heading_open" and token.level == 0 and token.map
     ]
 
 
+def _plain_headings(text: str) -> list[Heading] | None:
+    """Find headings line by line, a hundred times faster; None where only a parser can tell.
+
+    A `#` in the first column ends every quote, list and paragraph, so that it is a heading unless
+    a fence or an HTML block is open; fences are followed here, what else could hide one is left to
+    the parser.
+    """
+    found: list[Heading] = []
+    fence, above = "", ""
+    for number, line in enumerate(lines(text)):
+        if fence:
+            closer = FENCE_END.fullmatch(line)
+            fence = "" if closer and closer[1].startswith(fence) else fence
+        elif opener := FENCE_START.match(line):
+            fence = opener[1]
+        elif heading := ATX.fullmatch(line):
+            title = " ".join(heading[2].split())
+            found.append(Heading(len(heading[1]), title, number, number + 1))
+        elif _is_unsure(line, above):
+            return None
+        above = line
+    return found
+
+
+def _is_unsure(line: str, above: str) -> bool:
+    if UNDERLINE.fullmatch(line):
+        return above.strip(" \t\r\n") != ""
+    return UNSURE.match(line) is not None and not ONE_LINE_COMMENT.fullmatch(line)
+
+
 def contained(text: str, level: int = 2) -> str:
     """Return a text that can stand under a heading of `level` and stay in its own section.
 
-    Headings of that level or above become one level deeper than it; code fences and HTML blocks that
-    are left open are closed, so that they do not swallow what follows.
+    Headings of that level or above become one level deeper than it; code fences and HTML blocks
+    that are left open are closed, so that they do not swallow what follows.
     """
-    body = text.strip("\r\n").rstrip()
-    body = _demoted(body, level)
+    body = _demoted(_trimmed(text), level)
     for closer in ("", *_closers(body), *HTML_CLOSERS):
         closed = f"{body}\n{closer}" if closer else body
         if _stays(closed, level):
@@ -210,16 +280,13 @@ def contained(text: str, level: int = 2) -> str:
     return "".join(f"    {line}" for line in lines(body))  # shown as it came, as code
 
 
-HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
-
-
 def _demoted(text: str, level: int) -> str:
     all_lines = lines(text)
-    for token, title in reversed(_headings(text)):
-        if int(token.tag[1]) <= level:
-            start, end = token.map
-            tail = "\n" if all_lines[end - 1].endswith(("\n", "\r")) else ""
-            all_lines[start:end] = [f"{'#' * (level + 1)} {title}{tail}"]
+    for one in reversed(headings(text)):
+        if one.level <= level:
+            tail = "\n" if all_lines[one.end - 1].endswith(("\n", "\r")) else ""
+            lower = f"{'#' * (level + 1)} {one.title}".rstrip(" ")
+            all_lines[one.start : one.end] = [lower + tail]
     return "".join(all_lines)
 
 

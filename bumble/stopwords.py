@@ -1,7 +1,7 @@
 """Words that say nothing about what a text is about, and the words that do.
 
-Seven languages in one list: a query rarely says which it is in, and the few words that mean something
-in another language (`die`, `van`) cost less than the rest bring.
+Seven languages in one list: a query rarely says which it is in, and the few words that mean
+something in another language (`die`, `van`) cost less than the rest bring.
 """
 
 from __future__ import annotations
@@ -11,39 +11,40 @@ import unicodedata
 
 ENGLISH = """
 a about above after again all also am an and any are aren't as at be because been before being below
-between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during
-each few for from further had hadn't has hasn't have haven't having he her here hers herself him himself
-his how i i'd i'll i'm i've if in into is isn't it it's its itself just let let's me more most my myself
-no nor not now of off on once only or other our ours ourselves out over own please same she should
-shouldn't so some such than that that's the their theirs them themselves then there there's these they
-this those through to too under until up us very was wasn't we were weren't what what's when where which
-while who whom why will with won't would wouldn't you you're your yours yourself yourselves
+between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
+during each few for from further had hadn't has hasn't have haven't having he her here hers herself
+him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let let's me
+more most my myself no nor not now of off on once only or other our ours ourselves out over own
+please same she should shouldn't so some such than that that's the their theirs them themselves
+then there there's these they this those through to too under until up us very was wasn't we were
+weren't what what's when where which while who whom why will with won't would wouldn't you you're
+your yours yourself yourselves
 """
 GERMAN = """
-aber als am an auch auf aus bei bin bis bist da das dass dein deine dem den der des dich die dies diese
-diesem diesen dieser dieses dir doch du ein eine einem einen einer eines er es euch für haben hat hatte
-hier ich ihm ihn ihr ihre im in ist ja jetzt kann kein keine man mein meine mich mir mit nach nicht noch
-nur ob oder ohne sehr sein seine sich sie sind so soll über um und uns unser vom von vor war waren was
-wann wenn wer werden wie wir wird wo zu zum zur
+aber als am an auch auf aus bei bin bis bist da das dass dein deine dem den der des dich die dies
+diese diesem diesen dieser dieses dir doch du ein eine einem einen einer eines er es euch für haben
+hat hatte hier ich ihm ihn ihr ihre im in ist ja jetzt kann kein keine man mein meine mich mir mit
+nach nicht noch nur ob oder ohne sehr sein seine sich sie sind so soll über um und uns unser vom
+von vor war waren was wann wenn wer werden wie wir wird wo zu zum zur
 """
 FRENCH = """
-au aux avec ce ces cette dans de des du elle elles en est et eux il ils je la le les leur leurs lui ma
-mais me mes moi mon ne nos notre nous on ou où par pas plus pour qu que qui sa sans se ses son sont sur
-ta te tes toi ton tu un une vos votre vous être était
+au aux avec ce ces cette dans de des du elle elles en est et eux il ils je la le les leur leurs lui
+ma mais me mes moi mon ne nos notre nous on ou où par pas plus pour qu que qui sa sans se ses son
+sont sur ta te tes toi ton tu un une vos votre vous être était
 """
 SPANISH = """
-al como con cual cuando de del desde donde el ella ellas ellos en entre era es esa ese eso esta este esto
-ha hasta hay la las le les lo los más me mi mis muy nos o para pero por porque que qué quien se ser si sí
-sin sobre son su sus también te tu tus un una unas uno unos y ya yo
+al como con cual cuando de del desde donde el ella ellas ellos en entre era es esa ese eso esta
+este esto ha hasta hay la las le les lo los más me mi mis muy nos o para pero por porque que qué
+quien se ser si sí sin sobre son su sus también te tu tus un una unas uno unos y ya yo
 """
 OTHERS = """
-che chi ci con cui da dal dalla degli dei del della delle di e gli ho io loro lui mi nei nel nella noi
-non per perché più quale quando quello questa questo sei sono sua sul sulla suo ti tra tuo voi
-ao aos as até com como das do dos ela ele em entre eu foi isso mais mas meu minha na nas não nos num
-numa os ou pela pelo por quando quem são sem seu sua também um uma você
-aan ben dat de deze die dit een en er geen had heb hebben heeft het hij hoe ik is je kan maar met mij
-mijn naar niet nog nu of om onder ons ook op over te tot uit van veel voor waar was wat we wel werd wij
-wordt ze zich zij zijn zo
+che chi ci con cui da dal dalla degli dei del della delle di e gli ho io loro lui mi nei nel nella
+noi non per perché più quale quando quello questa questo sei sono sua sul sulla suo ti tra tuo voi
+ao aos as até com como das do dos ela ele em entre eu foi isso mais mas meu minha na nas não nos
+num numa os ou pela pelo por quando quem são sem seu sua também um uma você aan ben dat de deze die
+dit een en er geen had heb hebben heeft het hij hoe ik is je kan maar met mij mijn naar niet nog nu
+of om onder ons ook op over te tot uit van veel voor waar was wat we wel werd wij wordt ze zich zij
+zijn zo
 """
 WORDS = frozenset(" ".join((ENGLISH, GERMAN, FRENCH, SPANISH, OTHERS)).split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

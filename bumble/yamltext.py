@@ -17,7 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from bumble import yamlplain, yamlrender
-from bumble.yamlrender import dump, inline
+from bumble.yamlrender import dump, inline, scalar
 
 __all__ = [
     "SourceError",
@@ -28,6 +28,7 @@ __all__ = [
     "parse",
     "parse_mapping",
     "remove",
+    "scalar",
     "set_value",
 ]
 

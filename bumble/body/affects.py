@@ -94,6 +94,20 @@ class ImprintConfig:
             raise ValueError("an imprint's half-life must be above 0")
 
 
+@dataclass(frozen=True)
+class AffinityConfig:
+    """How akin a mood is to a memory's emotion, each >= 1."""
+
+    same: float
+    low: float  # both in LOW_NEGATIVE
+    positive: float  # both in POSITIVE
+    restless: float  # one restless, the other in RESTLESS_KIN
+
+    def __post_init__(self) -> None:
+        if min(self.same, self.low, self.positive, self.restless) < 1:
+            raise ValueError("an affinity is at least 1")
+
+
 def slug(name: str) -> str:
     """Make a feeling's name comparable: lower case, words joined by hyphens; may come out empty."""
     words = re.findall(r"[^\W_]+", name.casefold())
@@ -156,8 +170,8 @@ def emotional_intensity(present: Mood, affects: Iterable[Affect]) -> float:
     return max([present.intensity, *(affect.intensity for affect in affects)])
 
 
-def affinity(present: str, emotion: str) -> float:
-    """Tell how akin a mood is to a memory's emotion, in [1, 1.55]; symmetric.
+def affinity(present: str, emotion: str, config: AffinityConfig) -> float:
+    """Tell how akin a mood is to a memory's emotion; symmetric, 1 when it is not.
 
     Source:
         Mood-congruent memory is Bower, "Mood and memory" (1981); the numbers are bumble's own
@@ -165,18 +179,22 @@ def affinity(present: str, emotion: str) -> float:
     """
     pair = {present, emotion}
     if present == emotion:
-        return 1.55
+        return config.same
     if pair <= LOW_NEGATIVE:
-        return 1.48
+        return config.low
     if pair <= POSITIVE:
-        return 1.38
+        return config.positive
     if RESTLESS in pair and pair & RESTLESS_KIN:
-        return 1.25
+        return config.restless
     return 1.0
 
 
 def imprint_shares(
-    imprints: Sequence[Imprint], present: str, age_seconds: float, config: ImprintConfig
+    imprints: Sequence[Imprint],
+    present: str,
+    age_seconds: float,
+    config: ImprintConfig,
+    kinship: AffinityConfig,
 ) -> tuple[float, ...]:
     """Tell what each imprint of one episode adds before cap and weight, in the given order.
 
@@ -184,6 +202,8 @@ def imprint_shares(
         imprints: What the episode left.
         present: The mood now, one of EMOTIONS.
         age_seconds: Since the episode; one from the future counts as new.
+        config: Base and half-life.
+        kinship: The affinities.
 
     Returns:
         intensity · (affinity − 1 + base) · .5^(age / half-life); 0 for a neutral imprint.
@@ -192,18 +212,24 @@ def imprint_shares(
     return tuple(
         0.0
         if imprint.emotion == NEUTRAL
-        else imprint.intensity * (affinity(present, imprint.emotion) - 1 + config.base) * left
+        else imprint.intensity
+        * (affinity(present, imprint.emotion, kinship) - 1 + config.base)
+        * left
         for imprint in imprints
     )
 
 
 def imprint_factor(
-    imprints: Sequence[Imprint], present: str, age_seconds: float, config: ImprintConfig
+    imprints: Sequence[Imprint],
+    present: str,
+    age_seconds: float,
+    config: ImprintConfig,
+    kinship: AffinityConfig,
 ) -> float:
     """Weigh an episode's relevance by what it left: 1 + w · min(cap, Σ shares).
 
     Returns:
         At least 1; exactly 1 with weight 0, without imprints, and for neutral imprints.
     """
-    total = sum(imprint_shares(imprints, present, age_seconds, config))
+    total = sum(imprint_shares(imprints, present, age_seconds, config, kinship))
     return 1 + config.recall_weight * min(config.cap, total)

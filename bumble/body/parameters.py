@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from bumble.body import fields
-from bumble.body.affects import ImprintConfig
+from bumble.body.affects import AffinityConfig, ImprintConfig
 from bumble.body.appraisal import AppraisalConfig
 from bumble.body.ebb import EbbConfig
 from bumble.body.endocrine import EndocrineConfig
@@ -32,13 +32,14 @@ class BodyConfig:
     ebb: EbbConfig  # soma.ebb
     endocrine: EndocrineConfig  # soma.endocrine
     imprint: ImprintConfig  # memory.imprint_*
+    affinity: AffinityConfig  # recall.affinity
     significance: SignificanceConfig  # memory.significance
     fading: FadingConfig  # memory.memory_decay_rate and its neighbours
     scalar: ScalarConfig  # memory.relational.scalar
 
 
-def read(soma: object, memory: object) -> BodyConfig:
-    """Read the parameters from the settings' sections `soma` and `memory`.
+def read(soma: object, memory: object, recall: object) -> BodyConfig:
+    """Read the parameters from the settings' sections `soma`, `memory` and `recall`.
 
     Settings of other rooms in the same sections are passed over.
 
@@ -46,6 +47,7 @@ def read(soma: object, memory: object) -> BodyConfig:
         ValueError: Naming the setting that is missing or will not do.
     """
     body, memories = fields.section(soma, "soma"), fields.section(memory, "memory")
+    recalls = fields.section(recall, "recall")
     relational = fields.section(fields.entry(memories, "relational", "memory"), "memory.relational")
     return BodyConfig(
         soma=build(SomaConfig, body, "soma"),
@@ -53,6 +55,9 @@ def read(soma: object, memory: object) -> BodyConfig:
         ebb=build(EbbConfig, fields.entry(body, "ebb", "soma"), "soma.ebb"),
         endocrine=build(EndocrineConfig, fields.entry(body, "endocrine", "soma"), "soma.endocrine"),
         imprint=build(ImprintConfig, memories, "memory", prefix="imprint_"),
+        affinity=build(
+            AffinityConfig, fields.entry(recalls, "affinity", "recall"), "recall.affinity"
+        ),
         significance=build(
             SignificanceConfig,
             fields.entry(memories, "significance", "memory"),

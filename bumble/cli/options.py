@@ -31,9 +31,11 @@ LimitOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many.")
 ]
 LockTimeoutOption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        "--lock-timeout", min=0, metavar="SECONDS", help="How long to wait for another writer."
+        "--lock-timeout",
+        min=0,
+        metavar="SECONDS",
+        help="How long to wait for another writer. Default: limits.lock_timeout_seconds.",
     ),
 ]
-LOCK_TIMEOUT_SECONDS = 10.0

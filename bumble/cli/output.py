@@ -6,16 +6,21 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
 from bumble.cli.shell import Shell
+from bumble.errors import UserError
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
 CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
+
+
+class ReaderLeftError(Exception):
+    """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
 
 
 def clean(text: str) -> str:
@@ -45,7 +50,7 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
 
 
 def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
-    """Say what went wrong: on stderr, and with --json on stdout as well, for the program that reads it."""
+    """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
@@ -68,14 +73,31 @@ def say(text: str) -> None:
 
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
-    out = stream or sys.stdout
-    out.write(clean(text))
-    out.flush()
+    _write(clean(text), stream or sys.stdout)
+
+
+def flush() -> None:
+    """See to it that everything printed has left the process."""
+    _write("", sys.stdout)
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    _write(text + "\n", sys.stdout)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed before bumble began: nobody wants to hear it
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError as error:
+        raise ReaderLeftError from error
+    except OSError as error:
+        with suppress(OSError):
+            stream.close()  # or Python tries once more at its end, and complains
+        reason = error.strerror or error
+        raise UserError(f"The output could not be written: {reason}") from error
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
@@ -110,7 +132,7 @@ def size(count: float) -> str:
 class Progress:
     """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
 
-    def __init__(self, what: str, environ: dict[str, str] | os._Environ[str] | None = None) -> None:
+    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
         self.what = what
         dumb = (environ or os.environ).get("TERM") == "dumb"
         self.shown = sys.stderr.isatty() and not dumb

@@ -57,7 +57,7 @@ def page() -> str:
     ]
     root = typer.main.get_command(app.app)
     for name, (_, line) in COMMANDS.items():
-        with typer.Context(root, info_name="bumble") as above:  # type: ignore[arg-type]
+        with typer.Context(root, info_name="bumble") as above:
             command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
             lines += [f"## {name}", "", line, "", *_command(command, f"bumble {name}", above)]
     lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
@@ -81,8 +81,7 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
         rows = [
             one.get_help_record(ctx) for one in command.params if not getattr(one, "hidden", False)
         ]
-        for row in output.table([record for record in rows if record], indent="  "):
-            yield row
+        yield from output.table([record for record in rows if record], indent="  ")
         yield "```"
         yield ""
 

@@ -22,7 +22,8 @@ HELP = """\
 /context   what the last request was made of
 /new       begin a new conversation
 /quit      leave (also Ctrl-D)
-Enter sends; Alt-Enter, or Ctrl-J, begins a new line. Ctrl-C stops an answer, and keeps what was said."""
+Enter sends; Alt-Enter, or Ctrl-J, begins a new line.
+Ctrl-C stops an answer and keeps what was said."""
 
 
 def run(mind: OpenMind, *, usage: bool) -> None:

@@ -1,24 +1,37 @@
 """Change sets: what a turn or a cycle wants to write, applied as one.
 
-`apply` takes the entity's lock, checks that no file moved on since it was read, stages every new file
-under `.bumble/intents/`, and then replaces them one by one. A kill before the staging is complete
-leaves nothing of the set, a kill after it leaves work that `recover` finishes: all or none.
-Knows nothing of what the files mean.
+`apply` takes the entity's lock, checks that no file moved on since it was read, and writes all
+files or none, whatever kills it (`intents`). Knows nothing of what the files mean.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bumble import files
-from bumble.errors import FileChangedError, RecordExistsError, RecordInvalidError
+from bumble.entity import intents
+from bumble.entity.intents import Step, leftovers, stray_files
+from bumble.errors import FileChangedError, RecordExistsError
 
-INTENT = "intent.json"
+__all__ = [
+    "Change",
+    "ChangeSet",
+    "add",
+    "apply",
+    "delete",
+    "history_path",
+    "leftovers",
+    "lock_path",
+    "recover",
+    "stray_files",
+    "sweep",
+    "write",
+]
+
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+HISTORY = PurePosixPath(".history")  # earlier versions of what the entity rewrote
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,7 @@ class Change:
     data: bytes | None  # the whole new file, or what is added to its end; None removes it
     read: str | None = None  # SHA-256 of the file this was planned on; None: there was none
     adds: bool = False  # `data` goes to the end, whatever the file holds by then
+    keeps: bool = False  # the bytes that were there go to `.history/`
 
 
 @dataclass(frozen=True)
@@ -46,27 +60,21 @@ class ChangeSet:
 
 def write(path: str, new: str, old: str | None, why: str) -> Change:
     """Plan to make a file (`old` None) or to replace the text that was read."""
-    return Change(path, why, new.encode(), None if old is None else files.sha256(old.encode()))
+    return Change(path, why, _encoded(new), None if old is None else files.sha256(_encoded(old)))
 
 
 def add(path: str, text: str, why: str) -> Change:
     """Plan to add text to the end of a file, which is made if need be."""
-    return Change(path, why, text.encode(), adds=True)
+    return Change(path, why, _encoded(text), adds=True)
 
 
 def delete(path: str, old: str, why: str) -> Change:
     """Plan to remove a file that was read as `old`."""
-    return Change(path, why, None, files.sha256(old.encode()))
+    return Change(path, why, None, files.sha256(_encoded(old)))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """One file of an intent: what it was, what it becomes, and where the new bytes are staged."""
-
-    path: str
-    before: str | None  # SHA-256; None: no file
-    after: str | None
-    staged: str | None
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")  # half a character, from a terminal, becomes `?`
 
 
 def apply(
@@ -82,32 +90,41 @@ def apply(
         FileChangedError: If a file moved on since it was read.
         RecordExistsError: If a file that was to be made is there already.
         UnsafePathError: If a path leads out of the folder.
-        FolderUnwritableError: If the system refuses a write.
+        FolderUnwritableError: If the system refuses a write; nothing has changed then.
+        ChangeUnfinishedError: If it refuses after some files are in place; the next `apply` or
+            `recover` finishes the set.
     """
     if not change_set:
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        _recover(root)
+        intents.recover(root)
         planned = _plan(root, change_set.changes)
-        if len(planned) == 1:  # a rename is all-or-nothing by itself
-            _replace(root, planned[0][0], planned[0][1])
+        if len(planned) == 1:  # a rename is all or nothing by itself
+            intents.replace_one(root, *planned[0])
         elif planned:
-            _stage_and_replace(root, change_set.title, planned)
+            intents.carry_out(root, change_set.title, planned)
     return [files.inside(root, step.path) for step, _ in planned]
 
 
-def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
-    """Finish or drop what a killed process left; does not touch the folder when there is nothing."""
-    if not leftovers(root):
-        return
+def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
+    """Finish or drop what a killed process left; touches nothing where nothing was left.
+
+    Returns:
+        Copies in `.history/` of files that were to be written, where a person has edited the file
+        since the kill: the edit stays, and the copy is beside it.
+    """
+    if not intents.leftovers(root):
+        return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        _recover(root)
+        return intents.recover(root)
 
 
-def leftovers(root: Path) -> list[Path]:
-    """Return the intents that are not finished: another process is writing, or was killed."""
-    folder = root / ".bumble" / "intents"
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
+    """Remove stray temporary files, while nobody writes, and return what they were."""
+    if not intents.stray_files(root):
+        return []
+    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        return intents.sweep(root)
 
 
 def lock_path(root: Path) -> Path:
@@ -115,23 +132,39 @@ def lock_path(root: Path) -> Path:
     return root / ".bumble" / "lock"
 
 
-def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[_Step, bytes | None]]:
+def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | None]]:
     """Work out every new file, refusing what moved on; several additions to one file are joined."""
-    planned: dict[str, tuple[_Step, bytes | None]] = {}
+    planned: dict[Path, tuple[Step, bytes | None]] = {}
     for change in changes:
         path = files.inside(root, change.path)
-        earlier = planned.get(change.path)
-        current = earlier[1] if earlier else files.read_if_there(path)
-        before = earlier[0].before if earlier else _hash(current)
-        if not change.adds and not earlier:
-            _check(path, change, before)
+        if path in planned:
+            earlier, current = planned[path]
+            before = earlier.before
+            if not change.adds and change.read != earlier.after:
+                raise ValueError(f"two changes of {change.path} in one set, on the same reading")
+        else:
+            current = intents.read(path)
+            before = intents.digest(current)
+            if not change.adds:
+                _check(path, change, before)
         new = _added(current, change.data or b"") if change.adds else change.data
-        planned[change.path] = (_Step(change.path, before, _hash(new), None), new)
+        planned[path] = (Step(change.path, before, intents.digest(new), None), new)
+        if change.keeps and current is not None and new != current:
+            kept = history_path(change.path, current)
+            there = intents.digest(intents.read(files.inside(root, kept)))
+            step = Step(kept, there, intents.digest(current), None)
+            planned[files.inside(root, kept)] = (step, current)
     return [(step, new) for step, new in planned.values() if step.before != step.after]
 
 
+def history_path(path: str, data: bytes) -> str:
+    """Return where an earlier version of a file is kept."""
+    place = PurePosixPath(path)
+    return str(HISTORY / place.with_name(f"{place.stem}.{files.sha256(data)[:12]}{place.suffix}"))
+
+
 def _check(path: Path, change: Change, before: str | None) -> None:
-    if change.read == before or (change.data is not None and _hash(change.data) == before):
+    if change.read == before or (change.data is not None and intents.digest(change.data) == before):
         return
     if change.read is None:
         raise RecordExistsError(path)
@@ -142,68 +175,3 @@ def _added(current: bytes | None, data: bytes) -> bytes:
     if current and not current.endswith(b"\n"):
         return current + b"\n" + data  # a hand edit may have left the last line open
     return (current or b"") + data
-
-
-def _hash(data: bytes | None) -> str | None:
-    return None if data is None else files.sha256(data)
-
-
-def _stage_and_replace(root: Path, title: str, planned: list[tuple[_Step, bytes | None]]) -> None:
-    # 1. stage every new file
-    folder = root / ".bumble" / "intents" / files.sha256(repr(planned).encode())[:16]
-    steps = []
-    for n, (step, new) in enumerate(planned):
-        staged = None if new is None else str(n)
-        if new is not None:
-            files.write_atomic(folder / str(n), new)
-        steps.append(_Step(step.path, step.before, step.after, staged))
-    # 2. the intent: from here on the set will be finished, whatever happens
-    intent = {"title": title, "steps": [vars(step) for step in steps]}
-    files.write_atomic(folder / INTENT, (json.dumps(intent) + "\n").encode())
-    # 3. replace, and drop the intent
-    for step, new in planned:
-        _replace(root, step, new)
-    _drop(folder)
-
-
-def _replace(root: Path, step: _Step, new: bytes | None) -> None:
-    path = files.inside(root, step.path)
-    if new is None:
-        files.remove(path)
-    else:
-        files.write_atomic(path, new)
-
-
-def _drop(folder: Path) -> None:
-    """Remove an intent: its record first, so that a kill in between leaves staging without intent."""
-    files.remove(folder / INTENT)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _recover(root: Path) -> None:
-    for folder in leftovers(root):
-        raw = files.read_if_there(folder / INTENT)
-        if raw is not None:
-            _finish(root, folder, raw)
-        _drop(folder)
-
-
-def _finish(root: Path, folder: Path, raw: bytes) -> None:
-    """Bring every file of an intent to its new state; one that a person edited since is kept."""
-    try:
-        steps = [_Step(**step) for step in json.loads(raw)["steps"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordInvalidError(folder / INTENT, f"not an intent record: {error}") from error
-    for step in steps:
-        path = files.inside(root, step.path)
-        current = _hash(files.read_if_there(path))
-        if current == step.after:
-            continue
-        new = None if step.staged is None else (folder / step.staged).read_bytes()
-        if current == step.before:
-            _replace(root, step, new)
-        elif (
-            new is not None
-        ):  # edited after the kill: theirs stays, ours is kept beside the history
-            kept = root / ".history" / f"{path.name}.{folder.name}"
-            files.write_atomic(kept, new)

@@ -42,7 +42,7 @@ def archetypes() -> Mapping[str, Mapping[str, str]]:
 
 
 def template_folder() -> Path:
-    """Return the folder that is copied: inside the installed package, or beside it in a checkout."""
+    """Return the folder that is copied: in the installed package, or beside it in a checkout."""
     package = Path(str(resources.files("bumble")))
     installed = package / "entity-template"
     return installed if installed.is_dir() else package.parent / "entity-template"

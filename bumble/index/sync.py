@@ -226,7 +226,8 @@ def _mixed(
         if len(recipe) == 1:
             yield one, own
             continue
-        total = np.sum([weight * ready[key] for key, weight in recipe], axis=0, dtype=np.float32)
+        parts: Floats = np.stack([np.float32(weight) * ready[key] for key, weight in recipe])
+        total: Floats = parts.sum(axis=0, dtype=np.float32)
         length = float(np.linalg.norm(total))
         mixed: Floats = np.divide(total, length, dtype=np.float32) if length > 0 else own
         yield one, mixed

@@ -18,20 +18,26 @@ from bumble.llm.saying import SayReader
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
 
-def schema(tools: Sequence[Tool]) -> Mapping[str, Any]:
-    """Build the schema of an answer made of calls of these tools, for constrained decoding."""
+def schema(groups: Sequence[Sequence[Tool]]) -> Mapping[str, Any]:
+    """Build the schema of an answer made of calls, for constrained decoding.
+
+    Args:
+        groups: Tools that may be called beside each other; an answer keeps to one group.
+    """
     return {
         "type": "object",
-        "properties": {
-            "actions": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": MAX_ACTIONS,
-                "items": {"anyOf": [_action(tool) for tool in tools]},
-            }
-        },
+        "properties": {"actions": {"anyOf": [_actions(group) for group in groups if group]}},
         "required": ["actions"],
         "additionalProperties": False,
+    }
+
+
+def _actions(tools: Sequence[Tool]) -> Mapping[str, Any]:
+    return {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_ACTIONS,
+        "items": {"anyOf": [_action(tool) for tool in tools]},
     }
 
 

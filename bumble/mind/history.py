@@ -1,8 +1,8 @@
 """A stored conversation as the model sees it.
 
-What was once shown is shown the same way for ever: the view of a longer transcript begins with the
-view of the shorter one, so that its evaluated prefix can be kept. Only where the window is full does
-the beginning move, and then by half a window at once.
+What was once shown is shown the same way for ever: the view of a longer transcript begins with
+the view of the shorter one, so that its evaluated prefix can be kept. Only where the window is full
+does the beginning move, and then by half a window at once.
 Knows nothing of preambles: they are never stored.
 """
 

@@ -12,6 +12,7 @@ from typing import Literal
 from bumble.entity.config import LoopConfig
 from bumble.llm import actions
 from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
+from bumble.llm.saying import SayReader
 from bumble.mind import history, tokens
 from bumble.mind.tools import AGENCY, Plan, Result
 
@@ -63,13 +64,15 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off."""
 
     def __init__(self, say: Say, said_before: Sequence[str]) -> None:
-        self.reader = actions.SayReader()
+        self.reader = SayReader()
         self.say, self.said_before = say, said_before
         self.heard = ""
         self.shown = False
 
     def feed(self, piece: str) -> None:
-        text = self.reader.feed(piece)
+        self._hear(self.reader.feed(piece))
+
+    def _hear(self, text: str) -> None:
         self.heard += text
         # an answer that only repeats what was said must not be seen twice: hold it while it could
         if not self.shown and any(
@@ -87,6 +90,7 @@ class _Speaker:
 
     def finish(self) -> str:
         """Return what was said in all; an echo of something said before counts as nothing."""
+        self._hear(self.reader.finish())
         said = self.heard.strip()
         if said in self.said_before:
             return ""

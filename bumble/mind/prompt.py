@@ -93,7 +93,7 @@ def _section(heading: str, text: str) -> str:
 
 
 def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
-    """Choose what goes before the message: blocks in order of importance, as far as the budget goes.
+    """Choose what goes before the message: blocks by importance, as far as the budget goes.
 
     A block that only partly fits is cut at a line; the first is always there.
     """
@@ -111,7 +111,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
 
 
 def _fit(block: Block, left: int) -> Block | None:
-    """Keep the first lines of a block that fit, with its closing tag; None if that is only its heading."""
+    """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []
     kept = [head]

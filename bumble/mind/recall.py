@@ -6,11 +6,16 @@ Chooses and words memories for a prompt; finding and ranking them is the index's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from zoneinfo import ZoneInfo
 
-from bumble.entity.config import Config
+from bumble.embed.protocol import Embedder
+from bumble.entity.config import Config, RecallConfig
 from bumble.entity.folder import Entity
-from bumble.index.search import Hit
+from bumble.index import search, sync
+from bumble.index.filing import Progress
+from bumble.index.place import Place
+from bumble.index.search import Filter, Hit
+from bumble.index.sync import SyncReport
 from bumble.mind import tokens
 from bumble.mind.prompt import Block
 from bumble.stores import knowledge, skills
@@ -23,8 +28,47 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 
 
-class Memory(Protocol):
-    """What recall needs of the index."""
+class Memory:
+    """The index of an entity, brought up to date before the first search of a turn."""
+
+    def __init__(
+        self,
+        entity: Entity,
+        embedder: Embedder | None,
+        *,
+        name: str,
+        zone: ZoneInfo,
+        config: RecallConfig,
+        place: Place | None = None,
+        syncs: bool = True,
+    ) -> None:
+        """Set up without reading anything.
+
+        Args:
+            entity: Whose memory.
+            embedder: None searches by words alone.
+            name: What the entity is called: the speaker of its own messages.
+            zone: Its time zone.
+            config: How much words count beside meaning.
+            place: Where the index lies, if not in the folder.
+            syncs: False leaves the index as it is.
+        """
+        self.entity, self.embedder = entity, embedder
+        self.name, self.zone, self.config = name, zone, config
+        self.place, self.syncs = place, syncs
+        self.report: SyncReport | None = None
+
+    def sync(self, progress: Progress | None = None) -> None:
+        """Bring the index up to date with the files."""
+        if self.syncs:
+            self.report = sync.sync(
+                self.entity,
+                self.embedder,
+                name=self.name,
+                zone=self.zone,
+                where=self.place,
+                progress=progress,
+            )
 
     def search(
         self, query: str, *, kinds: Sequence[str], limit: int, person: str, outside: str
@@ -38,6 +82,16 @@ class Memory(Protocol):
             person: Who will read it: what others said in private is left out.
             outside: A session that is in the prompt anyway.
         """
+        only = Filter(kinds=tuple(kinds), audience=(person,), not_session=outside)
+        with search.opened(self.entity, self.place) as index:
+            return search.search(
+                index,
+                query,
+                self.embedder,
+                only=only,
+                limit=limit,
+                dense_weight=1 - self.config.lexical_weight,
+            )
 
 
 def blocks(
@@ -53,7 +107,7 @@ def blocks(
 
 def _relevant(hit: Hit, threshold: float) -> bool:
     """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
-    return hit.similarity is None or hit.similarity >= threshold
+    return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
 
 
 def _knowledge(

@@ -1,7 +1,7 @@
 """The tools an entity has in a turn, declared for the model and carried out on the folder.
 
-A tool that fails gives a result the model gets to see. What a tool writes is planned here and applied
-with the turn, on the files as they are then.
+A tool that fails gives a result the model gets to see. What a tool writes is planned here and
+applied with the turn, on the files as they are then.
 """
 
 from __future__ import annotations
@@ -59,11 +59,10 @@ def _parameters(**texts: str) -> Mapping[str, Any]:
 
 DECLARED: tuple[Tool, ...] = (
     Tool("say", "speak to the person", _parameters(text="what they hear")),
-    Tool("end_turn", "stay silent", _parameters()),
     Tool("recall", "search everything you remember", _parameters(query="what to look for")),
     Tool(
         "update_knowledge",
-        "write down or correct a durable fact",
+        "write down or correct a durable fact about somebody, by name",
         _parameters(title="what it is about", body="the whole section"),
     ),
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),

@@ -22,31 +22,45 @@ _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0  # in all, name lookup included, which has no limit of its own
 _SILENCE_SECONDS = 30.0
 _TRIES = 5  # in a row without a byte
-_CHUNK = 1 << 20
 _TIMEOUT = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 # Not OSError: a full disk is not the hub's refusal.
 _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError)
 
 
 def refusal(source: Hub, means: Means) -> str | None:
-    """Ask whether the hub has the file. Returns its reason if not, within seconds."""
-    answers: queue.Queue[str | None] = queue.Queue()
+    """Ask whether the hub has the file. Returns its reason if not, within seconds.
+
+    What it said is kept in `means.answers`, and a hub that can't be reached is not tried again.
+    """
+    url = _url(source, means)
+    place = "/".join(url.split("/")[:3])  # scheme and host
+    for known in (url, place):
+        if known in means.answers:
+            return means.answers[known]
+    reached, reason = _ask(url)
+    means.answers[url if reached else place] = reason
+    return reason
+
+
+def _ask(url: str) -> tuple[bool, str | None]:
+    """Ask for a file's head. Returns whether anybody answered, and what speaks against the file."""
+    answers: queue.Queue[tuple[bool, str | None]] = queue.Queue()
 
     def ask() -> None:
         try:
             response = get_session().head(
-                _url(source, means), headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
+                url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
             )
         except _FAILURES as error:
-            answers.put(f"can't be reached: {error}")
+            answers.put((False, f"can't be reached: {error}"))
         else:
-            answers.put(_status_problem(response.status_code))
+            answers.put((True, _status_problem(response.status_code)))
 
     threading.Thread(target=ask, daemon=True).start()
     try:
         return answers.get(timeout=_ANSWER_SECONDS)
     except queue.Empty:
-        return f"did not answer within {_ANSWER_SECONDS:g} s"
+        return False, f"did not answer within {_ANSWER_SECONDS:g} s"
 
 
 def fetch(
@@ -95,7 +109,8 @@ def _stream(
         go_on = response.status_code == 206
         have = have if go_on else 0
         with part.open("ab" if go_on else "wb") as stream:
-            for chunk in response.iter_bytes(_CHUNK):
+            # As it comes: chunks of a fixed size would lose the last one when the line drops.
+            for chunk in response.iter_bytes():
                 stream.write(chunk)
                 have += len(chunk)
                 progress(min(have, size))

@@ -1,7 +1,7 @@
 """Prompts: one Markdown file each, in this folder, and `load`.
 
-A file's front matter says what the prompt is for, who uses it, its slots and the shape of the answer.
-There is no logic in a prompt: loops and choices are Python.
+A file's front matter says what the prompt is for, who uses it, its slots and the shape of the
+answer. There is no logic in a prompt: loops and choices are Python.
 """
 
 from __future__ import annotations

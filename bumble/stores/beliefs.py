@@ -1,7 +1,7 @@
 """Beliefs: one claim a file, with how sure the entity is of it and what it rests on.
 
-Layout: `beliefs/<id>.md`; the claim is the body. Confidence is stored as of `reinforced`; how much of
-it is left today is computed on reading, elsewhere. Knows nothing of models or matching.
+Layout: `beliefs/<id>.md`; the claim is the body. Confidence is stored as of `reinforced`; how much
+of it is left today is computed on reading, elsewhere. Knows nothing of models or matching.
 """
 
 from __future__ import annotations

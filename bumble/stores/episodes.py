@@ -1,7 +1,7 @@
 """Episodes: what happened, one Markdown file each.
 
-Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by time.
-Knows nothing of models or ranking.
+Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by
+time. Knows nothing of models or ranking.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Relationships: a portrait of each person the entity knows, in its own words.
 
-Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is the
-portrait. A person's id is the file's stem. Counters change in place, so a portrait that was written by
-hand stays as it is. Knows nothing of models or of how scores are found.
+Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is
+the portrait. A person's id is the file's stem. Counters change in place, so a portrait that was
+written by hand stays as it is. Knows nothing of models or of how scores are found.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Note:
 
     text: str
     at: datetime | None = None
-    provenance: Provenance = Provenance()
+    provenance: Provenance = records.BY_HAND
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def plan_update(
     if scores is not None:
         document = _with_scores(document, person.scores, scores)
     if pending is not None and pending != person.pending:
-        document = _with_pending(document, pending)
+        document = _with_pending(document, person.pending, pending)
     if provenance is not None:
         document = records.with_values(document, provenance.meta())
     if text is not None:
@@ -257,8 +257,11 @@ def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
     return document
 
 
-def _with_pending(document: Document, pending: tuple[Note, ...]) -> Document:
-    notes = [_note_meta(note) for note in pending[-MAX_PENDING:]]
+def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note, ...]) -> Document:
+    raw = records.field(document.meta, "pending", list, [])
+    notes = [  # one that was there stays as it was written, fields we don't know included
+        raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]
+    ]
     return records.with_values(document, {"pending": notes or None})
 
 

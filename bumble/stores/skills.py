@@ -158,7 +158,7 @@ def plan_set(
         raise RecordExistsError(
             Path(there.path), "Overwrite it with --yes, or choose another name."
         )
-    stale = {key: None for key in Provenance("x", "x", ("x",), "tool", ("x",)).meta()}
+    stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
     document = records.with_values(there.source, stale | {"description": description} | origin)
     return records.plan_edit(there.path, there.source, document.with_body(text), why)
 

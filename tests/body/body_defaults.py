@@ -1,12 +1,9 @@
-"""The spec's numbers and a few bodies to test with."""
+"""The default numbers and a few bodies to test with."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-
-from ruamel.yaml import YAML
 
 from bumble.body import bars, parameters, soma
 from bumble.body.affects import Affect
@@ -14,10 +11,11 @@ from bumble.body.bars import Bar, Bars
 from bumble.body.noise import Fragment
 from bumble.body.parameters import BodyConfig
 from bumble.body.soma import Felt, Soma
+from bumble.entity import settings
 
 NOON = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
-SETTINGS = YAML(typ="safe").load(Path(__file__).with_name("soma_defaults.yaml"))
-BODY: BodyConfig = parameters.read(SETTINGS["soma"], SETTINGS["memory"])
+SETTINGS = settings.load().values
+BODY: BodyConfig = parameters.read(SETTINGS["soma"], SETTINGS["memory"], SETTINGS["recall"])
 BORN: Soma = soma.birth(NOON, BODY.soma)
 
 

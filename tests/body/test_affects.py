@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from body_defaults import BODY, NOON, bars_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import affects
 from bumble.body.affects import EMOTIONS, Affect, Imprint, Mood
+from tests.body.body_defaults import BODY, NOON, bars_at
 
-CONFIG, IMPRINT = BODY.soma.affects, BODY.imprint
+CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
 MONTH = 2592000.0
 
 
@@ -91,8 +91,8 @@ def test_emotional_intensity_is_that_of_what_is_felt_most() -> None:
     ],
 )
 def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expected: float) -> None:
-    assert affects.affinity(mood, emotion) == expected
-    assert affects.affinity(emotion, mood) == expected
+    assert affects.affinity(mood, emotion, KINSHIP) == expected
+    assert affects.affinity(emotion, mood, KINSHIP) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_an_imprint_lifts_recall_by_the_formula(
     imprints: list[tuple[str, float]], mood: str, age: float, expected: float
 ) -> None:
     left = [Imprint(emotion, intensity, "") for emotion, intensity in imprints]
-    assert affects.imprint_factor(left, mood, age, IMPRINT) == pytest.approx(expected)
+    assert affects.imprint_factor(left, mood, age, IMPRINT, KINSHIP) == pytest.approx(expected)
 
 
 IMPRINTS = st.lists(
@@ -124,15 +124,18 @@ IMPRINTS = st.lists(
 def test_weight_zero_is_plain_retrieval_exactly(
     imprints: list[Imprint], mood: str, age: float
 ) -> None:
-    assert affects.imprint_factor(imprints, mood, age, replace(IMPRINT, recall_weight=0.0)) == 1.0
+    assert (
+        affects.imprint_factor(imprints, mood, age, replace(IMPRINT, recall_weight=0.0), KINSHIP)
+        == 1.0
+    )
 
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_the_factor_is_bounded_and_the_shares_add_up(
     imprints: list[Imprint], mood: str, age: float
 ) -> None:
-    shares = affects.imprint_shares(imprints, mood, age, IMPRINT)
-    factor = affects.imprint_factor(imprints, mood, age, IMPRINT)
+    shares = affects.imprint_shares(imprints, mood, age, IMPRINT, KINSHIP)
+    factor = affects.imprint_factor(imprints, mood, age, IMPRINT, KINSHIP)
     assert 1 <= factor <= 1 + 0.35 * 1.5
     assert factor == pytest.approx(1 + 0.35 * min(1.5, sum(shares)))
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 
 import pytest
-from body_defaults import BODY, BORN, NOON, STIRRED, body
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from bumble.body.affects import Affect
 from bumble.body.bars import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import Felt, Soma
+from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 CONFIG, EBB = BODY.soma, BODY.ebb
 
@@ -43,6 +43,7 @@ def crowded(affect_count: int, noise_count: int, **values: float) -> Soma:
         (body(social=75), 0.38 * 0.5, "quiet"),
         (crowded(6, 8), 0.22, "quiet"),
         (crowded(12, 4), 0.17, "quiet"),
+        (body(curiosity=100), 0.38 + 0.18, "normal"),
         (body(social=80), 0.38 * 0.6 + 0.18, "normal"),
         (body(curiosity=70, comfort=70), 0.38 * 0.5 + 0.22, "normal"),
         (body(curiosity=95, comfort=70), 0.38 + 0.22 + 0.18, "high"),
@@ -136,7 +137,14 @@ def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
     assert found.mood == affects.mood(state.bars, CONFIG.affects).name
     names = [affect.name for affect in state.affects]
     assert list(found.affects) == names[: len(found.affects)]
-    assert names == [] or found.affects or len(tag) + len(names[0]) > 200
+
+
+def test_a_tag_names_as_many_affects_as_fit() -> None:
+    names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
+    crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
+    tag = ebb.episode_tag(crowd, CONFIG, EBB)
+    assert list(ebb.parse_tag(tag).affects) == names[:6]
+    assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
 
 
 WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=content"

@@ -4,9 +4,9 @@ import copy
 from typing import Any
 
 import pytest
-from body_defaults import BODY, SETTINGS
 
 from bumble.body import parameters
+from tests.body.body_defaults import BODY, SETTINGS
 
 
 def test_every_number_of_the_defaults_arrives() -> None:
@@ -17,14 +17,15 @@ def test_every_number_of_the_defaults_arrives() -> None:
     assert BODY.soma.noise.capacity == 8
     assert BODY.imprint.recall_weight == 0.35
     assert BODY.imprint.decay_half_life_seconds == 2592000
+    assert BODY.affinity.low == 1.48
     assert BODY.fading.consolidation_interval == 7200
     assert BODY.scalar.familiarity_floor == 0.08
 
 
 def test_settings_of_other_rooms_are_passed_over() -> None:
-    soma = {**SETTINGS["soma"], "dreams": {"enabled": False}}
-    memory = {**SETTINGS["memory"], "max_recall_results": 10}
-    assert parameters.read(soma, memory) == BODY
+    soma = {**SETTINGS["soma"], "weather": {"enabled": False}}
+    memory = {**SETTINGS["memory"], "palace": 10}
+    assert parameters.read(soma, memory, SETTINGS["recall"]) == BODY
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,7 @@ def test_settings_of_other_rooms_are_passed_over() -> None:
         ("soma.affects.moods", [{"mood": 1}], r"`soma.affects.moods\[0\].mood` is not text"),
         ("soma.ebb.quiet_below", 0.9, "soma.ebb: .*not above `high_from`"),
         ("memory.imprint_decay_half_life_seconds", 0, "memory: .*half-life"),
+        ("recall.affinity.low", 0.5, "recall.affinity: .*at least 1"),
         ("soma.bars.circadian.amplitude", 1.5, r"soma.bars.circadian: .*in \[0, 1\)"),
     ],
 )
@@ -52,11 +54,11 @@ def test_a_setting_that_will_not_do_is_named(path: str, value: object, problem: 
         inner = inner[parent]
     inner[last] = value
     with pytest.raises(ValueError, match=problem):
-        parameters.read(settings["soma"], settings["memory"])
+        parameters.read(settings["soma"], settings["memory"], settings["recall"])
 
 
 def test_a_setting_that_is_missing_is_named() -> None:
     settings: Any = copy.deepcopy(SETTINGS)
     del settings["memory"]["imprint_cap"]
     with pytest.raises(ValueError, match=r"`memory.imprint_cap` is missing"):
-        parameters.read(settings["soma"], settings["memory"])
+        parameters.read(settings["soma"], settings["memory"], settings["recall"])

@@ -18,7 +18,7 @@ def names(text: str) -> list[tuple[str, dict[str, object]]]:
 
 
 def test_the_schema_takes_calls_of_the_tools_and_nothing_else() -> None:
-    validator = Draft202012Validator(actions.schema(TOOLS))
+    validator = Draft202012Validator(actions.schema([TOOLS]))
     good = {"actions": [{"tool": "say", "arguments": {"text": "Hi"}}]}
     assert validator.is_valid(good)
     assert not validator.is_valid({"actions": [{"tool": "fly", "arguments": {}}]})
@@ -27,7 +27,7 @@ def test_the_schema_takes_calls_of_the_tools_and_nothing_else() -> None:
 
 
 def test_the_tool_comes_before_its_arguments_in_the_schema() -> None:
-    item = actions.schema(TOOLS)["properties"]["actions"]["items"]["anyOf"][0]
+    item = actions.schema([TOOLS])["properties"]["actions"]["anyOf"][0]["items"]["anyOf"][0]
     assert list(item["properties"]) == ["tool", "arguments"]
 
 

@@ -1,0 +1,217 @@
+"""`bumble belief`: what the entity holds to be true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble import files
+from bumble.cli import bodies, output, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
+from bumble.cli.records import LimitOption
+from bumble.cli.writing import FromOption
+from bumble.errors import UsageError
+from bumble.stores import beliefs
+from bumble.stores import records as stored
+from bumble.stores.beliefs import Belief
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what it holds to be true.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+CategoryOption = Annotated[
+    str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+]
+NONE = 'No beliefs. Add one with `bumble belief add "..."`.'
+TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
+TOLD_CATEGORY = "world_fact"
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    category: CategoryOption = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those that were put away, too.")
+    ] = False,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List beliefs, the newest first."""
+    opened = open_entity(ctx, entity)
+    if category is not None:
+        _known(category)
+
+    def wanted(belief: Belief) -> bool:
+        return (archived or not belief.archived) and category in (None, belief.category)
+
+    paths = beliefs.paths(opened.entity.beliefs)
+    found = records.readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = records.short_ids([one.id for one in found.records], _by_id(opened))
+
+    def line(belief: Belief) -> list[str]:
+        kind = f"{belief.category}{' (archived)' if belief.archived else ''}"
+        claim = output.shorten(belief.text)
+        day = records.when(belief.formed, opened)
+        return [short[belief.id], day, f"{belief.confidence:.2f}", kind, claim]
+
+    records.show_list(opened, "belief list", found, _data, line, NONE, newest_first=True)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a belief, and what it rests on."""
+    opened = open_entity(ctx, entity)
+    path = _path(opened, belief_id)
+    belief = _load(path)
+    rows = [
+        ("id", belief.id),
+        ("category", belief.category),
+        ("confidence", f"{belief.confidence:.2f} as of {records.when(belief.reinforced, opened)}"),
+        ("formed", records.when(belief.formed, opened)),
+        ("source", belief.origin),
+        ("rests on", ", ".join(belief.evidence)),
+        ("contradicts", ", ".join(belief.contradicts)),
+        ("status", "archived" if belief.archived else ""),
+        ("written", records.origin(belief.provenance)),
+        ("file", opened.entity.relative(path)),
+    ]
+    text = [belief.text, "", *records.details(rows)]
+    output.result(opened.shell, "belief show", _data(belief), text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    editor: EditorOption = False,
+    category: Annotated[
+        str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+    ] = TOLD_CATEGORY,
+    confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
+    ] = TOLD_CONFIDENCE,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
+    ] = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell the entity something it should hold to be true.
+
+    The same claim twice is one belief.
+    """
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    _known(category)
+    rests_on = tuple(bodies.one_line(one, "evidence") for one in evidence or ())
+    with bodies.given(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+        there = _same(opened, claim, category)
+        if there is not None:
+            unchanged = f"Nothing to do: it holds that already, as {there.id}."
+            writing.commit(
+                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=there.id
+            )
+            return
+        at = opened.shell.now().astimezone(records.zone(opened))
+        belief_id = stored.new_id(beliefs.PREFIX, at, opened.shell.rng)
+        belief = beliefs.new(belief_id, claim, category, confidence, at, evidence=rests_on)
+        planned = [beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")]
+        writing.commit(
+            opened, "belief add", planned, f"Added {belief_id}.", dry_run=dry_run, id=belief_id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit a belief's file in $VISUAL or $EDITOR."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = _path(opened, belief_id)
+    writing.edit(
+        opened,
+        "belief edit",
+        opened.entity.relative(path),
+        lambda text: beliefs.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _known(category: str) -> None:
+    if category not in beliefs.CATEGORIES:
+        meant = stored.nearest(category, beliefs.CATEGORIES)
+        hint = f" Did you mean {meant}?" if meant else ""
+        names = ", ".join(beliefs.CATEGORIES)
+        raise UsageError(f"There is no category {category}; there are {names}.{hint}")
+
+
+def _same(opened: Opened, claim: str, category: str) -> Belief | None:
+    paths = beliefs.paths(opened.entity.beliefs)
+    found = records.readable(opened, paths, _load, keep=lambda one: one.category == category)
+    wanted = files.same_name(claim)
+    return next((one for one in found.records if files.same_name(one.text) == wanted), None)
+
+
+def _load(path: Path) -> Belief:
+    return stored.load(path, beliefs.parse)
+
+
+def _by_id(opened: Opened) -> dict[str, Path]:
+    return {path.stem: path for path in beliefs.paths(opened.entity.beliefs)}
+
+
+def _path(opened: Opened, given: str) -> Path:
+    return records.within(opened, records.pick(_by_id(opened), given, "belief"))
+
+
+def _data(belief: Belief) -> dict[str, Any]:
+    return {
+        "id": belief.id,
+        "text": belief.text,
+        "category": belief.category,
+        "confidence": belief.confidence,
+        "formed": belief.formed.isoformat(),
+        "reinforced": belief.reinforced.isoformat(),
+        "evidence": list(belief.evidence),
+        "source": belief.origin,
+        "contradicts": list(belief.contradicts),
+        "archived": belief.archived,
+        "provenance": belief.provenance.meta(),
+    }

@@ -1,0 +1,195 @@
+"""`bumble episode`: what happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import bodies, output, people, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
+from bumble.cli.records import LimitOption, SinceOption
+from bumble.cli.writing import FromOption
+from bumble.stores import episodes
+from bumble.stores import records as stored
+from bumble.stores.episodes import Episode
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what happened.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+PeopleOption = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
+]
+NONE = 'No episodes. Conversations become some; add one with `bumble episode add "..."`.'
+TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
+    ] = None,
+    since: SinceOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List episodes, the newest first."""
+    opened = open_entity(ctx, entity)
+    who = people.find(opened, person).id if person is not None else None
+    start = records.moment(since, opened, "--since") if since is not None else None
+
+    def wanted(episode: Episode) -> bool:
+        return (who is None or who in episode.people) and (start is None or episode.at >= start)
+
+    paths = episodes.paths(opened.entity.episodes)
+    found = records.readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = records.short_ids([one.id for one in found.records], (path.stem for path in paths))
+
+    def line(episode: Episode) -> list[str]:
+        marks = " (dormant)" if episode.dormant else ""
+        day = records.when(episode.at, opened)
+        told = output.shorten(episode.text) + marks
+        return [short[episode.id], day, f"{episode.significance:.2f}", told]
+
+    records.show_list(opened, "episode list", found, _data, line, NONE, newest_first=True)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    episode_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show an episode."""
+    opened = open_entity(ctx, entity)
+    path = _path(opened, episode_id)
+    episode = _load(path)
+    names = people.names(opened)
+    felt = (
+        f"{one.emotion} {one.intensity:.2f}{f' ({one.trigger})' if one.trigger else ''}"
+        for one in episode.imprints
+    )
+    rows = [
+        ("id", episode.id),
+        ("when", records.when(episode.at, opened)),
+        ("people", ", ".join(names.get(one, one) for one in episode.people)),
+        ("significance", f"{episode.significance:.2f}"),
+        ("felt", ", ".join(felt)),
+        ("body", episode.soma),
+        ("session", episode.session),
+        ("told from", episode.summary_source),
+        ("status", "dormant" if episode.dormant else ""),
+        ("written", records.origin(episode.provenance)),
+        ("file", opened.entity.relative(path)),
+    ]
+    text = [episode.text, "", *records.details(rows)]
+    output.result(opened.shell, "episode show", _data(episode), text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    editor: EditorOption = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="When it happened, in the entity's time zone. Default: now."
+        ),
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
+    ] = TOLD_SIGNIFICANCE,
+    person: PeopleOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give the entity something to remember."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    moment = records.moment(at, opened, "--at") if at is not None else opened.shell.now()
+    moment = moment.astimezone(records.zone(opened))
+    who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
+    with bodies.given(opened.shell, text, in_editor=editor, name="episode.md") as told:
+        episode_id = stored.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
+        episode = episodes.new(episode_id, moment, significance, told, people=who)
+        planned = [episodes.plan_new(episode, f"remember: {output.shorten(told, 50)}")]
+        writing.commit(
+            opened, "episode add", planned, f"Added {episode_id}.", dry_run=dry_run, id=episode_id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    episode_id: IdArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit an episode's file in $VISUAL or $EDITOR."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = _path(opened, episode_id)
+    writing.edit(
+        opened,
+        "episode edit",
+        opened.entity.relative(path),
+        lambda text: episodes.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _load(path: Path) -> Episode:
+    return stored.load(path, episodes.parse)
+
+
+def _path(opened: Opened, given: str) -> Path:
+    by_id = {path.stem: path for path in episodes.paths(opened.entity.episodes)}
+    return records.within(opened, records.pick(by_id, given, "episode"))
+
+
+def _data(episode: Episode) -> dict[str, Any]:
+    return {
+        "id": episode.id,
+        "at": episode.at.isoformat(),
+        "text": episode.text,
+        "significance": episode.significance,
+        "people": list(episode.people),
+        "imprints": [vars(imprint) for imprint in episode.imprints],
+        "soma": episode.soma,
+        "session": episode.session,
+        "summary_source": episode.summary_source,
+        "dormant": episode.dormant,
+        "provenance": episode.provenance.meta(),
+    }

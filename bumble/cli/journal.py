@@ -1,0 +1,218 @@
+"""`bumble journal`: the diary, which only grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from bumble import stopwords
+from bumble.cli import bodies, output, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
+from bumble.cli.records import Found, LimitOption, SinceOption
+from bumble.cli.writing import FromOption
+from bumble.errors import UsageError
+from bumble.stores import journal
+from bumble.stores.journal import Entry
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Read and write the diary.",
+)
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
+]
+NONE = 'No entries. Write one with `bumble journal add "..."`.'
+NO_MATCH = "No entry has these words."
+EXCERPT_CHARS = 100
+TAG = re.compile(r"[^\s#]+")
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List entries, a line each, the newest last."""
+    opened = open_entity(ctx, entity)
+    found = _newest(_entries(opened, since, tag), limit)
+    records.show_list(opened, "journal list", found, _data, _line, _empty(since, tag))
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 10,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show entries, the newest last."""
+    opened = open_entity(ctx, entity)
+    found = _newest(_entries(opened, since, tag), limit)
+    text = "\n\n".join(f"{_heading(one)}\n\n{one.text}".rstrip() for one in found.records)
+    data = [_data(one) for one in found.records]
+    output.result(opened.shell, "journal show", data, [text] if text else [])
+    if not data:
+        output.say(_empty(since, tag))
+    if found.more:
+        output.say(f"These are the newest {len(data)}; --limit N shows more.")
+
+
+@app.command()
+def search(
+    ctx: typer.Context,
+    query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the entries that have all of some words, or words that begin so; the newest last."""
+    opened = open_entity(ctx, entity)
+    text = " ".join(query)
+    wanted = stopwords.telling_words(text) or stopwords.words(text)
+    if not wanted:
+        raise UsageError(f'"{text}" has no words to search for.')
+    matching = [one for one in _entries(opened, since, tag) if _has(one, wanted)]
+    found = _newest(matching, limit)
+
+    def line(entry: Entry) -> list[str]:
+        place = f"{journal.PATH}:{entry.line}"
+        return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
+
+    records.show_list(opened, "journal search", found, _data, line, NO_MATCH)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    tag: TagOption = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write an entry at the end of the diary."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    tags = tuple(_tag(one) for one in tag or ())
+    records.within(opened, opened.entity.journal)
+    with bodies.given(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+        zone, at = records.zone(opened), opened.shell.now()
+        why = f"write in the journal: {output.shorten(entry, 50)}"
+        change = journal.plan_add(at, entry, zone, why, tags=tags)
+        said = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
+        stamp = at.astimezone(zone).isoformat(timespec="seconds")
+        writing.commit(opened, "journal add", [change], said, dry_run=dry_run, at=stamp)
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    writing.edit(
+        opened,
+        "journal edit",
+        journal.PATH,
+        lambda text: journal.parse(text, zone=records.zone(opened)),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[Entry]:
+    """Return the entries that are wanted, the newest last."""
+    file = records.within(opened, opened.entity.journal)
+    start = records.moment(since, opened, "--since") if since is not None else None
+    wanted = {_tag(tag).casefold() for tag in tags or ()}
+    entries = journal.read(file, records.zone(opened)).entries
+    return sorted(
+        (
+            one
+            for one in entries
+            if (start is None or one.at >= start) and wanted <= {tag.casefold() for tag in one.tags}
+        ),
+        key=lambda one: one.at,
+    )
+
+
+def _newest(entries: Sequence[Entry], limit: int) -> Found[Entry]:
+    return Found(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+
+
+def _empty(since: str | None, tags: Sequence[str] | None) -> str:
+    return "No such entries." if since or tags else NONE
+
+
+def _tag(text: str) -> str:
+    tag = bodies.one_line(text, "tag").removeprefix("#")
+    if not TAG.fullmatch(tag):
+        raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
+    return tag
+
+
+def _has(entry: Entry, wanted: Sequence[str]) -> bool:
+    words = stopwords.words(f"{entry.text} {' '.join(entry.tags)}")
+    return all(any(word.startswith(one) for word in words) for one in wanted)
+
+
+def _excerpt(entry: Entry, word: str) -> str:
+    """Return the text around the first place a word stands."""
+    line = " ".join(entry.text.split())
+    at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
+    start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
+    return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
+
+
+def _line(entry: Entry) -> list[str]:
+    marks = " ".join(f"#{tag}" for tag in entry.tags)
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
+
+
+def _heading(entry: Entry) -> str:
+    marks = "".join(f" #{tag}" for tag in entry.tags)
+    return f"## {entry.at:%Y-%m-%d %H:%M:%S}{marks}"
+
+
+def _data(entry: Entry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "tags": list(entry.tags),
+        "text": entry.text,
+        "line": entry.line,
+    }

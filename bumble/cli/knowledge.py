@@ -1,0 +1,297 @@
+"""`bumble knowledge`: durable facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import bodies, output, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    YesOption,
+)
+from bumble.cli.records import Found
+from bumble.cli.writing import FromOption
+from bumble.errors import SectionLockedError, UsageError
+from bumble.stores import knowledge
+from bumble.stores.knowledge import Knowledge, Section
+from bumble.yamltext import SourceError
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change durable facts.",
+)
+TitleArgument = Annotated[
+    str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force-locked", help="Change it even if it is locked.")
+]
+NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the sections."""
+    opened = open_entity(ctx, entity)
+    sections = Found(_read(opened).sections, broken=0, more=False)
+
+    def line(section: Section) -> list[str]:
+        lock = "locked" if section.locked else ""
+        return [section.title, lock, output.shorten(section.text, 60)]
+
+    records.show_list(opened, "knowledge list", sections, _data, line, NONE)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    title: Annotated[
+        str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: all.")
+    ] = None,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a section, or all."""
+    opened = open_entity(ctx, entity)
+    known = _read(opened)
+    if title is not None:
+        section = _find(known, title)
+        output.result(opened.shell, "knowledge show", _data(section), _text(section))
+        return
+    text = "\n\n".join("\n".join(_text(one)) for one in known.sections)
+    data = [_data(one) for one in known.sections]
+    output.result(opened.shell, "knowledge show", data, [text] if text else [])
+    if not data:
+        output.say(NONE)
+
+
+@app.command("set")
+def set_(
+    ctx: typer.Context,
+    title: TitleArgument,
+    text: TextArgument = None,
+    *,
+    editor: EditorOption = False,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="Make a section that the entity may not change.")
+    ] = False,
+    force_locked: ForceOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a section, or correct the one of this title."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    title = bodies.one_line(title, "title")
+    known = _read(opened)
+    there = knowledge.find(known, title)
+    _guard(there, force_locked=force_locked)  # before anything is typed
+    if there is not None and locked and not there.locked:
+        raise UsageError(
+            f'"{there.title}" is there already, and not locked.\n'
+            f'Lock it with `bumble knowledge rename "{there.title}" "[locked] {there.title}"`.'
+        )
+    heading = f"{knowledge.MARKER} {title}" if locked and there is None else title
+    _write(
+        opened, known, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
+    )
+
+
+@app.command()
+def rename(
+    ctx: typer.Context,
+    title: TitleArgument,
+    new_title: Annotated[str, typer.Argument(metavar="NEW", help="Its new heading.")],
+    *,
+    force_locked: ForceOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give a section another title; a locked one stays locked."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    new_title = bodies.one_line(new_title, "title")
+    known = _read(opened)
+    section = _find(known, title)
+    why = f'rename "{section.title}" to "{new_title}"'
+    change = knowledge.plan_rename(
+        known, section.title, new_title, why, by_entity=False, force_locked=force_locked
+    )
+    said = f'"{section.title}" is now "{new_title}".'
+    writing.commit(opened, "knowledge rename", [change], said, dry_run=dry_run, title=new_title)
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    title: TitleArgument,
+    *,
+    yes: YesOption = False,
+    force_locked: ForceOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take a section out."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    known = _read(opened)
+    section = _find(known, title)
+    change = knowledge.plan_remove(
+        known,
+        section.title,
+        f'forget "{section.title}"',
+        by_entity=False,
+        force_locked=force_locked,
+    )
+    if not dry_run:
+        question = f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?'
+        writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
+    said = f'Removed "{section.title}".'
+    writing.commit(opened, "knowledge remove", [change], said, dry_run=dry_run, title=section.title)
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    title: Annotated[
+        str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
+    ] = None,
+    *,
+    source: FromOption = None,
+    force_locked: ForceOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit a section, or the whole file, in $VISUAL or $EDITOR."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    if title is not None:
+        if source is not None:
+            raise UsageError(
+                "--from takes the whole file; for one section: `bumble knowledge set`."
+            )
+        known = _read(opened)
+        section = _find(known, title)
+        _guard(section, force_locked=force_locked)
+        _write(
+            opened,
+            known,
+            section.title,
+            None,
+            in_editor=True,
+            force_locked=force_locked,
+            dry_run=dry_run,
+        )
+        return
+
+    def guard(before: str, after: str) -> None:
+        if not force_locked:
+            _keeps_locked(before, after)
+
+    writing.edit(
+        opened,
+        "knowledge edit",
+        knowledge.PATH,
+        knowledge.parse,
+        source=source,
+        dry_run=dry_run,
+        guard=guard,
+    )
+
+
+def _write(
+    opened: Opened,
+    known: Knowledge,
+    title: str,
+    text: list[str] | None,
+    *,
+    in_editor: bool,
+    force_locked: bool,
+    dry_run: bool,
+) -> None:
+    there = knowledge.find(known, title)
+    before = there.text if there else ""
+    with bodies.given(
+        opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
+    ) as body:
+        shown = there.title if there else knowledge.unmarked(title)[0]
+        why = f'{"correct" if there else "learn"} "{shown}"'
+        change = knowledge.plan_set(
+            known, title, body, why, by_entity=False, force_locked=force_locked
+        )
+        said = f'{"Changed" if there else "Added"} "{shown}".'
+        unchanged = f'Nothing to do: "{shown}" says so already.'
+        writing.commit(
+            opened,
+            "knowledge set",
+            [change],
+            said,
+            unchanged=unchanged,
+            dry_run=dry_run,
+            title=shown,
+        )
+
+
+def _read(opened: Opened) -> Knowledge:
+    return knowledge.read(records.within(opened, opened.entity.knowledge))
+
+
+def _find(known: Knowledge, title: str) -> Section:
+    section = knowledge.find(known, title)
+    if section is None:
+        titles = [one.title for one in known.sections]
+        raise records.missing("section", title, titles)
+    return section
+
+
+def _guard(section: Section | None, *, force_locked: bool) -> None:
+    if section is not None and section.locked and not force_locked:
+        raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
+
+
+def _keeps_locked(before: str, after: str) -> None:
+    """Refuse an edit that changes or drops a locked section, or unlocks it."""
+    try:
+        sections = knowledge.parse(before).sections
+    except SourceError:  # the edit is what mends it
+        return
+    left = [one.source.rstrip() for one in knowledge.parse(after).sections]
+    for section in sections:
+        if section.locked and section.source.rstrip() not in left:
+            raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
+
+
+def _text(section: Section) -> list[str]:
+    lock = f"{knowledge.MARKER} " if section.locked else ""
+    origin = records.origin(section.provenance)
+    return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
+
+
+def _data(section: Section) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "locked": section.locked,
+        "text": section.text,
+        "line": section.line,
+        "provenance": section.provenance.meta(),
+    }

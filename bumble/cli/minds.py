@@ -1,0 +1,279 @@
+"""Open an entity to talk: model, memory, the person, the conversation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from bumble import files
+from bumble.cli import output, weights
+from bumble.cli.opening import Opened
+from bumble.entity import credentials
+from bumble.errors import WeightsMissingError
+from bumble.llm import detect
+from bumble.llm.ledger import Recorded
+from bumble.llm.pacing import Timeouts
+from bumble.llm.protocol import Model
+from bumble.mind import recall, turn
+from bumble.mind.turn import Mind, Person, Turn
+from bumble.models import choose, store
+from bumble.models.choose import Choice
+from bumble.stores import transcripts
+
+if TYPE_CHECKING:
+    from bumble.models.catalog import Catalog, Entry
+    from bumble.stores.sessions import Session
+
+LAST_REQUEST = "last_request.json"
+
+
+class OpenMind:
+    """An entity that is being talked to."""
+
+    def __init__(self, opened: Opened, mind: Mind, person: Person, choice: Choice) -> None:
+        self.opened, self.mind, self.person, self.choice = opened, mind, person, choice
+        self.session: Session
+        self.is_new = True
+        self.last: Turn | None = None
+        self.spent: dict[str, float] = {}  # seconds by what they went into
+
+    def begin(self, *, session_id: str | None, new: bool) -> None:
+        """Choose the conversation."""
+        at = self.mind.clock()
+        self.session, self.is_new = turn.open_session(
+            self.mind, self.person, at, session_id=session_id, new=new
+        )
+
+    def answer(self, text: str, say: Callable[[str], None]) -> Turn:
+        """Store what was said, and answer it."""
+        last_spoke = self._last_spoke()
+        heard = turn.listen(self.mind, self.session, self.is_new, self.person, text)
+        self.session, self.is_new = heard, False
+        with self._timed("recall"):
+            self._sync()
+            prepared = turn.prepare(self.mind, heard, self.person, last_spoke=last_spoke)
+        with self._timed("answer"):
+            self.last = turn.answer(self.mind, prepared, say)
+        self.session = self.last.session
+        return self.last
+
+    def finish(self, done: Turn) -> None:
+        """Evaluate ahead what the next request will begin with; keep this one for comparing."""
+        if not self.mind.writes or done.outcome.stopped == "interrupted":
+            return
+        self._keep_request(done)
+        with self._timed("warm"):
+            self.mind.model.warm(turn.stored_request(self.mind, done))
+
+    def _sync(self) -> None:
+        bar = output.Progress("indexing", self.opened.shell.environ)
+        self.mind.memory.sync(lambda what, at, of: bar(at, of))
+        bar.done()
+        report = self.mind.memory.report
+        for problem in report.problems if report else ():
+            output.warn(self.opened.shell, str(problem))
+
+    def _last_spoke(self) -> datetime | None:
+        if self.session.messages:
+            return self.session.last_at
+        newest = transcripts.newest(self.opened.entity.sessions, self.person.id)
+        return newest.last_at if newest else None
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.spent[what] = time.perf_counter() - started
+
+    def timing(self) -> str:
+        """Say where the time went."""
+        return " · ".join(f"{what} {seconds:.2f} s" for what, seconds in self.spent.items())
+
+    def status(self) -> list[str]:
+        """Say who talks with whom, by which model."""
+        session = "not begun" if self.is_new else self.session.id
+        return [
+            f"{self.opened.identity.name} in {self.opened.entity.root}",
+            f"with {self.person.name}, conversation {session}",
+            f"{self.mind.model.name} ({self.choice.why}), window {self.mind.window_tokens} tokens",
+        ]
+
+    def context(self) -> list[str]:
+        """Say what the last request was made of, with estimated tokens."""
+        if self.last is None:
+            return ["Nothing has been sent yet."]
+        parts = [(f"stable: {part.name}", part.tokens) for part in self.last.stable.parts]
+        parts += [(f"now: {block.name}", block.tokens) for block in self.last.blocks]
+        history = sum(len(one.content) // 4 + 10 for one in self.last.request.messages[1:-1])
+        rows = [
+            [name, f"~{count} tokens"] for name, count in [*parts, ("history", history)] if count
+        ]
+        return output.table(rows)
+
+    def _keep_request(self, done: Turn) -> None:
+        """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
+        place = self.opened.entity.private / "cache" / LAST_REQUEST
+        data = [[one.role, one.content] for one in done.request.messages]
+        files.write_atomic(place, json.dumps(data).encode(), mode=0o600)
+
+    def prefix_report(self, done: Turn) -> str:
+        """Say how much of this request the one before had already, and where they part."""
+        raw = files.read_if_there(self.opened.entity.private / "cache" / LAST_REQUEST)
+        if raw is None:
+            return "prefix: there is no earlier request to compare with"
+        before = [tuple(one) for one in json.loads(raw)]
+        now = [(one.role, one.content) for one in done.request.messages]
+        shared = 0
+        for (role, old), (new_role, new) in zip(before, now, strict=False):
+            if (role, old) == (new_role, new):
+                shared += len(new.encode())
+                continue
+            first = len(files.common_prefix(old.encode(), new.encode()))
+            part = "stable block" if role == "system" else f"{role} message"
+            return (
+                f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
+            )
+        return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+
+
+@contextmanager
+def open_mind(
+    opened: Opened, speaker: str | None, *, yes: bool, writes: bool = True
+) -> Iterator[OpenMind]:
+    """Open everything a conversation needs, and close it behind it."""
+    person = turn.person(opened.entity, opened.identity, speaker)
+    chosen = choose_model(opened, yes=yes)
+    model = _recorded(opened, open_model(opened, chosen, writes=writes), writes=writes)
+    try:
+        yield OpenMind(opened, _mind(opened, model, yes=yes, writes=writes), person, chosen)
+    finally:
+        model.close()
+
+
+def _mind(opened: Opened, model: Model, *, yes: bool, writes: bool) -> Mind:
+    from zoneinfo import ZoneInfo
+
+    memory = recall.Memory(
+        opened.entity,
+        weights.embedder(opened, fetch_with_yes=yes),
+        name=opened.identity.name,
+        zone=ZoneInfo(opened.identity.timezone),
+        config=opened.config.recall,
+        syncs=writes,
+    )
+    return Mind(
+        entity=opened.entity,
+        identity=opened.identity,
+        config=opened.config,
+        model=model,
+        memory=memory,
+        clock=opened.shell.now,
+        rng=opened.shell.rng,
+        writes=writes,
+    )
+
+
+def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
+    """Decide which model talks, fetching the weights of an embedded one if need be.
+
+    Args:
+        opened: The entity.
+        yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
+    """
+    shell, config = opened.shell, opened.config.llm
+    catalog = weights.catalog_of(shell)
+    here = weights.installed(shell, catalog.of_kind("chat"))
+    chosen = choose.choose(
+        config,
+        catalog,
+        here,
+        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
+        opened.settings.origin("llm.model"),
+    )
+    if chosen.entry is None or chosen.entry in here or yes is None:
+        return chosen
+    return _fetched(opened, catalog, chosen, yes=yes)
+
+
+def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+    entry: Entry
+    if opened.config.llm.model == "auto":
+        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    else:
+        entry = catalog.entry(chosen.model)
+        weights.fetch(opened.shell, entry, yes=yes)
+    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+
+
+def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+    """Open the model that was chosen; nothing is loaded or asked yet."""
+    config, shell = opened.config.llm, opened.shell
+    if chosen.script is not None:
+        from bumble.llm import scripted
+
+        script = shell.cwd / chosen.script
+        return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
+    timeouts = Timeouts(
+        connect_seconds=config.connect_timeout_seconds,
+        first_token_seconds=config.first_token_timeout_seconds,
+        silence_seconds=config.silence_timeout_seconds,
+    )
+    if chosen.backend == "embedded":
+        return _embedded(opened, chosen, writes=writes)
+    if chosen.backend == "ollama":
+        from bumble.llm.ollama import OllamaModel
+
+        return OllamaModel(
+            chosen.model,
+            host=chosen.url,
+            context_tokens=window(opened),
+            timeouts=timeouts,
+            on_warning=lambda text: output.warn(shell, text),
+        )
+    from bumble.llm.openai_compatible import OpenAICompatibleModel
+
+    return OpenAICompatibleModel(
+        chosen.url,
+        chosen.model,
+        api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
+        timeouts=timeouts,
+        context_tokens=config.context_tokens,
+    )
+
+
+def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+    try:
+        from bumble.llm.embedded import EmbeddedModel
+    except ImportError as error:
+        raise WeightsMissingError(
+            f"the embedded engine is not installed here ({error})\n"
+            "There is no wheel of it for this system: run a local server, such as Ollama, instead."
+        ) from error
+    if chosen.entry is None:
+        raise TypeError("an embedded choice names its entry")
+    found = store.require(opened.shell.weights, chosen.entry)
+    limit = opened.config.llm.prompt_cache_megabytes
+    return EmbeddedModel(
+        found.weights,
+        name=chosen.entry.name,
+        sha256=chosen.entry.files[0].sha256,
+        context_tokens=min(window(opened), chosen.entry.context_tokens),
+        cache_dir=opened.shell.prompt_caches if writes and limit else None,
+        cache_limit_bytes=limit * 1_000_000,
+        on_load=lambda: None,
+    )
+
+
+def window(opened: Opened) -> int:
+    """Return the context window to ask for, in tokens."""
+    return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
+
+
+def _recorded(opened: Opened, model: Model, *, writes: bool) -> Recorded:
+    detail: Mapping[str, Any] = {"command": "chat"}
+    ledger = opened.entity.ledger if writes else None
+    return Recorded(model, ledger, opened.shell.now, detail=detail)

@@ -1,0 +1,71 @@
+"""Finding people by the names a user gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bumble import files
+from bumble.cli import bodies, records
+from bumble.cli.opening import Opened
+from bumble.cli.records import Found
+from bumble.stores import records as stored
+from bumble.stores import relationships
+from bumble.stores.relationships import Relationship
+
+
+def everybody(opened: Opened) -> Found[Relationship]:
+    """Read everybody whose file can be read; a warning tells of the rest."""
+    return records.readable(opened, relationships.paths(opened.entity.relationships), _load)
+
+
+def _load(path: Path) -> Relationship:
+    return stored.load(path, relationships.parse)
+
+
+def find(opened: Opened, name: str) -> Relationship:
+    """Return one person by id or any name.
+
+    Raises:
+        RecordMissingError: If nobody is called that.
+        RecordInvalidError: If the file of that id can't be read.
+    """
+    named = _file(opened, name)
+    if named is not None:
+        return _load(records.within(opened, named))
+    known = everybody(opened).records
+    person = relationships.match(known, name)
+    if person is None:
+        raise records.missing("person", name, [n for one in known for n in (one.id, *one.names)])
+    return person
+
+
+def _file(opened: Opened, name: str) -> Path | None:
+    """Return the file that is named so, whatever it holds."""
+    paths = relationships.paths(opened.entity.relationships)
+    wanted = files.same_name(name)
+    return next((path for path in paths if files.same_name(path.stem) == wanted), None)
+
+
+def path(opened: Opened, name: str) -> Path:
+    """Return the file of a person, which may be one that can't be read.
+
+    Raises:
+        RecordMissingError: If nobody is called that.
+    """
+    found = _file(opened, name)
+    found = found or opened.entity.root / relationships.path(find(opened, name).id)
+    return records.within(opened, found)
+
+
+def id_of(opened: Opened, name: str) -> str:
+    """Return the id of somebody the entity knows, or the one a new name would get."""
+    line = bodies.one_line(name, "name")
+    person = relationships.match(everybody(opened).records, line)
+    return person.id if person else relationships.person_id(line)
+
+
+def names(opened: Opened) -> dict[str, str]:
+    """Return what to call people, by id; the owner and everybody the entity knows."""
+    owner = opened.identity.owner.name
+    found = {relationships.person_id(owner): owner} if owner else {}
+    return found | {one.id: one.name for one in everybody(opened).records}

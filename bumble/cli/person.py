@@ -1,0 +1,175 @@
+"""`bumble person`: the people the entity knows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import bodies, output, people, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.opening import open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
+from bumble.cli.writing import FromOption
+from bumble.errors import RecordExistsError
+from bumble.stores import records as stored
+from bumble.stores import relationships
+from bumble.stores.relationships import Relationship
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change the people it knows.",
+)
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+]
+NONE = "Nobody yet. People who talk with it come by themselves; add one with `bumble person add`."
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the people it knows."""
+    opened = open_entity(ctx, entity)
+
+    def line(person: Relationship) -> list[str]:
+        talked = records.counted(person.interaction_count, "talk")
+        last = f"last {records.when(person.last_interaction, opened)}"
+        known = f"familiarity {person.scores.familiarity:.2f}"
+        return [person.name, talked, last, known, output.shorten(person.dynamic)]
+
+    records.show_list(opened, "person list", people.everybody(opened), _data, line, NONE)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how the entity sees a person, and how the two stand."""
+    opened = open_entity(ctx, entity)
+    person = people.find(opened, name)
+    scores = asdict(person.scores).items()
+    rows = [
+        ("names", ", ".join(person.names or (person.id,))),
+        ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
+        ("talks", str(person.interaction_count)),
+        ("met", records.when(person.first_met, opened)),
+        ("last talk", records.when(person.last_interaction, opened)),
+        ("reflected", records.when(person.last_reflection, opened)),
+        ("dynamic", person.dynamic),
+        ("topics", ", ".join(person.topics)),
+        ("unresolved", "; ".join(person.unresolved)),
+        *(("pending", note.text) for note in person.pending),
+        ("written", records.origin(person.provenance)),
+        ("file", relationships.path(person.id)),
+    ]
+    portrait = person.text or "No portrait yet."
+    text = [f"# {person.name}", "", portrait, "", *records.details(rows)]
+    output.result(opened.shell, "person show", _data(person), text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
+    text: TextArgument = None,
+    *,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
+    ] = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Introduce somebody; TEXT is the portrait the entity begins with."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    names = [bodies.one_line(one, "name") for one in (name, *(also or ()))]
+    known = people.everybody(opened).records
+    there = next(filter(None, (relationships.match(known, one) for one in names)), None)
+    if there is not None:
+        raise RecordExistsError(
+            Path(relationships.path(there.id)),
+            f"{there.name} is called that already. Change it with `bumble person edit`.",
+        )
+    at = opened.shell.now().astimezone(records.zone(opened))
+    person = relationships.new(names[0], at)
+    with bodies.given(
+        opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
+    ) as portrait:
+        why = f"get to know {names[0]}"
+        spelt = tuple(dict.fromkeys(names)) if also else None
+        whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
+        planned = [relationships.plan_new(person, why), whole]
+        writing.commit(
+            opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = people.path(opened, name)
+    writing.edit(
+        opened,
+        "person edit",
+        opened.entity.relative(path),
+        lambda text: relationships.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _data(person: Relationship) -> dict[str, Any]:
+    def stamp(name: str) -> str | None:
+        at = getattr(person, name)
+        return None if at is None else stored.stamp(at)
+
+    return {
+        "id": person.id,
+        "names": list(person.names),
+        "scores": asdict(person.scores),
+        "interaction_count": person.interaction_count,
+        "first_met": stamp("first_met"),
+        "last_interaction": stamp("last_interaction"),
+        "last_reflection": stamp("last_reflection"),
+        "reviewed_at_count": person.reviewed_at_count,
+        "pending": [note.text for note in person.pending],
+        "dynamic": person.dynamic,
+        "topics": list(person.topics),
+        "unresolved": list(person.unresolved),
+        "text": person.text,
+        "provenance": person.provenance.meta(),
+    }

@@ -1,0 +1,223 @@
+"""What the commands over records share when they read: ids in short, broken files, times, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+from zoneinfo import ZoneInfo
+
+import typer
+
+from bumble import files
+from bumble.cli import output
+from bumble.cli.opening import Opened
+from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
+from bumble.stores import records
+
+T = TypeVar("T")
+LAST = "last"
+SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
+GENERATED_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many, the newest.")
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="From this day or time on, in the entity's time zone."),
+]
+
+
+def zone(opened: Opened) -> ZoneInfo:
+    """Return the entity's time zone."""
+    return ZoneInfo(opened.identity.timezone)
+
+
+def when(at: datetime | None, opened: Opened) -> str:
+    """Write a time for people, in the entity's time zone."""
+    return f"{at.astimezone(zone(opened)):%Y-%m-%d %H:%M}" if at else "never"
+
+
+def moment(text: str, opened: Opened, option: str) -> datetime:
+    """Read a day or a time; one without an offset is in the entity's time zone.
+
+    Raises:
+        UsageError: If it is neither.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=zone(opened))
+        at.astimezone(UTC)  # the first and last day of the calendar may not have one
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
+        ) from None
+    return at
+
+
+@dataclass(frozen=True)
+class Found(Generic[T]):
+    """What could be read of some files."""
+
+    records: tuple[T, ...]  # in the order of the files
+    broken: int  # files that could not be read; a warning told of each
+    more: bool  # whether the limit left some out
+
+
+def readable(
+    opened: Opened,
+    paths: Sequence[Path],
+    load: Callable[[Path], T],
+    *,
+    keep: Callable[[T], bool] | None = None,
+    limit: int | None = None,
+) -> Found[T]:
+    """Read what can be read, and warn of the rest by file and line.
+
+    Args:
+        opened: The entity.
+        paths: The files, the newest last.
+        load: Reads one.
+        keep: Whether a record is wanted.
+        limit: How many are wanted, from the newest; all by default.
+
+    Raises:
+        UnsafePathError: If a file is a link out of the entity folder.
+    """
+    found: list[T] = []
+    broken, left = 0, list(paths)
+    while left and (limit is None or len(found) < limit):
+        try:
+            record = load(within(opened, left.pop()))
+        except RecordInvalidError as error:
+            output.warn(opened.shell, str(error))
+            broken += 1
+            continue
+        if keep is None or keep(record):
+            found.append(record)
+    return Found(tuple(reversed(found)), broken, bool(left))
+
+
+def within(opened: Opened, path: Path) -> Path:
+    """Return a path of the entity folder, checked that no link leads out of it.
+
+    Raises:
+        UnsafePathError: If one does.
+    """
+    files.inside(opened.entity.root, opened.entity.relative(path))
+    return path
+
+
+def show_list(
+    opened: Opened,
+    command: str,
+    found: Found[T],
+    data: Callable[[T], dict[str, Any]],
+    line: Callable[[T], Sequence[str]],
+    empty: str,
+    *,
+    newest_first: bool = False,
+) -> None:
+    """Print a list, and beside it what is missing from it.
+
+    Args:
+        opened: The entity.
+        command: For JSON.
+        found: The records.
+        data: Makes JSON of one.
+        line: Makes the cells of a line of one.
+        empty: What to say when there are none.
+        newest_first: Whether to turn the order around.
+
+    Raises:
+        Exit: With the code of a broken file, if there was one.
+    """
+    shown = found.records[::-1] if newest_first else found.records
+    rows = [] if opened.shell.json else [line(one) for one in shown]
+    table = output.table([[output.clean(cell) for cell in row] for row in rows])
+    output.result(opened.shell, command, [data(one) for one in shown], table)
+    if not found.records and not found.broken:
+        output.say(empty)
+    if found.more:
+        output.say(f"These are the newest {len(found.records)}; --limit N shows more.")
+    ended(found)
+
+
+def ended(found: Found[Any]) -> None:
+    """End with the exit code of a broken file, if there was one."""
+    if found.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def pick(paths: dict[str, Path], given: str, what: str) -> Path:
+    """Find a record by its id, by an end that no other id has, or as `last`.
+
+    Args:
+        paths: Files by id, the newest last.
+        given: What the user wrote.
+        what: What such a record is called.
+
+    Raises:
+        RecordMissingError: If there is none.
+        UserError: If it could be more than one.
+    """
+    wanted = given.strip()
+    if wanted == LAST:
+        if not paths:
+            raise UserError(f"There is no {what} yet.")
+        return list(paths.values())[-1]
+    if wanted in paths:
+        return paths[wanted]
+    matching = [one for one in paths if wanted and one.casefold().endswith(wanted.casefold())]
+    if len(matching) > 1:
+        shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
+        raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
+    if not matching:
+        raise missing(what, given, paths)
+    return paths[matching[0]]
+
+
+def missing(what: str, name: str, known: Iterable[str]) -> RecordMissingError:
+    """Return the error for a name that nothing has, with the nearest one that something has."""
+    spelt = {one.casefold(): one for one in known}
+    nearest = records.nearest(name.casefold(), spelt)
+    return RecordMissingError(what, name, spelt[nearest] if nearest else None)
+
+
+def counted(number: int, what: str) -> str:
+    """Say how many of something there are."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
+    """Return the end of each id that is enough to name it among others; names are not cut."""
+    length, everyone = SHORTEST_END, list(among)
+    ends: dict[str, int] = {}
+    while length < 26:
+        ends = {}
+        for one in everyone:
+            ends[one[-length:].casefold()] = ends.get(one[-length:].casefold(), 0) + 1
+        if all(ends[one[-length:].casefold()] == 1 for one in ids):
+            break
+        length += 1
+    return {one: one[-length:] if GENERATED_ID.fullmatch(one) else one for one in ids}
+
+
+def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Line up what is known of a record, the empty left out."""
+    return output.table([(name, text) for name, text in pairs if text], indent="  ")
+
+
+def origin(provenance: records.Provenance) -> str:
+    """Say where a text comes from; nothing for what a person wrote."""
+    meta = provenance.meta()
+    if not meta:
+        return ""
+    told = [str(meta.get("by", "")), str(meta.get("model", "")), str(meta.get("trust", ""))]
+    sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
+    audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
+    return "; ".join(filter(None, [", ".join(filter(None, told)), sources, audience]))

@@ -1,0 +1,214 @@
+"""`bumble session`: the conversations."""
+
+from __future__ import annotations
+
+import json as jsons
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import output, people, records, writing
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
+from bumble.cli.records import LimitOption
+from bumble.stores import sessions, transcripts
+from bumble.stores.sessions import End, Message, Session
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
+)
+IdArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[ID]", help="Its id, an end of it that no other has, or `last`, the default."
+    ),
+]
+NONE = "No conversations. Begin one with `bumble chat`."
+CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List conversations, the one that went on last first."""
+    opened = open_entity(ctx, entity)
+    by_id, broken = _by_id(opened)
+    found = records.readable(opened, list(by_id.values()), transcripts.load, limit=limit)
+    found = replace(found, broken=found.broken + broken)
+    names = people.names(opened)
+    short = records.short_ids([one.id for one in found.records], by_id)
+
+    def line(session: Session) -> list[str]:
+        spoken = ", ".join(names.get(one, one) for one in session.people)
+        count = records.counted(_length(session), "message")
+        day = records.when(session.last_at, opened)
+        return [short[session.id], day, spoken, count, _state(session)]
+
+    def data(session: Session) -> dict[str, Any]:
+        whole = _data(session)
+        whole["messages"] = _length(session)
+        return {key: value for key, value in whole.items() if key != "compactions"}
+
+    records.show_list(opened, "session list", found, data, line, NONE, newest_first=True)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    session_id: IdArgument = records.LAST,
+    *,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
+    ] = None,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a conversation."""
+    opened = open_entity(ctx, entity)
+    session = _load(opened, session_id)
+    data = _data(session)
+    if limit is not None:
+        data["messages"] = data["messages"][-limit:]
+    text = [] if opened.shell.json else list(_conversation(opened, session, limit))
+    output.result(opened.shell, "session show", data, text)
+
+
+@app.command()
+def end(
+    ctx: typer.Context,
+    session_id: IdArgument = records.LAST,
+    *,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """End a conversation, so that the next `chat` begins another."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    session = _load(opened, session_id)
+    at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
+    change = None
+    if session.ended is None:
+        change = sessions.plan_append(session, [End(at)], "end the conversation")
+    writing.commit(
+        opened,
+        "session end",
+        [change],
+        f"Ended {session.id}.",
+        unchanged=f"Nothing to do: {session.id} ended {records.when(session.ended, opened)}.",
+        dry_run=dry_run,
+        id=session.id,
+    )
+
+
+def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
+    """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
+    paths = transcripts.paths(opened.entity.sessions)
+    infos = records.readable(opened, paths, lambda path: (path, transcripts.read_info(path)))
+    by_time = sorted(infos.records, key=lambda one: (one[1].last_at, one[1].id))
+    return {info.id: path for path, info in by_time}, infos.broken
+
+
+def _load(opened: Opened, given: str) -> Session:
+    session = transcripts.load(records.pick(_by_id(opened)[0], given, "conversation"))
+    if session.torn_line is not None:
+        output.warn(
+            opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
+        )
+    return session
+
+
+def _length(session: Session) -> int:
+    return sum(message.role != "tool" for message in session.messages)
+
+
+def _state(session: Session) -> str:
+    if session.ended is not None:
+        return "ended"
+    return "unanswered" if session.unanswered else "open"
+
+
+def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterator[str]:
+    """Yield the lines of a conversation for people."""
+    names = people.names(opened)
+    spoken = ", ".join(names.get(one, one) for one in session.people)
+    began = records.when(session.at, opened)
+    yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
+    summed_up = {one.last: one.summary for one in session.compactions}
+    for message in session.messages[-(limit or 0) :]:
+        yield ""
+        yield from _message(opened, message, names)
+        if message.id in summed_up:
+            yield from ("", "  (for the model, this summary stands for what came before:)")
+            yield from _indented(summed_up[message.id], "    ")
+    if session.ended is not None:
+        yield from ("", f"ended {records.when(session.ended, opened)}")
+
+
+def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
+    speakers = {"user": names.get(message.speaker, message.speaker), "tool": "(result)"}
+    who = speakers.get(message.role, opened.identity.name)
+    if message.role == "tool":
+        yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
+        return
+    yield f"{who or 'somebody'}, {records.when(message.at, opened)}"
+    yield from _indented(message.text, "  ")
+    for call in message.tool_calls:
+        arguments = jsons.dumps(call.arguments, ensure_ascii=False)
+        yield f"  ({call.name} {output.shorten(arguments, CALL_CHARS)})"
+
+
+def _indented(text: str, indent: str) -> Iterator[str]:
+    # so that no message can pass for somebody else's
+    yield from (f"{indent}{line}".rstrip() for line in text.splitlines())
+
+
+def _data(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "at": session.at.isoformat(),
+        "last_at": session.last_at.isoformat(),
+        "people": list(session.people),
+        "state": _state(session),
+        "ended": session.ended.isoformat() if session.ended else None,
+        "messages": [_message_data(message) for message in session.messages],
+        "compactions": [
+            {"id": one.id, "summary": one.summary, "first": one.first, "last": one.last}
+            for one in session.compactions
+        ],
+    }
+
+
+def _message_data(message: Message) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+        for call in message.tool_calls
+    ]
+    return {
+        "id": message.id,
+        "at": message.at.isoformat(),
+        "role": message.role,
+        "speaker": message.speaker,
+        "text": message.text,
+        "tool_calls": calls,
+        "tool_call_id": message.tool_call_id,
+        "trust": message.trust,
+        "unanswered": message.unanswered,
+    }

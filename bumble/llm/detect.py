@@ -1,0 +1,100 @@
+"""Which local servers answer, for `model: auto`: Ollama, llama-server, LM Studio.
+
+Asks over plain sockets, all at once and with little patience: with nothing there it takes no time.
+Imports no SDK.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+Kind = Literal["ollama", "openai"]
+
+_PATHS: dict[Kind, str] = {"ollama": "/api/tags", "openai": "/v1/models"}
+_MAX_BYTES = 1_000_000  # of an answer; a port may belong to anything
+_NOT_CHAT = ("embed", "rerank", "whisper", "bge-", "minilm")  # in names of models that cannot talk
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a local server may listen."""
+
+    label: str  # as `status` prints it
+    kind: Kind  # which backend speaks to it
+    url: str  # scheme, host and port
+
+
+@dataclass(frozen=True)
+class LocalServer:
+    """A local server that answered."""
+
+    address: Address
+    models: tuple[str, ...]  # that can chat, in the server's order
+
+    @property
+    def base_url(self) -> str:
+        """What the backend takes as its address."""
+        return self.address.url + ("/v1" if self.address.kind == "openai" else "")
+
+
+ADDRESSES = (
+    Address("Ollama", "ollama", "http://127.0.0.1:11434"),
+    Address("llama-server", "openai", "http://127.0.0.1:8080"),
+    Address("LM Studio", "openai", "http://127.0.0.1:1234"),
+)
+
+
+def addresses(ollama_url: str, probe_urls: Sequence[str]) -> list[Address]:
+    """Name the addresses that the settings list, Ollama's first."""
+    known = {address.url: address.label for address in ADDRESSES}
+    found = [Address("Ollama", "ollama", ollama_url)]
+    for url in probe_urls:
+        plain = url.removesuffix("/").removesuffix("/v1")
+        found.append(Address(known.get(plain, "a server"), "openai", plain))
+    return found
+
+
+def servers(
+    addresses: Sequence[Address] = ADDRESSES, *, timeout_seconds: float = 0.25
+) -> tuple[LocalServer, ...]:
+    """Ask every address at once; return the servers that have a chat model, in the order given."""
+    if not addresses:
+        return ()
+    with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
+        found = pool.map(lambda address: _ask(address, timeout_seconds), addresses)
+        return tuple(server for server in found if server is not None and server.models)
+
+
+def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
+    place = urlsplit(address.url)
+    connection = http.client.HTTPConnection(
+        place.hostname or "127.0.0.1", place.port, timeout=timeout_seconds
+    )
+    try:
+        connection.request("GET", _PATHS[address.kind], headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        if response.status != http.HTTPStatus.OK:
+            return None
+        names = _names(json.loads(response.read(_MAX_BYTES)), address.kind)
+    except (OSError, http.client.HTTPException, ValueError):
+        return None  # nothing there, or something else
+    finally:
+        connection.close()
+    chat = (name for name in names if not any(sign in name.lower() for sign in _NOT_CHAT))
+    return LocalServer(address, tuple(chat))
+
+
+def _names(answer: Any, kind: Kind) -> list[str]:
+    members, name = ("models", "name") if kind == "ollama" else ("data", "id")
+    listed = answer.get(members) if isinstance(answer, dict) else None
+    return [
+        entry[name]
+        for entry in (listed if isinstance(listed, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get(name), str)
+    ]

@@ -1,0 +1,299 @@
+"""A model that runs inside this process: no server to install, no network.
+
+What was evaluated of a conversation is kept on disk and taken up by the next process, so that only
+what is new costs time. Declared tools are not handed to the chat template, because small models do
+not keep to it: callers describe them in the prompt and ask with a schema (`actions.schema`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
+from bumble.llm import actions, engine, prefixes
+from bumble.llm.engine import Engine, EngineError
+from bumble.llm.prefixes import PrefixFolder
+from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
+from bumble.llm.thinking import ThinkFilter
+
+_STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
+_DUMMIES = ("A", "0")  # two messages that begin differently, to find what comes before any message
+
+
+class EmbeddedModel:
+    """A `Model` on llama.cpp in this process. The weights are loaded by the first request."""
+
+    native_tools = False
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str,
+        sha256: str,
+        context_tokens: int,
+        cache_dir: Path | None,
+        cache_limit_bytes: int,
+        threads: int | None = None,
+        on_load: Callable[[], None] | None = None,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Set up without loading.
+
+        Args:
+            path: The GGUF file, already verified.
+            name: The catalog's name of it.
+            sha256: Of the file; part of what a saved prefix is valid for.
+            context_tokens: The context window to make room for.
+            cache_dir: Where evaluated prefixes are kept; None writes nothing, ever.
+            cache_limit_bytes: How large that folder may grow.
+            threads: None takes every core.
+            on_load: Called just before the weights are loaded.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.name = f"embedded:{name}"
+        self.context_tokens = context_tokens
+        self.load_seconds: float | None = None  # once loaded
+        self._path, self._sha256, self._threads = path, sha256, threads
+        self._on_load, self._stopwatch = on_load, stopwatch
+        self._folder = None if cache_dir is None else PrefixFolder(cache_dir, cache_limit_bytes)
+        self._engine: Engine | None = None
+        self._family: str | None = None  # that of the conversation below
+        self._resident: str | None = None  # the conversation whose prefix the engine holds
+        self._is_saved = True  # whether the file has all of it
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request; see `Model.complete`."""
+        loaded = self._loaded()
+        started = self._stopwatch()
+        self._take_up(loaded, request)
+        thinking = ThinkFilter()
+        answer = _Answer()
+        first: float | None = None
+        events = loaded.stream("/v1/chat/completions", _body(request))
+        try:
+            for event in events:
+                piece, reasoning = answer.take(event)
+                if first is None and (piece or reasoning):
+                    first = self._stopwatch() - started
+                shown = thinking.feed(piece)
+                if shown and on_text is not None:
+                    on_text(shown)
+        except EngineError as problem:
+            raise self._refused(problem) from problem
+        except (OSError, ValueError) as problem:
+            raise self._broken(problem) from problem
+        finally:
+            # However this ends: the connection is closed, and the engine stops.
+            events.close()
+            if not answer.is_complete:
+                loaded.wait_idle(_STOP_SECONDS)
+        rest = thinking.finish()
+        if rest and on_text is not None:
+            on_text(rest)
+        return Completion(
+            text=thinking.text,
+            finish_reason=answer.finish_reason,
+            model=self.name,
+            reasoning=answer.reasoning + thinking.reasoning,
+            usage=answer.usage,
+            first_token_seconds=first,
+            seconds=self._stopwatch() - started,
+        )
+
+    def warm(self, request: Request) -> None:
+        """Evaluate what the next request will share with this one, and save it.
+
+        That is all the messages up to where the next message's own text begins, so the request of
+        the next turn, which begins with the same messages, evaluates nothing but its last one.
+        """
+        loaded = self._loaded()
+        self._take_up(loaded, request)
+        try:
+            prompt = self._shared_prompt(loaded, request)
+            loaded.post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
+        except EngineError:
+            return  # a template that does not take these messages, or too many: nothing is gained
+        except (OSError, ValueError) as problem:
+            raise self._broken(problem) from problem
+        self._save(loaded)
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text exactly, without those a chat template puts around it."""
+        body = {"content": text, "add_special": False, "parse_special": False}
+        return len(self._loaded().post("/tokenize", body)["tokens"])
+
+    def close(self) -> None:
+        """Save the conversation's prefix and let go of the weights."""
+        loaded, self._engine = self._engine, None
+        if loaded is not None:
+            self._save(loaded)
+            loaded.close()
+
+    def _loaded(self) -> Engine:
+        if self._engine is not None:
+            return self._engine
+        if not self._path.is_file():
+            raise WeightsMissingError(
+                f"{self._path}: the weights of {self.name} are not there\n"
+                f"Fetch them with `bumble model pull {self.name.partition(':')[2]}`."
+            )
+        if self._on_load is not None:
+            self._on_load()
+        started = self._stopwatch()
+        folder = self._prepared_folder()
+        setup = engine.Setup(self._path, self.context_tokens, self._threads, folder)
+        try:
+            self._engine = Engine(setup)
+        except RuntimeError as problem:
+            raise WeightsMissingError(
+                f"{self._path}: {self.name} could not be loaded: the file is damaged, "
+                "or too large for this machine's memory\n"
+                f"Fetch it anew with `bumble model pull {self.name.partition(':')[2]}`, "
+                "or choose a smaller one from `bumble model list`."
+            ) from problem
+        self.load_seconds = self._stopwatch() - started
+        return self._engine
+
+    def _prepared_folder(self) -> Path | None:
+        """Make the folder of prefixes; without one (read-only disk) do without."""
+        if self._folder is not None:
+            try:
+                self._folder.prepare()
+            except OSError:
+                self._folder = None
+        return None if self._folder is None else self._folder.folder
+
+    def _key(self, cache_id: str) -> str:
+        return prefixes.key(
+            self._sha256,
+            engine.VERSION,
+            engine.CACHE_TYPE,
+            str(self.context_tokens),
+            cache_id,
+        )
+
+    def _take_up(self, loaded: Engine, request: Request) -> None:
+        """Make the engine hold this conversation's prefix; put away the one it held."""
+        cache_id = request.cache_id
+        if cache_id == self._resident and cache_id is not None:
+            self._family, self._is_saved = request.cache_family or self._family, False
+            return
+        self._save(loaded)  # under its own family, not the one of this request
+        self._resident, self._family, self._is_saved = cache_id, request.cache_family, False
+        if self._folder is None or cache_id is None:
+            return
+        key = self._key(cache_id)
+        filename = self._folder.find(key)
+        if filename is None and self._family is not None:
+            key = self._folder.pointed(self._key(self._family)) or key
+            filename = self._folder.find(key)
+        if filename is None:
+            return
+        try:
+            loaded.post("/slots/0?action=restore", {"filename": filename})
+        except EngineError:
+            self._folder.drop(key)  # it evaluates from the beginning, which is only slower
+        except (OSError, ValueError) as problem:
+            raise self._broken(problem) from problem
+
+    def _save(self, loaded: Engine) -> None:
+        if self._is_saved or self._folder is None or self._resident is None:
+            return
+
+        def write(filename: str) -> bool:
+            try:
+                loaded.post("/slots/0?action=save", {"filename": filename})
+            except (EngineError, OSError, ValueError):
+                return False
+            return True
+
+        key = self._key(self._resident)
+        self._is_saved = self._folder.save(key, write)
+        if self._is_saved and self._family is not None:
+            self._folder.point(self._key(self._family), key)
+
+    def _shared_prompt(self, loaded: Engine, request: Request) -> str:
+        """Render what comes before the text of the next message, whatever that says."""
+        messages = actions.flatten(request.messages)
+        if messages and messages[-1].role == "user":
+            return self._render(loaded, messages, request)
+        first, second = (
+            self._render(loaded, (*messages, Message("user", dummy)), request) for dummy in _DUMMIES
+        )
+        same = (a == b for a, b in zip(first, second, strict=False))
+        return first[: sum(takewhile(bool, same))]
+
+    def _render(self, loaded: Engine, messages: Sequence[Message], request: Request) -> str:
+        body = {"messages": _messages(messages), "chat_template_kwargs": _template(request)}
+        return str(loaded.post("/apply-template", body)["prompt"])
+
+    def _refused(self, problem: EngineError) -> BudgetSpentError | ModelUnreachableError:
+        if problem.kind == "exceed_context_size_error":
+            return BudgetSpentError(
+                f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
+                "Begin a new conversation with --new-session, or raise llm.context_tokens."
+            )
+        return self._broken(problem)
+
+    def _broken(self, problem: Exception) -> ModelUnreachableError:
+        return ModelUnreachableError(
+            f"{self.name} stopped in the middle: {problem}\n"
+            "Run it again; if that does not help, see `bumble doctor`."
+        )
+
+
+class _Answer:
+    """What the events of one answer add up to."""
+
+    def __init__(self) -> None:
+        self.finish_reason: FinishReason = "stop"
+        self.reasoning = ""
+        self.usage = Usage()
+        self.is_complete = False
+
+    def take(self, event: dict[str, Any]) -> tuple[str, str]:
+        """Take the next event; return its piece of text and its piece of reasoning."""
+        text = reasoning = ""
+        for choice in event.get("choices", ()):
+            delta = choice.get("delta", {})
+            text += delta.get("content") or ""
+            reasoning += delta.get("reasoning_content") or ""
+            if reason := choice.get("finish_reason"):
+                self.finish_reason = "length" if reason == "length" else "stop"
+                self.is_complete = True
+        self.reasoning += reasoning
+        if usage := event.get("usage"):
+            cached = usage.get("prompt_tokens_details", {}).get("cached_tokens")
+            self.usage = Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
+        return text, reasoning
+
+
+def _body(request: Request) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": _messages(actions.flatten(request.messages)),
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "cache_prompt": True,
+        "chat_template_kwargs": _template(request),
+    }
+    if request.seed is not None:
+        body["seed"] = request.seed
+    if request.schema is not None:
+        schema = {"name": "answer", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _messages(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _template(request: Request) -> dict[str, bool]:
+    return {"enable_thinking": request.thinking}

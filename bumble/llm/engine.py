@@ -1,0 +1,168 @@
+"""llama.cpp inside this process, spoken to over its own loopback listener.
+
+Everything goes through the listener, completions too: only there are prefixes saved, templates
+rendered and tokens counted; a read from a socket can be interrupted (the call into C cannot while
+a prompt is evaluated), and a closed connection is what stops a generation. It listens on 127.0.0.1
+only, on a free port, and wants a key that lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import time
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import xllamacpp
+
+VERSION: str = xllamacpp.__version__
+CACHE_TYPE = "q8_0"  # of K and V: half the bytes of f16, on disk too, at the same speed
+_BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
+_POLL_SECONDS = 0.05
+_RAM_CACHE_MIB = 512  # swaps conversations where there is no folder to swap to
+
+
+class EngineError(Exception):
+    """The engine refused a request; `status` is that of HTTP, `kind` its own word."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        self.status, self.kind = status, kind
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How the engine is to run."""
+
+    weights: Path
+    context_tokens: int
+    threads: int | None  # None: as many as there are cores
+    prefix_folder: Path | None  # None: nothing is written
+
+
+class Engine:
+    """Weights that are loaded, and requests to them."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Load the weights.
+
+        Raises:
+            RuntimeError: If they cannot be loaded.
+        """
+        self._key = secrets.token_hex(32)
+        self._server: xllamacpp.Server | None = xllamacpp.Server(_params(setup, self._key))
+        address = urlsplit(self._server.listening_address)
+        self._host, self._port = address.hostname or "127.0.0.1", address.port
+
+    def get(self, path: str, *, timeout_seconds: float | None = None) -> Any:
+        """Ask the listener for something.
+
+        Raises:
+            EngineError: If it refuses.
+            OSError: If it does not answer in time.
+        """
+        with closing(self._connect(timeout_seconds)) as connection:
+            return json.loads(self._send(connection, "GET", path, None).read())
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send a request and wait for the whole answer; interrupting it stops the work.
+
+        Raises:
+            EngineError: If the engine refuses.
+        """
+        with closing(self._connect(None)) as connection:
+            return json.loads(self._send(connection, "POST", path, body).read())
+
+    def stream(self, path: str, body: Mapping[str, Any]) -> Generator[dict[str, Any], None, None]:
+        """Send a request and yield the events of its answer; leaving early stops the generation.
+
+        Raises:
+            EngineError: If the engine refuses or fails.
+        """
+        with closing(self._connect(None)) as connection:
+            response = self._send(connection, "POST", path, body)
+            while line := response.readline():
+                name, _, data = line.partition(b":")
+                if name not in (b"data", b"error") or data.strip() == b"[DONE]":
+                    continue
+                event = json.loads(data)
+                if "error" in event or name == b"error":
+                    raise _error(500, event)
+                yield event
+
+    def wait_idle(self, timeout_seconds: float) -> bool:
+        """Wait until nothing is evaluated any more, at most so long; say whether that is so."""
+        for _ in range(max(1, round(timeout_seconds / _POLL_SECONDS))):
+            try:
+                slots = self.get("/slots", timeout_seconds=timeout_seconds)
+            except OSError:
+                return False
+            if not any(slot["is_processing"] for slot in slots):
+                return True
+            time.sleep(_POLL_SECONDS)
+        return False
+
+    def close(self) -> None:
+        """Let go of the weights."""
+        self._server = None
+
+    def _connect(self, timeout_seconds: float | None) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self._host, self._port, timeout=timeout_seconds)
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+    ) -> http.client.HTTPResponse:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        connection.request(method, path, data, headers)
+        response = connection.getresponse()
+        if response.status != http.HTTPStatus.OK:
+            raise _error(response.status, json.loads(response.read() or b"{}"))
+        return response
+
+
+def _error(status: int, body: Mapping[str, Any]) -> EngineError:
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return EngineError(status, "", str(error))
+    return EngineError(
+        int(error.get("code", status)), str(error.get("type", "")), str(error.get("message", error))
+    )
+
+
+def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(setup.weights)
+    params.n_ctx = setup.context_tokens
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = _BATCH_TOKENS
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
+    if setup.threads is not None:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = setup.threads
+    # Loading must be quick: no trial run, and no copy of the weights in another layout.
+    params.warmup = False
+    params.no_extra_bufts = True
+    params.fit_params = False
+    params.verbosity = -1
+    # A message of the assistant at the end is complete, not the beginning of the next answer.
+    params.prefill_assistant = False
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.ui = False
+    params.cache_ram_mib = _RAM_CACHE_MIB if setup.prefix_folder is None else 0
+    params.endpoint_slots = True
+    if setup.prefix_folder is not None:
+        params.slot_save_path = f"{setup.prefix_folder}/"
+    return params

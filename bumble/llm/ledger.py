@@ -1,0 +1,175 @@
+"""The call ledger: what each call to a model cost, one JSON line a call.
+
+Holds counts and times, never what was said. Lines are written whole: processes may share a ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble.errors import UserError
+from bumble.llm.protocol import Completion, Model, OnText, Request, Usage
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One call."""
+
+    at: datetime  # when it began; timezone-aware
+    purpose: str
+    model: str
+    ms: int  # all of it, loading the weights included
+    finish_reason: str  # of the completion; "warm" for a warm-up, "failed" for none
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    first_token_ms: int | None = None  # loading excluded
+    error: str | None = None  # the class of what went wrong
+    detail: Mapping[str, str] = field(default_factory=dict)  # what the caller added
+
+
+class Recorded:
+    """A `Model` that writes each call into a ledger."""
+
+    def __init__(
+        self,
+        model: Model,
+        path: Path | None,
+        clock: Callable[[], datetime],
+        *,
+        detail: Mapping[str, str] | None = None,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Wrap a model.
+
+        Args:
+            model: Answers the calls.
+            path: The ledger; None keeps the entries in memory only.
+            clock: Tells the time, timezone-aware.
+            detail: Added to every entry, as `{"session": ID}`.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.entries: list[Entry] = []  # of this process, oldest first
+        self._model, self._path, self._clock = model, path, clock
+        self._detail, self._stopwatch = dict(detail or {}), stopwatch
+
+    @property
+    def name(self) -> str:
+        """The wrapped model's name."""
+        return self._model.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The wrapped model's context window."""
+        return self._model.context_tokens
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether the wrapped model's tool calls are reliable."""
+        return self._model.native_tools
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request and record what it cost, also when it fails or is interrupted."""
+        at, started = self._clock(), self._stopwatch()
+        completion: Completion | None = None
+        error: str | None = None
+        try:
+            completion = self._model.complete(request, on_text)
+            return completion
+        except (UserError, KeyboardInterrupt) as problem:
+            error = type(problem).__name__
+            raise
+        finally:
+            self._record(at, started, request, completion, error or "")
+
+    def warm(self, request: Request) -> None:
+        """Warm the wrapped model and record how long it took."""
+        at, started = self._clock(), self._stopwatch()
+        self._model.warm(request)
+        done = Completion("", "stop", self._model.name)
+        self._record(at, started, request, done, "", finish_reason="warm")
+
+    def close(self) -> None:
+        """Close the wrapped model."""
+        self._model.close()
+
+    def _record(
+        self,
+        at: datetime,
+        started: float,
+        request: Request,
+        completion: Completion | None,
+        error: str,
+        finish_reason: str | None = None,
+    ) -> None:
+        usage = completion.usage if completion else Usage()
+        first = completion.first_token_seconds if completion else None
+        entry = Entry(
+            at=at,
+            purpose=request.purpose,
+            model=self._model.name,
+            ms=round((self._stopwatch() - started) * 1000),
+            finish_reason=finish_reason or (completion.finish_reason if completion else "failed"),
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens,
+            first_token_ms=None if first is None else round(first * 1000),
+            error=error or (None if completion else "bug"),
+            detail=self._detail,
+        )
+        self.entries.append(entry)
+        if self._path is not None:
+            append(self._path, entry)
+
+
+def append(path: Path, entry: Entry) -> None:
+    """Add a line to a ledger, whole even if others write at the same time.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    values = asdict(entry) | {"at": entry.at.isoformat()}
+    kept = {name: value for name, value in values.items() if value not in (None, {})}
+    line = json.dumps(kept, ensure_ascii=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and _last_byte(descriptor, size) != b"\n":
+            line = "\n" + line  # a torn line stays alone, it does not spoil this one
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path) -> Iterator[Entry]:
+    """Yield the entries of a ledger, oldest first; lines that were torn are left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                entry = _parse(json.loads(line))
+            except (ValueError, TypeError, KeyError):
+                continue
+            yield entry
+
+
+_NAMES = frozenset(each.name for each in fields(Entry))
+
+
+def _parse(values: dict[str, Any]) -> Entry:
+    known = {name: value for name, value in values.items() if name in _NAMES}
+    return Entry(**known | {"at": datetime.fromisoformat(known["at"])})
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)

@@ -1,0 +1,307 @@
+"""Ollama through its own SDK: its OpenAI route neither sets nor reports the context window.
+
+Ollama cuts a prompt that is too long without a word, so the window is asked for with every request,
+read back from what it loaded, and a smaller one is reported.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import ollama
+
+from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.llm import actions, remote
+from bumble.llm.pacing import SilentError, Timeouts, paced
+from bumble.llm.protocol import (
+    Completion,
+    FinishReason,
+    Message,
+    OnText,
+    Request,
+    ToolCall,
+    Usage,
+)
+from bumble.llm.thinking import ThinkFilter
+
+_PROBLEMS = (ollama.ResponseError, httpx.HTTPError, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What the server says of a model."""
+
+    trained_tokens: int | None = None
+    has_tools: bool = False
+    has_thinking: bool = False
+
+
+class OllamaModel:
+    """A `Model` behind an Ollama server."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        host: str = "http://127.0.0.1:11434",
+        context_tokens: int = 8192,
+        api_key: str | None = None,
+        timeouts: Timeouts | None = None,
+        retries: int = 2,
+        on_warning: Callable[[str], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Set up without connecting.
+
+        Args:
+            model: As `ollama list` names it.
+            host: The server's address.
+            context_tokens: The window to ask for (`num_ctx`).
+            api_key: None sends none.
+            timeouts: How long the server may keep silent.
+            retries: How often a request is sent again if it failed before its first token.
+            on_warning: Told in a sentence when the window is smaller than asked for.
+            sleep: Waits between two tries.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.name = f"ollama:{model}"
+        self._model, self._url = model, host.rstrip("/")
+        self._asked_tokens, self._real_tokens = context_tokens, context_tokens
+        self._timeouts, self._retries = timeouts or Timeouts(), retries
+        self._on_warning, self._sleep, self._stopwatch = on_warning, sleep, stopwatch
+        self._facts: _Facts | None = None
+        self._read_back = False
+        self._response: httpx.Response | None = None
+        self._client = self._connect(api_key)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The window asked for, or what the server made of it."""
+        trained = self._known().trained_tokens
+        return min(self._real_tokens, trained or self._real_tokens)
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether the server says that the model takes tools."""
+        return self._known().has_tools
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request; see `Model.complete`."""
+        attempt = 0
+        while True:
+            answer = _Answer()
+            try:
+                completion = self._try(request, answer, on_text)
+                break
+            except (*_PROBLEMS, SilentError) as problem:
+                if attempt == self._retries or answer.began or not _is_passing(problem):
+                    raise self._worded(problem, answer) from problem
+            self._sleep(0.5 * 2**attempt)
+            attempt += 1
+        self._check_window()
+        return completion
+
+    def warm(self, request: Request) -> None:
+        """Do nothing: the server looks after its own cache."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()  # type: ignore[no-untyped-call]
+
+    def _try(self, request: Request, answer: _Answer, on_text: OnText | None) -> Completion:
+        started = self._stopwatch()
+        first: float | None = None
+        chunks = paced(
+            lambda: self._stream(request),
+            is_token=_has_token,
+            stop=lambda: remote.stop(self._response),
+            problems=_PROBLEMS,
+            timeouts=self._timeouts,
+        )
+        with closing(chunks):
+            for chunk in chunks:
+                shown = answer.take(chunk)
+                if first is None and answer.began:
+                    first = self._stopwatch() - started
+                if shown and on_text is not None:
+                    on_text(shown)
+        if answer.finish_reason is None:
+            raise ConnectionError("the stream ended before its end")
+        rest = answer.thinking.finish()
+        if rest and on_text is not None:
+            on_text(rest)
+        return Completion(
+            text=answer.thinking.text,
+            finish_reason="tool_calls" if answer.calls else answer.finish_reason,
+            model=self.name,
+            tool_calls=tuple(answer.calls),
+            reasoning=answer.reasoning + answer.thinking.reasoning,
+            usage=answer.usage,
+            first_token_seconds=first,
+            seconds=self._stopwatch() - started,
+        )
+
+    def _stream(self, request: Request) -> Generator[ollama.ChatResponse, None, None]:
+        facts = self._known()
+        messages = request.messages if facts.has_tools else actions.flatten(request.messages)
+        options: dict[str, Any] = {
+            "num_ctx": self._asked_tokens,
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+        }
+        if request.seed is not None:
+            options["seed"] = request.seed
+        yield from self._client.chat(
+            model=self._model,
+            messages=_messages(messages),
+            tools=_tools(request) if facts.has_tools else None,
+            format=dict(request.schema) if request.schema is not None else None,
+            think=request.thinking if facts.has_thinking else None,
+            options=options,
+            stream=True,
+        )
+
+    def _known(self) -> _Facts:
+        if self._facts is None:
+            try:
+                shown = self._client.show(self._model)
+            except _PROBLEMS:
+                return _Facts()  # the request itself will say what is wrong
+            lengths = [
+                value
+                for name, value in (shown.modelinfo or {}).items()
+                if name.endswith(".context_length") and isinstance(value, int)
+            ]
+            able = shown.capabilities or []
+            self._facts = _Facts(next(iter(lengths), None), "tools" in able, "thinking" in able)
+        return self._facts
+
+    def _check_window(self) -> None:
+        """Read back, once, the window that the model was loaded with."""
+        if self._read_back:
+            return
+        self._read_back = True
+        try:
+            running = self._client.ps().models
+        except _PROBLEMS:
+            return
+        names = (self._model, f"{self._model}:latest")
+        for model in running:
+            length = model.context_length
+            if model.model in names and length is not None and length < self._asked_tokens:
+                self._real_tokens = length
+                if self._on_warning is not None:
+                    self._on_warning(
+                        f"Ollama gives {self._model} a window of {length} tokens, "
+                        f"not the {self._asked_tokens} asked for; longer prompts would be cut."
+                    )
+
+    def _connect(self, api_key: str | None) -> ollama.Client:
+        def only_ours(request: httpx.Request) -> None:
+            # The SDK takes a key from the environment; it must not travel to any address.
+            request.headers.pop("authorization", None)
+            if api_key is not None:
+                request.headers["Authorization"] = f"Bearer {api_key}"
+
+        def remember(response: httpx.Response) -> None:
+            self._response = response  # the SDK hides it, and stopping needs it
+
+        slowest = max(self._timeouts.first_token_seconds, self._timeouts.silence_seconds) + 5
+        return ollama.Client(
+            host=self._url,
+            timeout=httpx.Timeout(slowest, connect=self._timeouts.connect_seconds),
+            trust_env=not remote.is_loopback(self._url),
+            event_hooks={"request": [only_ours], "response": [remember]},
+        )
+
+    def _worded(self, problem: Exception, answer: _Answer) -> Exception:
+        if isinstance(problem, ollama.ResponseError) and problem.status_code > 0:
+            return remote.refused(self._url, problem.status_code, problem.error, self._model)
+        if isinstance(problem, SilentError):
+            return remote.silent(self._url, problem)
+        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout):
+            return remote.unreachable(self._url, f"cannot be reached ({problem})")
+        if isinstance(problem, ValueError):
+            return AnswerInvalidError(
+                f"{self._url} answered with something unreadable: {problem}\nTry again.",
+                answer=answer.thinking.text,
+            )
+        return ModelUnreachableError(f"{self._url}: the answer was cut off: {problem}\nTry again.")
+
+
+@dataclass
+class _Answer:
+    """What the chunks of one answer add up to."""
+
+    thinking: ThinkFilter = field(default_factory=ThinkFilter)
+    began: bool = False
+    finish_reason: FinishReason | None = None
+    reasoning: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def take(self, chunk: ollama.ChatResponse) -> str:
+        """Take the next chunk; return what it adds to the visible text."""
+        self.began = self.began or _has_token(chunk)
+        self.reasoning += chunk.message.thinking or ""
+        for call in chunk.message.tool_calls or ():
+            number = len(self.calls) + 1
+            function = call.function
+            self.calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
+        if chunk.done:
+            self.finish_reason = "length" if chunk.done_reason == "length" else "stop"
+            self.usage = Usage(chunk.prompt_eval_count, None, chunk.eval_count)
+        return self.thinking.feed(chunk.message.content or "")
+
+
+def _has_token(chunk: ollama.ChatResponse) -> bool:
+    message = chunk.message
+    return bool(message.content or message.thinking or message.tool_calls)
+
+
+def _is_passing(problem: Exception) -> bool:
+    """Say whether the same request may succeed in a moment."""
+    if isinstance(problem, ollama.ResponseError):
+        return problem.status_code == 429 or problem.status_code >= 500
+    if isinstance(problem, httpx.TimeoutException):
+        return False
+    return isinstance(problem, httpx.TransportError | ConnectionError)
+
+
+def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    names: dict[str, str] = {}
+    out: list[dict[str, Any]] = []
+    for message in messages:
+        body: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.tool_calls:
+            names.update({call.id: call.name for call in message.tool_calls})
+            body["tool_calls"] = [
+                {"function": {"name": call.name, "arguments": dict(call.arguments)}}
+                for call in message.tool_calls
+            ]
+        if message.role == "tool":
+            body["tool_name"] = names.get(message.tool_call_id or "", "tool")
+        out.append(body)
+    return out
+
+
+def _tools(request: Request) -> list[dict[str, Any]] | None:
+    if request.tool_choice == "none":
+        return None
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in request.tools
+    ]

@@ -1,0 +1,350 @@
+"""Any endpoint that speaks OpenAI's chat completions, through the official SDK.
+
+The SDK would take keys, organisations and headers from the environment; here only what is passed
+in is sent, so that a key never travels to an address it was not meant for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletionChunk
+
+from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.llm import actions, openai_format, remote, structured
+from bumble.llm.pacing import SilentError, Timeouts, paced
+from bumble.llm.protocol import (
+    Completion,
+    FinishReason,
+    Message,
+    OnText,
+    Request,
+    ToolCall,
+    Usage,
+)
+from bumble.llm.thinking import ThinkFilter
+
+_PROBLEMS = (openai.OpenAIError, OSError, ValueError)
+_OWN_HEADERS = ("host", "accept", "accept-encoding", "connection", "content-type", "user-agent")
+_SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
+_ASK_SECONDS = 3.0  # for questions about the model, which only inform
+
+
+class OpenAICompatibleModel:
+    """A `Model` behind an OpenAI-compatible endpoint."""
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        timeouts: Timeouts | None = None,
+        retries: int = 2,
+        native_tools: bool = True,
+        context_tokens: int | None = None,
+        switch_thinking: bool | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Set up without connecting.
+
+        Args:
+            base_url: As `https://api.openai.com/v1`.
+            model: The server's name of the model.
+            api_key: None sends none.
+            timeouts: How long the server may keep silent.
+            retries: How often a request is sent again if it failed before its first token.
+            native_tools: Whether to trust the endpoint's tool calls.
+            context_tokens: The context window, where the user knows it; None asks the server.
+            switch_thinking: Whether to send the template's thinking switch, which llama-server and
+                vLLM take and others may refuse; None sends it to this machine's servers only.
+            sleep: Waits between two tries.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.name = f"openai:{model}"
+        self.native_tools = native_tools
+        self._url, self._model = base_url.rstrip("/"), model
+        self._timeouts, self._retries = timeouts or Timeouts(), retries
+        self._sleep, self._stopwatch = sleep, stopwatch
+        self._known_context = context_tokens
+        self._asked_context = context_tokens is not None
+        self._schema_mode = 0  # an index into _SCHEMA_MODES: what the server has not refused
+        self._thinks_unopened = False
+        self._limit_name = (
+            "max_completion_tokens" if "//api.openai.com" in self._url else "max_tokens"
+        )
+        self._switches_thinking = (
+            remote.is_loopback(self._url) if switch_thinking is None else switch_thinking
+        )
+        self._client = _client(self._url, api_key, self._timeouts)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The context window, asked of the server once; None where it does not say."""
+        if not self._asked_context:
+            self._asked_context = True
+            self._known_context = self._ask_context()
+        return self._known_context
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request; see `Model.complete`."""
+        attempt = 0
+        while True:
+            answer = _Answer(ThinkFilter(opened=request.thinking and self._thinks_unopened))
+            try:
+                return self._try(request, answer, on_text)
+            except (*_PROBLEMS, SilentError) as problem:
+                if attempt == self._retries or answer.began or not _is_passing(problem):
+                    raise self._worded(problem, answer) from problem
+            self._sleep(0.5 * 2**attempt)
+            attempt += 1
+
+    def warm(self, request: Request) -> None:
+        """Do nothing: a server looks after its own cache."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _try(self, request: Request, answer: _Answer, on_text: OnText | None) -> Completion:
+        """Send the request once, stepping down from a way to enforce the schema that is refused."""
+        started = self._stopwatch()
+        first: float | None = None
+        while True:
+            mode = self._mode(request)
+            answer.as_tool = mode == "tool"
+            try:
+                with closing(self._stream(request, mode)) as chunks:
+                    for chunk in chunks:
+                        shown = answer.take(chunk)
+                        if first is None and answer.began:
+                            first = self._stopwatch() - started
+                        if shown and on_text is not None:
+                            on_text(shown)
+                break
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
+                if mode == "plain" or answer.began or remote.is_too_long(problem.message):
+                    self._schema_mode = 0  # it was not the schema that was refused
+                    raise
+                self._schema_mode = _SCHEMA_MODES.index(mode) + 1
+        if answer.finish_reason is None:
+            raise ConnectionError("the stream ended before its end")
+        rest = answer.thinking.finish()
+        if rest and on_text is not None:
+            on_text(rest)
+        self._thinks_unopened = self._thinks_unopened or answer.thinking.unopened
+        completion = answer.completion(self.name)
+        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+
+    def _mode(self, request: Request) -> str:
+        if request.schema is None:
+            return "plain"
+        mode = _SCHEMA_MODES[self._schema_mode]
+        is_object = request.schema.get("type") == "object"
+        if mode == "tool" and (request.tools or not is_object):
+            return "json_object"
+        return mode
+
+    def _stream(self, request: Request, mode: str) -> Generator[ChatCompletionChunk, None, None]:
+        opened: list[openai.Stream[ChatCompletionChunk]] = []
+
+        def read() -> Generator[ChatCompletionChunk, None, None]:
+            opened.append(self._client.chat.completions.create(**self._body(request, mode)))
+            yield from opened[0]
+
+        return paced(
+            read,
+            is_token=_has_token,
+            stop=lambda: remote.stop(opened[0].response if opened else None),
+            problems=_PROBLEMS,
+            timeouts=self._timeouts,
+        )
+
+    def _body(self, request: Request, mode: str) -> dict[str, Any]:
+        messages: Sequence[Message] = request.messages
+        if not self.native_tools:
+            messages = actions.flatten(messages)
+        if request.schema is not None and mode in ("json_object", "plain"):
+            messages = openai_format.with_schema(messages, request)
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [openai_format.message_body(message) for message in messages],
+            self._limit_name: request.max_tokens,
+            "temperature": request.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools and self.native_tools:
+            body["tools"] = [
+                openai_format.function(t.name, t.description, t.parameters) for t in request.tools
+            ]
+            body["tool_choice"] = request.tool_choice
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if self._switches_thinking:
+            body["extra_body"] = {"chat_template_kwargs": {"enable_thinking": request.thinking}}
+        return body | openai_format.enforced(request, mode)
+
+    def _worded(self, problem: Exception, answer: _Answer) -> Exception:
+        if isinstance(problem, openai.APIStatusError):
+            return remote.refused(self._url, problem.status_code, problem.message, self._model)
+        if isinstance(problem, SilentError):
+            return remote.silent(self._url, problem)
+        if isinstance(problem, openai.APITimeoutError):
+            return remote.unreachable(self._url, "no answer in time")
+        if isinstance(problem, openai.APIConnectionError) and not answer.began:
+            reason = problem.__cause__ or problem
+            return remote.unreachable(self._url, f"cannot be reached ({reason})")
+        if isinstance(problem, ValueError) and not isinstance(problem, OSError):
+            return AnswerInvalidError(
+                f"{self._url} answered with something unreadable: {problem}\nTry again.",
+                answer=answer.thinking.text,
+            )
+        return ModelUnreachableError(f"{self._url}: the answer was cut off: {problem}\nTry again.")
+
+    def _ask_context(self) -> int | None:
+        listed = self._ask("/models")
+        entries = listed.get("data") if isinstance(listed, dict) else None
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and entry.get("id") == self._model:
+                # vLLM, OpenRouter and LM Studio each have a name of their own for it.
+                for field_name in ("max_model_len", "context_length", "loaded_context_length"):
+                    if isinstance(entry.get(field_name), int):
+                        return int(entry[field_name])
+        props = self._ask(self._url.removesuffix("/v1") + "/props")  # llama-server
+        settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+        length = settings.get("n_ctx") if isinstance(settings, dict) else None
+        return length if isinstance(length, int) else None
+
+    def _ask(self, path: str) -> Any:
+        client = self._client.with_options(timeout=_ASK_SECONDS, max_retries=0)
+        try:
+            return client.get(path, cast_to=object)
+        except (openai.OpenAIError, OSError, ValueError):
+            return None  # it informs, nothing more: the request itself will say what is wrong
+
+
+@dataclass
+class _Call:
+    """A tool call that is still coming."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass
+class _Answer:
+    """What the chunks of one answer add up to."""
+
+    thinking: ThinkFilter
+    as_tool: bool = False  # the text is the arguments of the one tool that was forced
+    began: bool = False
+    finish_reason: FinishReason | None = None
+    reasoning: str = ""
+    calls: dict[int, _Call] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    def take(self, chunk: ChatCompletionChunk) -> str:
+        """Take the next chunk; return what it adds to the visible text."""
+        if chunk.usage is not None:
+            details = chunk.usage.prompt_tokens_details
+            cached = details.cached_tokens if details else None
+            self.usage = Usage(chunk.usage.prompt_tokens, cached, chunk.usage.completion_tokens)
+        shown = ""
+        for choice in chunk.choices:
+            self.began = self.began or _has_token(chunk)
+            self.reasoning += _reasoning(choice.delta)
+            shown += self.thinking.feed(choice.delta.content or "")
+            for part in choice.delta.tool_calls or ():
+                call = self.calls.setdefault(part.index, _Call())
+                call.id = part.id or call.id
+                if part.function is not None:
+                    call.name += part.function.name or ""
+                    call.arguments += part.function.arguments or ""
+                    if self.as_tool:
+                        shown += self.thinking.feed(part.function.arguments or "")
+            if choice.finish_reason:
+                self.finish_reason = _finish_reason(choice.finish_reason)
+        return shown
+
+    def completion(self, name: str) -> Completion:
+        """Sum up.
+
+        Raises:
+            ValueError: If the arguments of a tool call are no JSON object.
+        """
+        reason = self.finish_reason or "stop"
+        if self.as_tool and reason == "tool_calls":
+            reason = "stop"
+        return Completion(
+            text=self.thinking.text,
+            finish_reason=reason,
+            model=name,
+            tool_calls=() if self.as_tool else tuple(map(_tool_call, self.calls.values())),
+            reasoning=self.reasoning + self.thinking.reasoning,
+            usage=self.usage,
+        )
+
+
+def _client(url: str, api_key: str | None, timeouts: Timeouts) -> openai.OpenAI:
+    def only_ours(request: Any) -> None:
+        for name in list(request.headers):
+            if name.lower() not in _OWN_HEADERS and not name.lower().startswith("content-"):
+                del request.headers[name]
+        if api_key is not None:
+            request.headers["Authorization"] = f"Bearer {api_key}"
+
+    slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
+    return openai.OpenAI(
+        base_url=url,
+        api_key=api_key or "none",
+        max_retries=0,
+        timeout=openai.Timeout(slowest, connect=timeouts.connect_seconds),
+        http_client=openai.DefaultHttpxClient(
+            trust_env=not remote.is_loopback(url), event_hooks={"request": [only_ours]}
+        ),
+    )
+
+
+def _has_token(chunk: ChatCompletionChunk) -> bool:
+    return any(
+        choice.delta.content or choice.delta.tool_calls or _reasoning(choice.delta)
+        for choice in chunk.choices
+    )
+
+
+def _reasoning(delta: Any) -> str:
+    extra = delta.model_extra or {}  # no part of OpenAI's own format; two names are about
+    return str(extra.get("reasoning_content") or extra.get("reasoning") or "")
+
+
+def _finish_reason(reason: str) -> FinishReason:
+    if reason == "length":
+        return "length"
+    return "tool_calls" if reason in ("tool_calls", "function_call") else "stop"
+
+
+def _tool_call(call: _Call) -> ToolCall:
+    try:
+        arguments, missing = structured.load(call.arguments or "{}")
+    except ValueError:
+        arguments, missing = None, ""
+    if not isinstance(arguments, dict) or missing:  # what was cut off is not run half
+        raise ValueError(f"the arguments of {call.name} are no JSON object: {call.arguments[:200]}")
+    return ToolCall(call.id or f"call_{call.name}", call.name, arguments)
+
+
+def _is_passing(problem: Exception) -> bool:
+    """Say whether the same request may succeed in a moment."""
+    if isinstance(problem, openai.APIStatusError):
+        return problem.status_code in (408, 409, 429) or problem.status_code >= 500
+    if isinstance(problem, openai.APITimeoutError):
+        return False
+    return isinstance(problem, openai.APIConnectionError | ConnectionError)

@@ -1,0 +1,107 @@
+"""Streams that may hang: read in a thread, waited for with a deadline.
+
+A socket's own timeout is not enough: it starts anew with every keep-alive, and it is the same
+before the first token, where a prompt is evaluated, and between tokens, where silence is trouble.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long a backend may keep silent."""
+
+    connect_seconds: float = 5.0
+    first_token_seconds: float = 120.0  # a long prompt on a slow machine is evaluated first
+    silence_seconds: float = 60.0  # between two tokens
+
+
+class SilentError(Exception):
+    """The stream said nothing for too long."""
+
+    def __init__(self, seconds: float, *, began: bool) -> None:
+        self.seconds, self.began = seconds, began
+        super().__init__(f"nothing came for {seconds:g} s")
+
+
+@dataclass(frozen=True)
+class _Item(Generic[T]):
+    value: T
+
+
+@dataclass(frozen=True)
+class _End:
+    problem: Exception | None = None
+
+
+def paced(
+    read: Callable[[], Iterable[T]],
+    *,
+    is_token: Callable[[T], bool],
+    stop: Callable[[], None],
+    problems: tuple[type[Exception], ...],
+    timeouts: Timeouts,
+) -> Generator[T, None, None]:
+    """Yield what `read` yields, as long as tokens keep coming.
+
+    Args:
+        read: Opens the stream and yields its items; called in a thread of its own.
+        is_token: Whether an item counts as a sign of life.
+        stop: Closes the stream from this thread; called when the reader leaves early.
+        problems: What `read` may raise; raised here in its place.
+        timeouts: The deadlines.
+
+    Raises:
+        SilentError: If no token came in time.
+    """
+    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
+
+    def pump() -> None:
+        end = _End(RuntimeError("the reading thread died"))
+        try:
+            for item in read():
+                items.put(_Item(item))
+            end = _End()
+        except problems as problem:
+            end = _End(problem)
+        finally:
+            items.put(end)
+
+    # A daemon: a stream that hangs for good must not keep the process from ending.
+    threading.Thread(target=pump, daemon=True, name="model-stream").start()
+    ended = False
+    try:
+        yield from _until_end(items, is_token, timeouts)
+        ended = True
+    finally:
+        if not ended:
+            stop()
+
+
+def _until_end(
+    items: queue.SimpleQueue[_Item[T] | _End], is_token: Callable[[T], bool], timeouts: Timeouts
+) -> Generator[T, None, None]:
+    began, patience = False, timeouts.first_token_seconds
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            item = items.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise SilentError(patience, began=began) from None
+        if isinstance(item, _End):
+            if item.problem is not None:
+                raise item.problem
+            return
+        if is_token(item.value):
+            began, patience = True, timeouts.silence_seconds
+            deadline = time.monotonic() + patience
+        yield item.value

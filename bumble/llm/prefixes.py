@@ -1,0 +1,146 @@
+"""Evaluated prefixes of conversations, kept on disk between processes.
+
+A file holds what the engine wrote, followed by a seal: a checksum and the key it was written for. A
+file whose seal does not fit is discarded. Files hold conversations: they are 0600 in a 0700 folder.
+Knows nothing of how the engine reads or writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+_MAGIC = b"bumble-prefix-1\n"
+_SEAL_BYTES = len(_MAGIC) + 32 + 4
+_CHUNK_BYTES = 1 << 20
+_STALE_SECONDS = 3600  # a half-written file older than this belongs to no living process
+
+
+@dataclass(frozen=True)
+class PrefixFolder:
+    """A folder of evaluated prefixes, capped in size."""
+
+    folder: Path
+    limit_bytes: int
+
+    def prepare(self) -> None:
+        """Make the folder, for its owner alone.
+
+        Raises:
+            OSError: If it cannot be made.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+
+    def find(self, key: str) -> str | None:
+        """Name the file of a key, if there is a whole one; mark it as used. Drops a broken one."""
+        path = self.folder / f"{key}.kv"
+        try:
+            fits = _is_sealed(path, key)
+        except OSError:
+            return None
+        if not fits:
+            self.drop(key)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return path.name
+
+    def drop(self, key: str) -> None:
+        """Discard the file of a key, if there is one."""
+        with contextlib.suppress(OSError):
+            (self.folder / f"{key}.kv").unlink()
+
+    def save(self, key: str, write: Callable[[str], bool]) -> bool:
+        """Keep what `write` puts into the file whose name it gets, in place of what was there.
+
+        Another process sees the old file or the new one, never a part.
+
+        Returns:
+            Whether it is kept: not when the disk is full or the file is larger than the limit.
+        """
+        part = self.folder / f"{key}.{secrets.token_hex(4)}.part"
+        try:
+            # Made here first, so that the engine's file is never readable by others.
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            if not write(part.name) or part.stat().st_size + _SEAL_BYTES > self.limit_bytes:
+                return False
+            with part.open("r+b") as file:
+                seal = _seal(file, key, part.stat().st_size)
+                file.seek(0, os.SEEK_END)
+                file.write(seal)
+            part.replace(self.folder / f"{key}.kv")
+        except OSError:
+            return False
+        finally:
+            part.unlink(missing_ok=True)
+        self.evict()
+        return True
+
+    def point(self, name: str, key: str) -> None:
+        """Remember which key was last saved under a name that several share."""
+        part = self.folder / f"{name}.{secrets.token_hex(4)}.part"
+        with contextlib.suppress(OSError):
+            part.write_text(key, encoding="ascii")
+            part.replace(self.folder / f"{name}.last")
+
+    def pointed(self, name: str) -> str | None:
+        """Return the key that was last saved under a name."""
+        try:
+            found = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return None
+        return found if len(found) == 64 and found.isalnum() else None
+
+    def evict(self) -> None:
+        """Delete the least recently used files until the rest fits, and parts left by a crash."""
+        files: list[tuple[float, int, Path]] = []
+        for path in self.folder.iterdir():
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                files.append((stat.st_mtime, stat.st_size, path))
+        files.sort(reverse=True)
+        newest = files[0][0] if files else 0.0
+        total = 0
+        for used_at, size, path in files:
+            if path.suffix == ".part":
+                doomed = newest - used_at > _STALE_SECONDS
+            else:
+                total += size if path.suffix == ".kv" else 0
+                doomed = path.suffix == ".kv" and total > self.limit_bytes
+            if doomed:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def key(*parts: str) -> str:
+    """Hash all that an evaluated prefix depends on into the name of its file."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _is_sealed(path: Path, key: str) -> bool:
+    # One open file throughout: another process may put a new one in its place meanwhile.
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size - _SEAL_BYTES
+        if size <= 0:
+            return False
+        expected = _seal(file, key, size)
+        file.seek(size)
+        return file.read() == expected
+
+
+def _seal(file: BinaryIO, key: str, size: int) -> bytes:
+    """Compute the seal over the first `size` bytes of a file."""
+    checksum = 0  # against truncation and bad disks; an enemy who can write here is the user
+    file.seek(0)
+    while size > 0 and (chunk := file.read(min(_CHUNK_BYTES, size))):
+        checksum = zlib.crc32(chunk, checksum)
+        size -= len(chunk)
+    return _MAGIC + bytes.fromhex(key) + checksum.to_bytes(4, "big")

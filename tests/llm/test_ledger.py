@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from bumble.errors import AnswerInvalidError
+from bumble.llm import ledger
+from bumble.llm.ledger import Recorded
+from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+REQUEST = Request([Message("user", "Hi")], purpose="chat")
+
+
+def seconds() -> Iterator[float]:
+    return (float(number) for number in count())
+
+
+def recorded(path: Path | None, *replies: Reply) -> Recorded:
+    ticks = seconds()
+    return Recorded(
+        ScriptedModel(replies),
+        path,
+        lambda: NOON,
+        detail={"session": "s1"},
+        stopwatch=lambda: next(ticks),
+    )
+
+
+def test_each_call_is_one_line_with_its_costs(tmp_path: Path) -> None:
+    path = tmp_path / ".bumble" / "calls.jsonl"
+    model: Model = recorded(path, Reply(text="Hello"))
+    model.complete(REQUEST)
+    [entry] = ledger.read(path)
+    assert (entry.at, entry.purpose, entry.model) == (NOON, "chat", "scripted")
+    assert (entry.ms, entry.finish_reason, entry.first_token_ms) == (1000, "stop", 0)
+    assert (entry.prompt_tokens, entry.completion_tokens) == (10, 2)
+    assert entry.detail == {"session": "s1"}
+    assert "Hello" not in path.read_text(encoding="utf-8")
+
+
+def test_a_failure_is_recorded_too(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    with pytest.raises(AnswerInvalidError):
+        recorded(path).complete(REQUEST)
+    [entry] = ledger.read(path)
+    assert (entry.finish_reason, entry.error) == ("failed", "AnswerInvalidError")
+
+
+def test_an_interrupt_is_recorded_and_passed_on(tmp_path: Path) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "calls.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        recorded(path, Reply(text="Hello")).complete(REQUEST, interrupt)
+    assert [entry.error for entry in ledger.read(path)] == ["KeyboardInterrupt"]
+
+
+def test_warming_is_recorded_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded(path).warm(REQUEST)
+    assert [entry.finish_reason for entry in ledger.read(path)] == ["warm"]
+
+
+def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
+    model = recorded(None, Reply(text="Hello"))
+    model.complete(REQUEST)
+    assert len(model.entries) == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_torn_line_spoils_neither_those_before_nor_those_after(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded(path, Reply(text="Hello")).complete(REQUEST)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"at": "2026-11-21T12:00')
+    assert len(list(ledger.read(path))) == 1
+    recorded(path, Reply(text="Hello")).complete(REQUEST)
+    assert len(list(ledger.read(path))) == 2
+
+
+def test_a_ledger_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert list(ledger.read(tmp_path / "none.jsonl")) == []

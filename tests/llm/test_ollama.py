@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bumble.errors import CredentialsError, ModelUnreachableError
+from bumble.llm.ollama import OllamaModel
+from bumble.llm.pacing import Timeouts
+from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from tests.llm.fake_server import Exchange, FakeServer
+
+PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
+STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
+REQUEST = Request([Message("user", "Hi")], thinking=True)
+
+
+def part(content: str = "", **more: Any) -> bytes:
+    message = {"role": "assistant", "content": content, **more.pop("message", {})}
+    return json.dumps({"model": "m", "message": message, "done": False, **more}).encode() + b"\n"
+
+
+END = part(done=True, done_reason="stop", prompt_eval_count=20, eval_count=4)
+
+
+def says(*parts: bytes) -> Callable[[Exchange], None]:
+    def respond(exchange: Exchange) -> None:
+        exchange.start("application/x-ndjson")
+        for piece in parts:
+            exchange.chunk(piece)
+        exchange.end()
+
+    return respond
+
+
+@pytest.fixture
+def ollama(server: FakeServer) -> FakeServer:
+    shown = {
+        "model_info": {"qwen3.context_length": 40960},
+        "capabilities": ["completion", "tools", "thinking"],
+    }
+    server.routes["/api/show"] = lambda exchange: exchange.json(shown)
+    server.routes["/api/ps"] = lambda exchange: exchange.json(
+        {"models": [{"model": "m:latest", "name": "m:latest", "context_length": 8192}]}
+    )
+    server.routes["/api/chat"] = says(part("Hel"), part("lo"), END)
+    return server
+
+
+def connect(server: FakeServer, **more: Any) -> OllamaModel:
+    return OllamaModel(
+        "m", host=server.url, **{"timeouts": PATIENT, "sleep": lambda _: None, **more}
+    )
+
+
+def test_an_answer_streams_with_its_usage(ollama: FakeServer) -> None:
+    pieces: list[str] = []
+    model: Model = connect(ollama)
+    completion = model.complete(REQUEST, pieces.append)
+    assert (completion.text, pieces) == ("Hello", ["Hel", "lo"])
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (20, 4)
+
+
+def test_the_window_schema_and_thinking_are_set(ollama: FakeServer) -> None:
+    schema = {"type": "object"}
+    request = Request(REQUEST.messages, schema=schema, max_tokens=7, seed=3, temperature=0.1)
+    connect(ollama, context_tokens=8192).complete(request)
+    [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
+    options = {"num_ctx": 8192, "num_predict": 7, "temperature": 0.1, "seed": 3}
+    assert (sent["options"], sent["format"], sent["think"]) == (options, schema, False)
+
+
+def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) -> None:
+    warnings: list[str] = []
+    model = connect(ollama, context_tokens=16384, on_warning=warnings.append)
+    assert model.context_tokens == 16384
+    model.complete(REQUEST)
+    model.complete(REQUEST)
+    assert model.context_tokens == 8192
+    assert len(warnings) == 1 and "8192" in warnings[0] and "16384" in warnings[0]
+
+
+def test_the_window_is_never_larger_than_what_the_model_was_trained_for(ollama: FakeServer) -> None:
+    assert connect(ollama, context_tokens=100_000).context_tokens == 40960
+
+
+def test_a_model_that_cannot_think_or_call_is_not_asked_to(ollama: FakeServer) -> None:
+    ollama.routes["/api/show"] = lambda exchange: exchange.json(
+        {"model_info": {}, "capabilities": ["completion"]}
+    )
+    calls = (ToolCall("c", "recall", {"q": "x"}),)
+    history = [Message("assistant", tool_calls=calls), Message("tool", "none", tool_call_id="c")]
+    model = connect(ollama)
+    tools = [Tool("recall", "Search.", {"type": "object"})]
+    model.complete(Request([*REQUEST.messages, *history], thinking=True, tools=tools))
+    [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
+    assert not model.native_tools
+    assert sent.get("think") is None and not sent.get("tools")
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
+
+
+def test_tool_calls_and_reasoning_are_kept_apart_from_the_text(ollama: FakeServer) -> None:
+    call = {"function": {"name": "recall", "arguments": {"query": "bees"}}}
+    ollama.routes["/api/chat"] = says(
+        part(message={"thinking": "hm"}), part(message={"tool_calls": [call]}), END
+    )
+    tools = [Tool("recall", "Search.", {"type": "object"})]
+    completion = connect(ollama).complete(Request(REQUEST.messages, tools=tools))
+    assert (completion.text, completion.reasoning) == ("", "hm")
+    assert completion.tool_calls == (ToolCall("call_1", "recall", {"query": "bees"}),)
+    assert completion.finish_reason == "tool_calls"
+
+
+def test_only_the_key_that_was_passed_is_sent(
+    ollama: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "not-for-you")
+    connect(ollama).complete(REQUEST)
+    assert not any("not-for-you" in str(exchange.headers) for exchange in ollama.seen)
+
+
+def test_a_wrong_key_is_a_credentials_error(ollama: FakeServer) -> None:
+    ollama.routes["/api/chat"] = lambda exchange: exchange.json({"error": "unauthorized"}, 401)
+    with pytest.raises(CredentialsError, match="unauthorized"):
+        connect(ollama).complete(REQUEST)
+
+
+def test_an_unknown_model_names_it(ollama: FakeServer) -> None:
+    ollama.routes["/api/chat"] = lambda exchange: exchange.json({"error": "not found"}, 404)
+    with pytest.raises(ModelUnreachableError, match="does not have the model m"):
+        connect(ollama).complete(REQUEST)
+
+
+def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
+    model = OllamaModel("m", host="http://127.0.0.1:9", timeouts=PATIENT, sleep=naps.append)
+    with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9: cannot be reached"):
+        model.complete(REQUEST)
+    assert naps == [0.5, 1.0]
+
+
+def test_a_cut_stream_is_an_error_and_never_tried_again(ollama: FakeServer) -> None:
+    ollama.routes["/api/chat"] = says(part("Hel"))
+    with pytest.raises(ModelUnreachableError, match="cut off"):
+        connect(ollama).complete(REQUEST)
+    assert len(ollama.asked("/api/chat")) == 1
+
+
+def test_a_hung_stream_ends_and_disconnects(ollama: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start("application/x-ndjson")
+        exchange.chunk(part("Hel"))
+        exchange.hang(ollama)
+
+    ollama.routes["/api/chat"] = respond
+    with pytest.raises(ModelUnreachableError, match="in the middle of its answer"):
+        connect(ollama, timeouts=STALLING).complete(REQUEST)
+    assert ollama.left.wait(10)

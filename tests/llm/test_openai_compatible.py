@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bumble.errors import (
+    AnswerInvalidError,
+    BudgetSpentError,
+    CredentialsError,
+    ModelUnreachableError,
+)
+from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.pacing import Timeouts
+from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from tests.llm.fake_server import Exchange, FakeServer
+
+CHAT = "/v1/chat/completions"
+PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
+IMPATIENT = Timeouts(connect_seconds=20, first_token_seconds=0.3, silence_seconds=0.3)
+STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
+REQUEST = Request([Message("system", "You are Ada."), Message("user", "Hi")])
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+def event(delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return b"data: " + json.dumps({**chunk, "choices": [choice], **more}).encode() + b"\n\n"
+
+
+def usage(cached: int | None = 3) -> bytes:
+    counts: dict[str, Any] = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+    if cached is not None:
+        counts["prompt_tokens_details"] = {"cached_tokens": cached}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return b"data: " + json.dumps({**chunk, "choices": [], "usage": counts}).encode() + b"\n\n"
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def says(*events: bytes) -> Callable[[Exchange], None]:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        for piece in events:
+            exchange.chunk(piece)
+        exchange.end()
+
+    return respond
+
+
+def hello() -> Callable[[Exchange], None]:
+    return says(event({"content": "Hel"}), event({"content": "lo"}, "stop"), usage(), DONE)
+
+
+def connect(server: FakeServer, **more: Any) -> OpenAICompatibleModel:
+    return OpenAICompatibleModel(
+        f"{server.url}/v1", "m", **{"timeouts": PATIENT, "sleep": lambda _: None, **more}
+    )
+
+
+def test_an_answer_streams_with_its_usage(server: FakeServer) -> None:
+    server.routes[CHAT] = hello()
+    pieces: list[str] = []
+    model: Model = connect(server)
+    completion = model.complete(REQUEST, pieces.append)
+    assert (completion.text, pieces, completion.finish_reason) == ("Hello", ["Hel", "lo"], "stop")
+    counts = completion.usage
+    assert (counts.prompt_tokens, counts.cached_tokens, counts.completion_tokens) == (9, 3, 2)
+    assert 0 < (completion.first_token_seconds or 0) <= completion.seconds
+    sent = server.seen[0].body
+    assert sent["messages"][0] == {"role": "system", "content": "You are Ada."}
+    assert (sent["model"], sent["stream_options"]) == ("m", {"include_usage": True})
+
+
+def test_events_cut_at_any_byte_are_read(server: FakeServer) -> None:
+    whole = event({"content": "Grüße 😀"}) + event({}, "stop") + DONE
+    server.routes[CHAT] = says(*(whole[i : i + 5] for i in range(0, len(whole), 5)))
+    assert connect(server).complete(REQUEST).text == "Grüße 😀"
+
+
+def test_only_the_key_that_was_passed_is_sent(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-you")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-not-for-you")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: not-for-you")
+    server.routes[CHAT] = hello()
+    connect(server).complete(REQUEST)
+    connect(server, api_key="mine").complete(REQUEST)
+    first, second = server.seen
+    assert "not-for-you" not in str(first.headers) and "authorization" not in first.headers
+    assert second.headers["authorization"] == "Bearer mine"
+
+
+def test_reasoning_is_split_off_both_ways(server: FakeServer) -> None:
+    server.routes[CHAT] = says(
+        event({"reasoning_content": "hm "}),
+        event({"content": "<thi"}),
+        event({"content": "nk>so</think>Hi"}, "stop"),
+    )
+    pieces: list[str] = []
+    completion = connect(server).complete(REQUEST, pieces.append)
+    assert (completion.text, completion.reasoning, "".join(pieces)) == ("Hi", "hm so", "Hi")
+
+
+def test_a_template_that_opens_the_block_is_remembered(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "so</think>Hi"}, "stop"))
+    model, pieces = connect(server), list[str]()
+    thinking = Request(REQUEST.messages, thinking=True)
+    assert model.complete(thinking).text == "Hi"
+    assert model.complete(thinking, pieces.append).text == "Hi"
+    assert pieces == ["Hi"]
+
+
+def test_tool_calls_are_put_together_from_their_parts(server: FakeServer) -> None:
+    def part(**function: str) -> dict[str, Any]:
+        return {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}
+
+    server.routes[CHAT] = says(
+        event(part(name="recall", arguments='{"que')),
+        event(part(arguments='ry": "bees"}')),
+        event({}, "tool_calls"),
+    )
+    tool = Tool("recall", "Search.", {"type": "object"})
+    earlier = [Message("assistant", tool_calls=(ToolCall("c0", "recall", {"query": "x"}),))]
+    result = [Message("tool", "nothing", tool_call_id="c0")]
+    request = Request([*REQUEST.messages, *earlier, *result], tools=[tool], tool_choice="required")
+    completion = connect(server).complete(request)
+    assert completion.finish_reason == "tool_calls"
+    assert completion.tool_calls == (ToolCall("c1", "recall", {"query": "bees"}),)
+    sent = server.seen[0].body
+    assert (sent["tools"][0]["function"]["name"], sent["tool_choice"]) == ("recall", "required")
+    assert sent["messages"][-2]["tool_calls"][0]["function"]["arguments"] == '{"query": "x"}'
+    assert sent["messages"][-1] == {"role": "tool", "tool_call_id": "c0", "content": "nothing"}
+
+
+def test_unreadable_tool_arguments_are_an_invalid_answer(server: FakeServer) -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "arguments": "no"}}]}
+    server.routes[CHAT] = says(event(call, "tool_calls"))
+    with pytest.raises(AnswerInvalidError, match="arguments of f"):
+        connect(server).complete(REQUEST)
+
+
+def test_a_refused_schema_steps_down_and_stays_down(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        if exchange.body.get("response_format", {}).get("type") == "json_schema":
+            exchange.json({"error": {"message": "response_format is not supported"}}, 400)
+        elif "tools" in exchange.body:
+            exchange.json({"error": {"message": "tools are not supported"}}, 422)
+        else:
+            says(event({"content": '{"a": 1}'}, "stop"))(exchange)
+
+    server.routes[CHAT] = respond
+    model = connect(server)
+    request = Request(REQUEST.messages, schema=SCHEMA)
+    assert model.complete(request).text == model.complete(request).text == '{"a": 1}'
+    assert len(server.seen) == 4
+    last = server.seen[-1].body
+    assert last["response_format"] == {"type": "json_object"}
+    assert '"integer"' in last["messages"][-1]["content"]
+
+
+def test_a_forced_tool_gives_its_arguments_as_the_text(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        if "tools" not in exchange.body:
+            exchange.json({"error": {"message": "no response_format"}}, 400)
+            return
+        call = {"name": "answer", "arguments": '{"a": 1}'}
+        part = {"tool_calls": [{"index": 0, "id": "c", "function": call}]}
+        says(event(part), event({}, "tool_calls"))(exchange)
+
+    server.routes[CHAT] = respond
+    pieces: list[str] = []
+    completion = connect(server).complete(Request(REQUEST.messages, schema=SCHEMA), pieces.append)
+    assert (completion.text, completion.tool_calls) == ('{"a": 1}', ())
+    assert (completion.finish_reason, pieces) == ("stop", ['{"a": 1}'])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_is_a_credentials_error(server: FakeServer, status: int) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.json(
+        {"error": {"message": "Incorrect API key"}}, status
+    )
+    with pytest.raises(CredentialsError, match="Incorrect API key"):
+        connect(server, api_key="wrong").complete(REQUEST)
+    assert len(server.seen) == 1
+
+
+def test_a_prompt_that_is_too_long_says_so(server: FakeServer) -> None:
+    message = "This model's maximum context length is 8192 tokens"
+    server.routes[CHAT] = lambda exchange: exchange.json({"error": {"message": message}}, 400)
+    with pytest.raises(BudgetSpentError, match="does not fit"):
+        connect(server).complete(Request(REQUEST.messages, schema=SCHEMA))
+    assert len(server.seen) == 1
+
+
+def test_an_unknown_model_names_it(server: FakeServer) -> None:
+    with pytest.raises(ModelUnreachableError, match="does not have the model m"):
+        connect(server).complete(REQUEST)
+
+
+def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
+    model = OpenAICompatibleModel("http://127.0.0.1:9/v1", "m", timeouts=PATIENT, sleep=naps.append)
+    with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9/v1.*reached"):
+        model.complete(REQUEST)
+    assert naps == [0.5, 1.0]
+
+
+def test_a_passing_failure_is_tried_again(server: FakeServer, naps: list[float]) -> None:
+    def respond(exchange: Exchange) -> None:
+        if len(server.seen) == 1:
+            exchange.json({"error": {"message": "overloaded"}}, 503)
+        elif len(server.seen) == 2:
+            exchange.start()
+            exchange.cut()
+        else:
+            hello()(exchange)
+
+    server.routes[CHAT] = respond
+    assert connect(server, sleep=naps.append).complete(REQUEST).text == "Hello"
+    assert naps == [0.5, 1.0]
+
+
+def test_a_stream_cut_after_its_first_token_is_not_tried_again(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.chunk(event({"content": "Hel"}))
+        exchange.cut()
+
+    server.routes[CHAT] = respond
+    pieces: list[str] = []
+    with pytest.raises(ModelUnreachableError, match="cut off"):
+        connect(server).complete(REQUEST, pieces.append)
+    assert pieces == ["Hel"] and len(server.seen) == 1
+
+
+def test_a_stream_that_ends_without_a_reason_counts_as_cut(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Hel"}))
+    with pytest.raises(ModelUnreachableError, match="cut off"):
+        connect(server).complete(REQUEST)
+
+
+def test_silence_before_the_first_token_ends_the_wait_and_the_request(server: FakeServer) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.hang(server)
+    started = time.monotonic()
+    with pytest.raises(ModelUnreachableError, match=r"nothing for 0\.3 s before the first token"):
+        connect(server, timeouts=IMPATIENT).complete(REQUEST)
+    assert time.monotonic() - started < 10
+
+
+def test_keep_alives_are_no_tokens(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        while not server.ended.is_set():
+            exchange.chunk(b": ping\n\n" + event({"role": "assistant"}))
+            time.sleep(0.05)
+
+    server.routes[CHAT] = respond
+    with pytest.raises(ModelUnreachableError, match="before the first token"):
+        connect(server, timeouts=IMPATIENT).complete(REQUEST)
+    assert server.left.wait(10)
+
+
+def test_silence_in_the_middle_disconnects(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.chunk(event({"content": "Hel"}))
+        exchange.hang(server)
+
+    server.routes[CHAT] = respond
+    with pytest.raises(ModelUnreachableError, match="in the middle of its answer"):
+        connect(server, timeouts=STALLING).complete(REQUEST)
+    assert server.left.wait(10)
+
+
+def test_an_interrupt_disconnects_at_once(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.chunk(event({"content": "Hel"}))
+        exchange.hang(server)
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    server.routes[CHAT] = respond
+    with pytest.raises(KeyboardInterrupt):
+        connect(server, timeouts=Timeouts()).complete(REQUEST, interrupt)
+    assert server.left.wait(10)
+
+
+def test_garbage_in_the_stream_is_an_invalid_answer(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": "Hel"}), b"data: {not json\n\n")
+    with pytest.raises(AnswerInvalidError) as caught:
+        connect(server).complete(REQUEST)
+    assert caught.value.answer == "Hel"
+
+
+@pytest.mark.parametrize(
+    ("models", "props", "tokens"),
+    [
+        ({"data": [{"id": "m", "max_model_len": 4096}]}, None, 4096),
+        ({"data": [{"id": "x", "context_length": 1}, {"id": "m", "context_length": 9}]}, None, 9),
+        ({"data": [{"id": "m"}]}, {"default_generation_settings": {"n_ctx": 2048}}, 2048),
+        ({"data": [{"id": "m"}]}, None, None),
+        ({"data": "?"}, {"default_generation_settings": 3}, None),
+    ],
+)
+def test_the_context_window_is_asked_of_the_server_once(
+    server: FakeServer, models: Any, props: Any, tokens: int | None
+) -> None:
+    server.routes["/v1/models"] = lambda exchange: exchange.json(models)
+    if props is not None:
+        server.routes["/props"] = lambda exchange: exchange.json(props)
+    model = connect(server)
+    assert model.context_tokens == model.context_tokens == tokens
+    assert len(server.asked("/v1/models")) == 1
+
+
+def test_threads_of_finished_streams_are_gone(server: FakeServer) -> None:
+    server.routes[CHAT] = hello()
+    model = connect(server)
+    for _ in range(3):
+        model.complete(REQUEST)
+    for thread in threading.enumerate():
+        if thread.name == "model-stream":
+            thread.join(10)
+            assert not thread.is_alive()
