@@ -136,7 +136,7 @@ class FolderUnwritableError(UserError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: could not be written: {reason}\n"
-            "What was there before is untouched. Check free space and permissions, and run it again."
+            "What was there before is untouched. Check free space and permissions; run it again."
         )
 
 
@@ -148,7 +148,7 @@ class ChangeUnfinishedError(FolderUnwritableError):
             self,
             f"{reason.splitlines()[0]}\n"
             "Part of the change may be in place; the rest is kept in .bumble/intents, and the "
-            f"next command finishes it.\nCheck free space and permissions in {root}, then run any command.",
+            f"next command finishes it.\nCheck free space and permissions in {root}.",
         )
 
 

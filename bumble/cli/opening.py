@@ -1,6 +1,7 @@
 """What most commands do first: find the entity, read its settings, open models.
 
-Heavy rooms are imported inside the functions that need them, so that a command pays for what it uses.
+Heavy rooms are imported inside the functions that need them, so that a command pays for what it
+uses.
 """
 
 from __future__ import annotations

@@ -117,10 +117,11 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
         output.warn(shell, f"{error}\nUntil then words alone find memories, not their meaning.")
         return None
     if not here:
+        names = " or ".join(entry.name for entry in named[:2])
         output.warn(
             shell,
             "No embedding model is here: words alone find things, not their meaning.\n"
-            f"Get one with `bumble model pull {named[-1].name if wanted != 'auto' else 'all-minilm-l6-v2'}`.",
+            f"Get one with `bumble model pull NAME`: {names}.",
         )
         return None
     entry = here[0]

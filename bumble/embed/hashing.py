@@ -17,6 +17,7 @@ from bumble.embed.protocol import Floats, Identity
 
 _WORD = re.compile(r"\w+")
 _TRIPLE_WEIGHT = 0.3  # inflected forms meet in their triples, but whole words decide
+_PLACES = 8  # of a feature: two words then never meet by chance in all they have
 
 
 class HashingEmbedder:
@@ -51,9 +52,10 @@ class HashingEmbedder:
         """Embed a text to search with. Returns shape (d,), of length 1."""
         vector = np.zeros(self.identity.dimensions, np.float32)
         for feature, weight in _features(text):
-            digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
-            number = int.from_bytes(digest, "big")
-            vector[(number >> 1) % len(vector)] += weight if number & 1 else -weight
+            data = feature.encode("utf-8", "replace")
+            digest = hashlib.blake2b(data, digest_size=4 * _PLACES).digest()
+            for number in np.frombuffer(digest, ">u4").tolist():
+                vector[(number >> 1) % len(vector)] += weight if number & 1 else -weight
         if not vector.any():  # no words at all: any fixed direction will do
             vector[0] = 1
         unit: Floats = vector / np.linalg.norm(vector)

@@ -167,6 +167,8 @@ def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
 def _load_session(path: Path, *, optimise: bool, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    # Waiting threads would spin, and take the core that git, pip or a chat model needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only: warnings are about the graph, not the user
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL

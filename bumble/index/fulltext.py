@@ -11,7 +11,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,8 +158,8 @@ def open_to_read(folder: Path) -> Fulltext:
     with tempfile.TemporaryDirectory(prefix="bumble-", ignore_cleanup_errors=True) as place:
         copy = Path(place) / "fulltext"
         try:
-            with suppress(shutil.Error):
-                shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+            locks = shutil.ignore_patterns("*.lock")
+            shutil.copytree(folder, copy, copy_function=shutil.copyfile, ignore=locks)
             return Fulltext(_open(copy).searcher())
         except (OSError, ValueError) as error:
             raise IndexUnusableError(folder, f"can't be read: {error}") from error

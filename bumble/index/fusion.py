@@ -5,7 +5,6 @@ Pure functions over numbers and terms; the same whatever order files were indexe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
@@ -63,11 +62,10 @@ def bm25(
     Source:
         Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
     """
-    in_own, in_around = Counter(own), Counter(around)
     relative = length(len(own), len(around)) / (lengths.mean.get(kind) or 1.0)
     score = 0.0
     for term in query:
-        frequency = in_own[term] + AROUND_WEIGHT * in_around[term]
+        frequency = own.count(term) + AROUND_WEIGHT * around.count(term)
         if frequency:
             count = counts.get(term, 0)
             rarity = log(1 + (max(0.0, lengths.chunks - count) + 0.5) / (count + 0.5))

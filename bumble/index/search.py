@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -134,7 +134,8 @@ def search(
     Raises:
         IndexUnusableError: If the vectors are another model's.
     """
-    if limit < 1 or not query.strip():
+    query = query.encode("utf-8", "replace").decode().strip()  # a lone surrogate is no text
+    if limit < 1 or not query:
         return []
     depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
     vector = _query_vector(index, embedder, query) if embedder and dense_weight > 0 else None
@@ -145,10 +146,9 @@ def search(
     candidates = sorted({*lexical, *(one for one, _ in dense)})
     scored = _scored(index, candidates, asked, lexical, vector, dense_weight)
     mean = embedder.unrelated_cosine if embedder else 0.0
-    hits = [_hit(row, mean) for row in scored]
-    if factor is not None:
-        hits = [_weighed(hit, factor(hit)) for hit in hits]
-    return _best(hits, limit)
+    factors = [1.0 if factor is None else factor(_hit(one, mean, 1.0)) for one in scored]
+    best = _best(scored, factors)[:limit]
+    return [_hit(one, mean, one_factor) for one, one_factor in best]
 
 
 def _query_vector(index: Index, embedder: Embedder, query: str) -> Floats | None:
@@ -198,7 +198,7 @@ def _lexical(
         found = index.database.rows(
             "select id from texts where instr(lower(text), ?)"
             f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
-            (query.strip().lower(), *values),
+            (query.lower(), *values),
         )
         return [int(row[0]) for row in found]
     allowed = None
@@ -217,6 +217,11 @@ class _Scored:
     cosine_scaled: float
     weights: Weights
     matched: tuple[str, ...]
+
+    def score(self, factor: float) -> float:
+        share = self.weights
+        relevance = share.lexical * self.bm25_scaled + share.dense * self.cosine_scaled
+        return round(relevance * factor, 6)
 
 
 def _scored(
@@ -255,9 +260,8 @@ def _scored(
     ]
 
 
-def _hit(scored: _Scored, unrelated: float) -> Hit:
+def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
     row, share, cosine = scored.row, scored.weights, scored.cosine
-    score = share.lexical * scored.bm25_scaled + share.dense * scored.cosine_scaled
     calibrated = None if cosine is None else (cosine - unrelated) / (1 - unrelated)
     return Hit(
         kind=str(row[1]),
@@ -271,7 +275,7 @@ def _hit(scored: _Scored, unrelated: float) -> Hit:
         trust=str(row[10]),
         session=str(row[11]),
         speaker=str(row[12]),
-        score=round(score, 6),
+        score=scored.score(factor),
         parts=Parts(
             scored.bm25,
             scored.bm25_scaled,
@@ -280,26 +284,23 @@ def _hit(scored: _Scored, unrelated: float) -> Hit:
             calibrated,
             share.lexical,
             share.dense,
-            1.0,
+            factor,
             scored.matched,
         ),
     )
 
 
-def _weighed(hit: Hit, factor: float) -> Hit:
-    return replace(hit, score=round(hit.score * factor, 6), parts=replace(hit.parts, factor=factor))
+def _best(scored: Sequence[_Scored], factors: Sequence[float]) -> list[tuple[_Scored, float]]:
+    """Rank the records by their best passages; of equals the newer first, then by path and line."""
+    ranked = sorted(
+        zip(scored, factors, strict=True),
+        key=lambda pair: (-pair[0].score(pair[1]), -_seconds(pair[0].row[7]), pair[0].row[3:7]),
+    )
+    best: dict[tuple[str, str, str], tuple[_Scored, float]] = {}
+    for one, factor in ranked:
+        best.setdefault(one.row[1:4], (one, factor))  # kind, record, path
+    return list(best.values())
 
 
-def _best(hits: list[Hit], limit: int) -> list[Hit]:
-    """Return the best, one for each record; of equals the newer, then by path and line."""
-    ranked = sorted(hits, key=lambda hit: (hit.path, hit.line, hit.text))
-    ranked.sort(key=lambda hit: hit.at.timestamp() if hit.at else 0.0, reverse=True)
-    ranked.sort(key=lambda hit: hit.score, reverse=True)
-    seen: set[tuple[str, str, str]] = set()
-    kept = []
-    for hit in ranked:
-        record = (hit.kind, hit.path, hit.id)
-        if record not in seen:
-            seen.add(record)
-            kept.append(hit)
-    return kept[:limit]
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp() if at else 0.0

@@ -229,7 +229,7 @@ def _mixed(
         parts: Floats = np.stack([np.float32(weight) * ready[key] for key, weight in recipe])
         total: Floats = parts.sum(axis=0, dtype=np.float32)
         length = float(np.linalg.norm(total))
-        mixed: Floats = total / np.float32(length) if length > 0 else own
+        mixed: Floats = np.divide(total, length, dtype=np.float32) if length > 0 else own
         yield one, mixed
 
 

@@ -296,7 +296,7 @@ class Database:
 
 
 def _row(file: int, chunk: Chunk) -> Row:
-    return (
+    values = (
         file,
         chunk.kind,
         chunk.record,
@@ -314,11 +314,17 @@ def _row(file: int, chunk: Chunk) -> Row:
         chunk.hash,
         json.dumps(chunk.recipe),
     )
+    return tuple(_text(value) if isinstance(value, str) else value for value in values)
 
 
 def _texts(chunk: Chunk) -> Row:
     parts = (chunk.text, chunk.embedded, " ".join(chunk.terms), " ".join(chunk.around))
-    return tuple(part.encode("utf-8", "replace").decode() for part in parts)
+    return tuple(_text(part) for part in parts)
+
+
+def _text(value: str) -> str:
+    """Return a text without lone surrogates, which JSON can hold and SQLite can't."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def _recipe(text: str) -> tuple[tuple[str, float], ...]:

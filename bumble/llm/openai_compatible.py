@@ -6,7 +6,6 @@ in is sent, so that a key never travels to an address it was not meant for.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -17,7 +16,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk
 
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm import actions, remote, structured
+from bumble.llm import actions, openai_format, remote, structured
 from bumble.llm.pacing import SilentError, Timeouts, paced
 from bumble.llm.protocol import (
     Completion,
@@ -33,7 +32,6 @@ from bumble.llm.thinking import ThinkFilter
 _PROBLEMS = (openai.OpenAIError, OSError, ValueError)
 _OWN_HEADERS = ("host", "accept", "accept-encoding", "connection", "content-type", "user-agent")
 _SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
-_ANSWER_TOOL = "answer"
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 
 
@@ -173,23 +171,25 @@ class OpenAICompatibleModel:
         if not self.native_tools:
             messages = actions.flatten(messages)
         if request.schema is not None and mode in ("json_object", "plain"):
-            messages = _with_schema(messages, request)
+            messages = openai_format.with_schema(messages, request)
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [_message(message) for message in messages],
+            "messages": [openai_format.message_body(message) for message in messages],
             self._limit_name: request.max_tokens,
             "temperature": request.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if request.tools and self.native_tools:
-            body["tools"] = [_function(t.name, t.description, t.parameters) for t in request.tools]
+            body["tools"] = [
+                openai_format.function(t.name, t.description, t.parameters) for t in request.tools
+            ]
             body["tool_choice"] = request.tool_choice
         if request.seed is not None:
             body["seed"] = request.seed
         if self._switches_thinking:
             body["extra_body"] = {"chat_template_kwargs": {"enable_thinking": request.thinking}}
-        return body | _enforced(request, mode)
+        return body | openai_format.enforced(request, mode)
 
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, openai.APIStatusError):
@@ -348,52 +348,3 @@ def _is_passing(problem: Exception) -> bool:
     if isinstance(problem, openai.APITimeoutError):
         return False
     return isinstance(problem, openai.APIConnectionError | ConnectionError)
-
-
-def _message(message: Message) -> dict[str, Any]:
-    if message.role == "tool":
-        call_id = message.tool_call_id or ""
-        return {"role": "tool", "tool_call_id": call_id, "content": message.content}
-    body: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        body["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
-                },
-            }
-            for call in message.tool_calls
-        ]
-    return body
-
-
-def _function(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    function = {"name": name, "description": description, "parameters": parameters}
-    return {"type": "function", "function": function}
-
-
-def _enforced(request: Request, mode: str) -> dict[str, Any]:
-    """Choose what makes the server keep to the schema."""
-    if request.schema is None:
-        return {}
-    if mode == "json_schema":
-        schema = {"name": _ANSWER_TOOL, "schema": request.schema, "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": schema}}
-    if mode == "tool":
-        return {
-            "tools": [_function(_ANSWER_TOOL, "Give the answer.", request.schema)],
-            "tool_choice": {"type": "function", "function": {"name": _ANSWER_TOOL}},
-        }
-    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
-
-
-def _with_schema(messages: Sequence[Message], request: Request) -> Sequence[Message]:
-    """Say in words what the server does not enforce."""
-    told = (
-        "\n\nAnswer with one JSON value and nothing else. It must satisfy this JSON schema:\n"
-        + json.dumps(request.schema, ensure_ascii=False)
-    )
-    return (*messages[:-1], replace(messages[-1], content=messages[-1].content + told))

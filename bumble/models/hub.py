@@ -22,7 +22,6 @@ _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0  # in all, name lookup included, which has no limit of its own
 _SILENCE_SECONDS = 30.0
 _TRIES = 5  # in a row without a byte
-_CHUNK = 1 << 20
 _TIMEOUT = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 # Not OSError: a full disk is not the hub's refusal.
 _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError)
@@ -95,7 +94,8 @@ def _stream(
         go_on = response.status_code == 206
         have = have if go_on else 0
         with part.open("ab" if go_on else "wb") as stream:
-            for chunk in response.iter_bytes(_CHUNK):
+            # As it comes: chunks of a fixed size would lose the last one when the line drops.
+            for chunk in response.iter_bytes():
                 stream.write(chunk)
                 have += len(chunk)
                 progress(min(have, size))

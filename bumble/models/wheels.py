@@ -8,6 +8,7 @@ proxy and certificates. Nothing in a wheel is installed or run.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -196,9 +198,9 @@ def _complaint(said: bytes) -> str:
 
 def _bytes_in(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:  # pip tidies up while we look
-            continue
+    # Not `rglob`: pip tidies up while we look, and `os.walk` takes a folder that is gone as empty.
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(place, name).stat().st_size
     return total

@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from body_defaults import BODY, NOON, bars_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import affects
 from bumble.body.affects import EMOTIONS, Affect, Imprint, Mood
+from tests.body.body_defaults import BODY, NOON, bars_at
 
 CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
 MONTH = 2592000.0

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from body_defaults import BODY, BORN, NOON
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -12,6 +11,7 @@ from jsonschema import Draft202012Validator
 from bumble.body import appraisal
 from bumble.body.affects import Imprint
 from bumble.body.soma import Felt
+from tests.body.body_defaults import BODY, BORN, NOON
 
 LIMITS = BODY.appraisal
 ANSWER: dict[str, Any] = {

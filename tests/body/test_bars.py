@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from body_defaults import BODY, NOON, bars_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bumble.body import bars, circadian
 from bumble.body.bars import BAR_NAMES, Bar, Bars, BarsConfig
+from tests.body.body_defaults import BODY, NOON, bars_at
 
 CONFIG = BODY.soma.bars
 STILL = replace(CONFIG, idle_per_minute={})

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from body_defaults import BODY
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import circadian
+from tests.body.body_defaults import BODY
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
 RHYTHM = BODY.soma.bars.circadian

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 
 import pytest
-from body_defaults import BODY, BORN, NOON, STIRRED, body
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from bumble.body.affects import Affect
 from bumble.body.bars import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import Felt, Soma
+from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 CONFIG, EBB = BODY.soma, BODY.ebb
 

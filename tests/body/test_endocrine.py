@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from body_defaults import BODY, NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import endocrine
 from bumble.body.hormones import Hormones
+from tests.body.body_defaults import BODY, NOON
 
 CONFIG, LIMITS = BODY.soma.hormones, BODY.endocrine
 LEVELS = Hormones(NOON, {"dopamine": 0.15, "cortisol": 0.5, "oxytocin": 0.4})

@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import astuple
 
 import pytest
-from body_defaults import BODY
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import familiarity
 from bumble.body.familiarity import Bond
+from tests.body.body_defaults import BODY
 
 CONFIG = BODY.scalar
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from body_defaults import BODY, BORN, NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import hormones
 from bumble.body.hormones import HORMONE_NAMES, Hormones
+from tests.body.body_defaults import BODY, BORN, NOON
 
 CONFIG = BODY.soma.hormones
 RESTED = BORN.hormones

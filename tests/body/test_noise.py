@@ -3,12 +3,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from body_defaults import BODY, NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import noise
 from bumble.body.noise import Fragment
+from tests.body.body_defaults import BODY, NOON
 
 CONFIG = BODY.soma.noise
 

@@ -4,9 +4,9 @@ import copy
 from typing import Any
 
 import pytest
-from body_defaults import BODY, SETTINGS
 
 from bumble.body import parameters
+from tests.body.body_defaults import BODY, SETTINGS
 
 
 def test_every_number_of_the_defaults_arrives() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from body_defaults import BODY, BORN, NOON, STIRRED, body
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -19,6 +18,7 @@ from bumble.body.bars import BAR_NAMES, Bar, Bars
 from bumble.body.hormones import HORMONE_NAMES, Hormones
 from bumble.body.noise import Fragment
 from bumble.body.soma import Felt, Soma
+from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -16,7 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-Array = NDArray[np.float32]
+Array = NDArray[Any]
 HEAD = 64  # width of an attention head, as in NomicBERT
 
 
@@ -37,8 +37,8 @@ class _Graph:
     nodes: list[Any] = field(default_factory=list)
     weights: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def put(self, name: str, value: NDArray[Any]) -> str:
-        self.weights[name] = value
+    def put(self, name: str, value: NDArray[Any] | np.float32) -> str:
+        self.weights[name] = np.asarray(value)
         return name
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:

@@ -52,4 +52,4 @@ def test_the_built_in_sentences_are_sixty_different_ones() -> None:
 
 
 def test_hashed_unrelated_sentences_measure_near_nought() -> None:
-    assert abs(calibrate.measure(HashingEmbedder(1024))) < 0.05
+    assert abs(calibrate.measure(HashingEmbedder(1024))) < 0.1

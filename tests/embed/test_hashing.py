@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Embedder
 
-EMBEDDER: Embedder = HashingEmbedder(64)
+EMBEDDER: Embedder = HashingEmbedder(256)
 
 
 @given(st.text())
@@ -22,7 +22,7 @@ def test_every_text_gets_a_vector_of_length_one(text: str) -> None:
 @given(st.lists(st.text(max_size=20), max_size=4))
 def test_a_document_is_embedded_as_it_is_alone(texts: list[str]) -> None:
     vectors = EMBEDDER.embed_documents(texts)
-    assert vectors.shape == (len(texts), 64)
+    assert vectors.shape == (len(texts), 256)
     for text, vector in zip(texts, vectors, strict=True):
         assert (vector == EMBEDDER.embed_query(text)).all()
 
@@ -42,7 +42,7 @@ def test_case_does_not_count() -> None:
 def test_another_process_gives_the_same_vector() -> None:
     code = (
         "from bumble.embed.hashing import HashingEmbedder as H;"
-        "print(H(64).embed_query('hello bees').tobytes().hex())"
+        "print(H(256).embed_query('hello bees').tobytes().hex())"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert printed.strip() == EMBEDDER.embed_query("hello bees").tobytes().hex()

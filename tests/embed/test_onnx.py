@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nomic_graph
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +17,7 @@ from bumble.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.embed.protocol import Embedder, Floats, Identity
 from bumble.errors import WeightsMissingError
 from bumble.models import catalog, embedders, store
+from tests.embed import nomic_graph
 
 TOKENIZER = Path(bumble.models.__file__).parent / "data" / "bert-base-uncased.tokenizer.json"
 SHAPE = nomic_graph.Shape()

@@ -13,7 +13,8 @@ from bumble.entity.config_soma import BarName, HormoneName
 
 def test_the_body_reads_its_parameters_from_these_settings() -> None:
     loaded = settings.load(flags={"soma.bars.levels.social.initial": 12.0})
-    read = parameters.read(loaded.values["soma"], loaded.values["memory"])
+    values = loaded.values
+    read = parameters.read(values["soma"], values["memory"], values["recall"])
     assert read.soma.bars.levels["social"].initial == 12.0
     assert read.imprint.recall_weight == loaded.config.memory.imprint_recall_weight
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fake_server import FakeServer
+
+from tests.llm.fake_server import FakeServer
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ import subprocess
 import sys
 import time
 
-from fake_server import FakeServer
-
 from bumble.llm import detect
 from bumble.llm.detect import Address
+from tests.llm.fake_server import FakeServer
 
 NOWHERE = "http://127.0.0.1:9"
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_server import Exchange, FakeServer
 
 from bumble.errors import CredentialsError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from tests.llm.fake_server import Exchange, FakeServer
 
 QUICK = Timeouts(connect_seconds=1.0, first_token_seconds=0.3, silence_seconds=0.3)
 REQUEST = Request([Message("user", "Hi")], thinking=True)

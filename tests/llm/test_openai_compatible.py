@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_server import Exchange, FakeServer
 
 from bumble.errors import (
     AnswerInvalidError,
@@ -18,6 +17,7 @@ from bumble.errors import (
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from tests.llm.fake_server import Exchange, FakeServer
 
 CHAT = "/v1/chat/completions"
 QUICK = Timeouts(connect_seconds=1.0, first_token_seconds=0.3, silence_seconds=0.3)

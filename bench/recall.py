@@ -1,0 +1,228 @@
+"""How well `recall` finds the turns that answer a question, with the product's own index and search.
+
+Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
+Each question is searched for in its own conversation only: words and vectors together, and either
+alone. Prints recall@1/5/10/20, MRR and nDCG@10 by category, writes them to `bench/out/recall.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bumble.embed.hashing import HashingEmbedder
+from bumble.embed.protocol import Embedder
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.index.search import Filter, opened, search
+from bumble.index.sync import sync
+from bumble.models import catalog, pull
+from bumble.models.embedders import open_embedder
+from bumble.models.means import Means
+from bumble.stores import records, relationships, sessions
+from bumble.stores.sessions import Message
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
+OUT = ROOT / "bench" / "out"
+WEIGHTS = OUT / "weights"
+LEGS = {"words and vectors": 0.5, "words alone": 0.0, "vectors alone": 1.0}
+_DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and the turns that answer it."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]  # ids of messages
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well the answers to some questions were found, each in [0, 1]."""
+
+    recall_1: float
+    recall_5: float
+    recall_10: float
+    recall_20: float
+    mrr: float
+    ndcg_10: float
+
+
+def score(found: Sequence[str], evidence: frozenset[str]) -> Scores:
+    """Score one ranking of message ids."""
+    places = [place for place, one in enumerate(found) if one in evidence]
+    gains = [1 / math.log2(place + 2) for place in places if place < 10]
+    best = sum(1 / math.log2(place + 2) for place in range(min(10, len(evidence))))
+    within = {k: sum(place < k for place in places) / len(evidence) for k in (1, 5, 10, 20)}
+    first = 1 / (places[0] + 1) if places else 0.0
+    return Scores(within[1], within[5], within[10], within[20], first, sum(gains) / best)
+
+
+def mean(scores: Sequence[Scores]) -> Scores:
+    """Average scores."""
+    return Scores(*(fmean(getattr(one, field.name) for one in scores) for field in fields(Scores)))
+
+
+def moment(text: str) -> datetime:
+    """Read the date of a session in any of the forms that chat corpora use."""
+    for form in _DATES:
+        try:
+            return datetime.strptime(text.strip(), form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def write_entity(root: Path, conversation: Mapping[str, Any]) -> tuple[Entity, str, dict[str, str]]:
+    """Write a conversation as transcripts: speaker b is the entity, all others speak to it.
+
+    Returns:
+        The entity, its name, and the message id of every turn.
+    """
+    entity, rng = Entity(root), random.Random(0)
+    name = str(conversation.get("speaker_b", "assistant"))
+    ids: dict[str, str] = {}
+    numbers = [int(key.split("_")[1]) for key in conversation if re.fullmatch(r"session_\d+", key)]
+    for number in sorted(numbers):
+        start = moment(conversation[f"session_{number}_date_time"])
+        messages = []
+        for n, turn in enumerate(conversation[f"session_{number}"]):
+            at = start + timedelta(seconds=n)
+            ids[turn["dia_id"]] = records.new_id(sessions.MESSAGE_PREFIX, at, rng)
+            by_entity = turn["speaker"] == name
+            messages.append(
+                Message(
+                    ids[turn["dia_id"]],
+                    at,
+                    "assistant" if by_entity else "user",
+                    turn["text"],
+                    "" if by_entity else relationships.person_id(turn["speaker"]),
+                )
+            )
+        person = relationships.person_id(str(conversation.get("speaker_a", "user")))
+        session = sessions.new(records.new_id(sessions.PREFIX, start, rng), start, person)
+        plan = (
+            sessions.plan_start(session, "bench"),
+            sessions.plan_append(session, messages, "bench"),
+        )
+        changes.apply(root, ChangeSet("bench", plan))
+    return entity, name, ids
+
+
+def questions(asked: Sequence[Mapping[str, Any]], ids: Mapping[str, str]) -> Iterator[Question]:
+    """Yield the questions that have evidence in the conversation; broken ids are mended."""
+    for one in asked:
+        evidence = set()
+        for raw in one.get("evidence") or []:
+            whole = [raw] if raw in ids else []
+            mended = [f"D{int(a)}:{int(b)}" for a, b in _EVIDENCE.findall(str(raw))]
+            evidence |= {ids[turn] for turn in whole or mended if turn in ids}
+        if evidence:
+            yield Question(str(one["question"]), str(one["category"]), frozenset(evidence))
+
+
+def measure(path: Path, embedder: Embedder | None) -> tuple[dict[str, Any], int]:
+    """Run every question against the index of its own conversation.
+
+    Returns:
+        By leg and category, all scores; and how many questions had no usable evidence.
+    """
+    legs = LEGS if embedder else {"words alone": 0.0}
+    found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
+    dropped = 0
+    for sample in json.loads(path.read_text()):
+        with tempfile.TemporaryDirectory() as place:
+            entity, name, ids = write_entity(Path(place), sample["conversation"])
+            sync(entity, embedder, name=name, zone=UTC)
+            asked = list(questions(sample["qa"], ids))
+            dropped += len(sample["qa"]) - len(asked)
+            with opened(entity) as index:
+                for question in asked:
+                    for leg, weight in legs.items():
+                        hits = search(
+                            index,
+                            question.text,
+                            embedder,
+                            only=Filter(kinds=("message",)),
+                            limit=20,
+                            dense_weight=weight,
+                        )
+                        scores = score([hit.id for hit in hits], question.evidence)
+                        found[leg].setdefault(question.category, []).append(scores)
+    return found, dropped
+
+
+def summary(found: Mapping[str, Sequence[Scores]]) -> dict[str, Scores]:
+    """Average by category, over the categories, and over all questions."""
+    rows = {category: mean(found[category]) for category in sorted(found)}
+    everything = [one for scores in found.values() for one in scores]
+    return rows | {"mean of categories": mean(list(rows.values())), "micro": mean(everything)}
+
+
+def open_named(name: str, folder: Path) -> Embedder | None:
+    """Open an embedder by the catalog's name; `hashing` and `none` need no weights."""
+    if name in ("hashing", "none"):
+        return HashingEmbedder() if name == "hashing" else None
+    entry = catalog.load().entry(name)
+    pull.pull(entry, folder, Means(environment=os.environ))
+    return open_embedder(folder, entry)
+
+
+def main() -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
+    parser.add_argument("--out", type=Path, default=OUT / "recall.json")
+    options = parser.parse_args()
+    if not options.data.is_file():
+        print(f"skipped: there is no {options.data}")
+        return 0
+    started = time.perf_counter()
+    found, dropped = measure(options.data, open_named(options.embedder, options.weights_folder))
+    seconds = time.perf_counter() - started
+    rows = {leg: summary(scores) for leg, scores in found.items()}
+    asked = sum(len(scores) for scores in next(iter(found.values())).values())
+    print(f"{options.data.name}, {options.embedder}: {asked} questions, {dropped} without evidence")
+    for leg, table in rows.items():
+        print(f"\n{leg:24} " + " ".join(f"{field.name:>9}" for field in fields(Scores)))
+        for category, scores in table.items():
+            print(f"{category:24} " + " ".join(f"{100 * x:9.1f}" for x in asdict(scores).values()))
+    print(f"\n{seconds:.0f} s")
+    result = {
+        "data": options.data.name,
+        "embedder": options.embedder,
+        "questions": asked,
+        "dropped": dropped,
+        "scores": {
+            leg: {row: asdict(scores) for row, scores in table.items()}
+            for leg, table in rows.items()
+        },
+        "seconds": seconds,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from datetime import UTC, date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bumble.errors import RecordInvalidError
+from bumble.index import chunks
+from bumble.index.chunks import Chunk
+
+if TYPE_CHECKING:
+    from conftest import Notes
+
+
+def read(kind: str, path: Path) -> list[Chunk]:
+    return chunks.read(kind, path, name="Ada", zone=UTC)
+
+
+def test_a_turn_is_embedded_as_what_was_said_by_whom_and_when(notes: Notes) -> None:
+    path = notes.session("a", [("sam-miller", "I moved to Lisbon."), ("Ada", "How is it?")])
+    assert [chunk.embedded for chunk in read("message", path)] == [
+        "(1 May 2026) Sam Miller said: I moved to Lisbon.",
+        "(1 May 2026) Ada said: How is it?",
+    ]
+
+
+def test_a_turn_shows_its_text_alone_and_knows_its_line(notes: Notes) -> None:
+    path = notes.session("a", [("sam", "I moved."), ("Ada", "Where to?")])
+    second = read("message", path)[1]
+    assert (second.text, second.line, second.speaker) == ("Where to?", 3, "Ada")
+
+
+def test_a_turn_is_found_by_the_two_turns_before_it_and_no_more(notes: Notes) -> None:
+    turns = [("sam", "tide"), ("Ada", "harbour"), ("sam", "lantern"), ("Ada", "yes")]
+    last = read("message", notes.session("a", turns))[-1]
+    assert {"lantern", "harbour"} <= set(last.around)
+    assert "tide" not in last.around
+
+
+def test_a_long_turn_lends_only_its_first_terms(notes: Notes) -> None:
+    words = " ".join(f"word{n}" for n in range(500))
+    last = read("message", notes.session("a", [("Ada", words), ("sam", "thanks")]))[-1]
+    assert len(last.around) == chunks.AROUND_TERMS
+
+
+def test_the_vector_of_a_turn_leans_on_the_turns_before_it(notes: Notes) -> None:
+    first, second = read("message", notes.session("a", [("sam", "tide"), ("Ada", "yes")]))
+    assert first.recipe == ((first.hash, 1.0),)
+    assert second.recipe == ((second.hash, 1.0), (first.hash, chunks.AROUND_WEIGHTS[0]))
+
+
+def test_tool_results_are_not_chunks(notes: Notes) -> None:
+    path = notes.session("a", [("sam", "look it up")])
+    with path.open("a") as stream:
+        at = "2026-05-01T09:00:09+00:00"
+        stream.write(f'{{"type":"message","id":"m2","at":"{at}","role":"tool","text":"raw"}}\n')
+    assert [chunk.text for chunk in read("message", path)] == ["look it up"]
+
+
+def test_half_a_character_in_a_transcript_breaks_nothing(notes: Notes) -> None:
+    path = notes.session("a", [("sam", "look")])
+    path.write_text(path.read_text().replace("look", "look \\ud83d lantern"))
+    notes.sync(None)
+    assert [hit.kind for hit in notes.search("lantern")] == ["message"]
+
+
+def test_those_who_took_part_are_the_audience_of_a_turn(notes: Notes) -> None:
+    path = notes.session("a", [("sam", "hello"), ("kim", "hi")])
+    assert {chunk.audience for chunk in read("message", path)} == {("sam", "kim")}
+
+
+def test_an_episode_carries_its_day_and_its_people(notes: Notes) -> None:
+    path = notes.episode("1", "We watched the tide.", people=["sam"], dormant=True)
+    (chunk,) = read("episode", path)
+    assert chunk.embedded == "(1 May 2026) With Sam: We watched the tide."
+    assert (chunk.text, chunk.people, chunk.active) == ("We watched the tide.", ("sam",), False)
+    assert path.read_text().split("\n")[chunk.line - 1] == "We watched the tide."
+
+
+def test_a_long_episode_becomes_chunks_with_their_own_lines(notes: Notes) -> None:
+    body = "\n\n".join(f"Part {n}. " + "It rained on the harbour. " * 20 for n in range(6))
+    path = notes.episode("1", body)
+    found = read("episode", path)
+    assert [chunk.ordinal for chunk in found] == list(range(len(found)))
+    lines = path.read_text().split("\n")
+    assert len(found) > 2
+    assert all(lines[chunk.line - 1].startswith(chunk.text[:10]) for chunk in found)
+
+
+def test_a_section_of_knowledge_is_found_by_its_title(notes: Notes) -> None:
+    path = notes.write("knowledge.md", "# Facts\n\n## [locked] Boiling point\n\nIt is 100 °C.\n")
+    (chunk,) = read("knowledge", path)
+    assert (chunk.record, chunk.line, chunk.text) == ("Boiling point", 5, "It is 100 °C.")
+    assert "boil" in chunk.terms
+
+
+def test_a_section_without_text_is_found_by_its_title_all_the_same(notes: Notes) -> None:
+    (chunk,) = read("knowledge", notes.write("knowledge.md", "## Lighthouses\n"))
+    assert chunk.text == "Lighthouses"
+
+
+def test_two_sections_of_one_title_are_two_chunks(notes: Notes) -> None:
+    found = read("knowledge", notes.write("knowledge.md", "## A\n\none\n\n## A\n\ntwo\n"))
+    assert [(chunk.ordinal, chunk.text) for chunk in found] == [(0, "one"), (1, "two")]
+
+
+def test_a_journal_entry_has_the_zone_of_the_entity(notes: Notes) -> None:
+    text = "# Journal\n\n## 2026-05-24 03:12:47 #dream\n\nI saw tides.\n"
+    (chunk,) = read("journal", notes.write("journal.md", text))
+    assert (chunk.at, chunk.line) == ("2026-05-24T03:12:47+00:00", 5)
+    assert chunk.embedded == "(24 May 2026) dream I saw tides."
+
+
+def test_a_skill_a_person_a_belief_and_a_story_are_chunks(notes: Notes) -> None:
+    skill = "---\nname: Bake bread\ndescription: Dough and heat\n---\n\nKnead it.\n"
+    meta = "category: preference\nconfidence: 0.5\nformed: 2026-05-01T00:00:00+00:00\n"
+    belief = f"---\n{meta}---\n\nSam likes tea.\n"
+    person = "---\nnames: [Sam Miller]\n---\n\nKind.\n"
+    one = read("skill", notes.write("skills/bread/SKILL.md", skill))[0]
+    other = read("belief", notes.write("beliefs/bel_1.md", belief))[0]
+    sam = read("person", notes.write("relationships/sam.md", person))[0]
+    story = read("narrative", notes.write("narrative.md", "I began in May.\n"))[0]
+    assert (one.record, one.embedded) == ("bread", "Bake bread: Dough and heat\nKnead it.")
+    assert (other.record, other.text) == ("bel_1", "Sam likes tea.")
+    assert (sam.people, sam.embedded) == (("sam",), "Sam Miller\nKind.")
+    assert story.text == "I began in May."
+
+
+def test_a_file_that_cannot_be_read_is_an_error_with_its_line(notes: Notes) -> None:
+    path = notes.write("episodes/2026/05/ep_1.md", "---\nat: [\n---\n\nx\n")
+    with pytest.raises(RecordInvalidError) as caught:
+        read("episode", path)
+    assert str(path) in str(caught.value)
+
+
+def test_days_are_spoken_without_the_machines_language() -> None:
+    assert chunks.spoken_date(date(2023, 12, 8)) == "8 December 2023"

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bumble.embed.hashing import HashingEmbedder
+from bumble.errors import IndexUnusableError
+from bumble.index import place
+from bumble.index.search import Hit, opened, search
+
+if TYPE_CHECKING:
+    from conftest import Notes
+
+
+@pytest.fixture
+def filled(notes: Notes, embedder: HashingEmbedder) -> Notes:
+    notes.episode("1", "We watched the tide with a lantern.", day=1, people=["sam"])
+    notes.episode("2", "A private word about the tide.", day=2, people=["kim"], audience=["kim"])
+    notes.episode("3", "An old tide, long asleep.", day=3, dormant=True)
+    notes.session("a", [("sam", "The tide is high."), ("Ada", "Then we wait.")], day=4)
+    notes.session("b", [("kim", "Which tide?"), ("Ada", "The spring tide.")], day=5)
+    notes.write("knowledge.md", "## Tides\n\nThe moon makes them.\n")
+    notes.sync(embedder)
+    return notes
+
+
+def ids(hits: list[Hit]) -> set[str]:
+    return {hit.id for hit in hits}
+
+
+def test_a_hit_says_where_it_stands_and_what_its_score_is_made_of(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    hit = filled.search("lantern", embedder)[0]
+    parts = hit.parts
+    assert (hit.kind, hit.id, hit.path) == ("episode", "ep_1", "episodes/2026/05/ep_1.md")
+    assert parts.matched == ("lantern",)
+    assert parts.cosine is not None
+    relevance = parts.lexical_weight * parts.bm25_scaled + parts.dense_weight * parts.cosine_scaled
+    assert hit.score == pytest.approx(relevance * parts.factor, abs=1e-6)
+
+
+def test_kinds_limit_what_is_found(filled: Notes) -> None:
+    assert {hit.kind for hit in filled.search("tide", kinds=("message",))} == {"message"}
+
+
+def test_people_limit_what_is_found(filled: Notes) -> None:
+    assert ids(filled.search("tide", people=("sam",), kinds=("episode",))) == {"ep_1"}
+
+
+def test_nobody_meets_what_another_was_told_in_private(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    found = filled.search("private word about the tide", embedder, audience=("sam",))
+    assert "ep_2" not in ids(found)
+    assert all("kim" not in hit.audience for hit in found)
+    assert "ep_2" in ids(filled.search("private word", embedder, audience=("kim",)))
+
+
+def test_all_who_listen_must_be_allowed_to(filled: Notes) -> None:
+    assert ids(filled.search("tide", audience=("kim", "sam"), kinds=("message", "episode"))) == {
+        "ep_1"
+    }
+
+
+def test_a_person_is_not_taken_for_one_whose_name_begins_alike(filled: Notes) -> None:
+    assert filled.search("tide", people=("sa",)) == []
+
+
+def test_the_running_session_can_be_left_out(filled: Notes) -> None:
+    found = filled.search("tide", kinds=("message",), not_session="ses_a")
+    assert {hit.session for hit in found} == {"ses_b"}
+
+
+def test_what_came_later_can_be_left_out(filled: Notes) -> None:
+    before = datetime(2026, 5, 5, 8, tzinfo=UTC)
+    assert ids(filled.search("tide", before=before, kinds=("episode", "message"))) == {
+        "ep_1",
+        "ep_2",
+    }
+    assert "Tides" in ids(filled.search("tide", before=before))
+
+
+def test_dormant_records_are_found_on_demand_only(filled: Notes) -> None:
+    assert "ep_3" not in ids(filled.search("tide asleep"))
+    assert "ep_3" in ids(filled.search("tide asleep", dormant=True))
+
+
+def test_the_limit_counts_records_not_passages(notes: Notes, embedder: HashingEmbedder) -> None:
+    for n in range(4):
+        notes.episode(str(n), "\n\n".join("The lantern swings. " * 30 for _ in range(4)), day=n)
+    notes.sync(embedder)
+    found = notes.search("lantern", embedder, limit=3)
+    assert len(found) == len(ids(found)) == 3
+
+
+def test_a_factor_reorders_and_shows(filled: Notes, embedder: HashingEmbedder) -> None:
+    with opened(filled.entity) as index:
+        plain = search(index, "tide", embedder)
+        same = search(index, "tide", embedder, factor=lambda hit: 1.0)
+        kims = search(
+            index, "tide", embedder, factor=lambda hit: 9.0 if "kim" in hit.people else 1.0
+        )
+    assert same == plain
+    assert "kim" in kims[0].people
+    assert kims[0].parts.factor == 9.0
+
+
+def test_of_equals_the_newer_comes_first(notes: Notes, embedder: HashingEmbedder) -> None:
+    for n in (2, 1, 3):
+        notes.episode(
+            str(n), "The same words.", at=f"2026-05-0{n}T09:00:00+00:00", significance=0.1
+        )
+    notes.sync(None)
+    assert [hit.id for hit in notes.search("same words")] == ["ep_3", "ep_2", "ep_1"]
+
+
+def test_a_query_of_stop_words_alone_finds_them_as_they_stand(notes: Notes) -> None:
+    notes.episode("1", "Then I asked: who are you?")
+    notes.episode("2", "A lantern.")
+    notes.sync(None)
+    assert ids(notes.search("Who are you")) == {"ep_1"}
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", "?!", '"', "a:b AND (", "x" * 5000, "\ud800", "🐝" * 99]
+)
+def test_no_query_is_an_error(filled: Notes, embedder: HashingEmbedder, query: str) -> None:
+    filled.search(query, embedder)
+    filled.search(query)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("昨日、東京タワーへ行った。", "東京タワー"),
+        ("我昨天去了图书馆。", "图书馆"),
+        ("Мы читали любимые книги.", "книга"),
+        ("Look, a 🐝!", "🐝"),
+        ("Nous étions au Café de Flore.", "cafe flore"),
+    ],
+)
+def test_words_of_every_script_are_found(notes: Notes, text: str, query: str) -> None:
+    notes.episode("1", text)
+    notes.episode("2", "Something else entirely, of no interest.")
+    notes.sync(None)
+    assert ids(notes.search(query)) == {"ep_1"}
+
+
+def test_vectors_of_another_model_are_refused_with_advice(filled: Notes) -> None:
+    with pytest.raises(IndexUnusableError, match="bumble index --rebuild"):
+        filled.search("tide", HashingEmbedder(32))
+
+
+def test_without_an_index_the_advice_is_to_make_one(notes: Notes) -> None:
+    with pytest.raises(IndexUnusableError, match="bumble index"):
+        notes.search("tide")
+
+
+def test_searching_leaves_no_trace(filled: Notes, embedder: HashingEmbedder) -> None:
+    before = {path: path.stat().st_mtime_ns for path in [filled.root, *filled.root.rglob("*")]}
+    filled.search("tide", embedder)
+    after = {path: path.stat().st_mtime_ns for path in [filled.root, *filled.root.rglob("*")]}
+    assert after == before
+
+
+def test_where_no_lock_can_be_taken_a_copy_is_searched(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    lock = place.of(filled.entity).fulltext / ".tantivy-meta.lock"
+    lock.unlink()
+    lock.mkdir()
+    assert ids(filled.search("lantern", embedder)) >= {"ep_1"}
+
+
+def test_a_thousand_turns_are_searched_beyond_the_candidates(
+    notes: Notes, embedder: HashingEmbedder
+) -> None:
+    start = datetime(2026, 5, 1, tzinfo=UTC)
+    notes.session("a", [("sam", f"Turn {n} about the sea.") for n in range(700)])
+    notes.episode("1", "The sea, and a kestrel.", at=(start + timedelta(days=1)).isoformat())
+    notes.sync(embedder)
+    assert notes.search("kestrel sea", embedder)[0].id == "ep_1"
+    assert ids(notes.search("sea", embedder, kinds=("episode",))) == {"ep_1"}
