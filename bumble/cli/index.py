@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bumble.index.sync import SyncReport
 
 app = typer.Typer(rich_markup_mode=None)
+WAIT_SECONDS = 30.0  # for another process that is at the same
 RebuildOption = Annotated[
     bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")
 ]
@@ -47,7 +48,11 @@ def index(
 
 
 def up_to_date(
-    opened: Opened, embedder: Embedder | None, *, rebuild: bool = False
+    opened: Opened,
+    embedder: Embedder | None,
+    *,
+    rebuild: bool = False,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> tuple[SyncReport, Place]:
     """Bring the index up to date, with a bar on a terminal and a warning for each unreadable file.
 
@@ -62,7 +67,7 @@ def up_to_date(
 
     at = place.of(opened.entity)
     try:
-        report = _sync(opened, embedder, at, rebuild=rebuild)
+        report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     except FolderUnwritableError as error:
         told = str(error).splitlines()[0]
         if not rebuild and (still := _still_good(opened, embedder)):
@@ -71,7 +76,7 @@ def up_to_date(
         at = place.elsewhere(opened.shell.prompt_caches.with_name("indexes") / digest)
         at.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds conversations
         output.warn(opened.shell, f"{told}\nThe index is kept in {at.database.parent} instead.")
-        report = _sync(opened, embedder, at, rebuild=rebuild)
+        report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     for note in report.notes:
         output.warn(opened.shell, note)
     for problem in report.problems:
@@ -79,9 +84,15 @@ def up_to_date(
     return report, at
 
 
-def _sync(
-    opened: Opened, embedder: Embedder | None, at: Place, *, rebuild: bool
+def synced(
+    opened: Opened,
+    embedder: Embedder | None,
+    at: Place | None,
+    *,
+    rebuild: bool = False,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> SyncReport:
+    """Bring an index up to date, with a bar on a terminal."""
     from bumble.index import sync
 
     bars: dict[str, output.Progress] = {}
@@ -98,6 +109,7 @@ def _sync(
             rebuild=rebuild,
             where=at,
             progress=progress,
+            wait_seconds=wait_seconds,
         )
     finally:
         for bar in bars.values():

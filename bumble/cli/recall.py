@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_QUERY_CHARS = 10_000
+WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 QueryArgument = Annotated[
     list[str],
     typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
@@ -31,7 +32,7 @@ PersonOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="What is about, or was shared with, this person.")
 ]
 SessionOption = Annotated[
-    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or the `last`.")
+    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
 ]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
 
@@ -62,7 +63,7 @@ def recall(
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, at = up_to_date(opened, embedder)
+    _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     with search.opened(opened.entity, at) as index:
         weight = 1 - opened.config.recall.lexical_weight
         hits = search.search(index, asked, embedder, only=only, limit=limit, dense_weight=weight)

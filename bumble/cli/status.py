@@ -274,7 +274,11 @@ def _counts_line(counts: dict[str, int | None]) -> str:
 
 def _counted(count: int, what: str) -> str:
     plurals = {"section of knowledge": "sections of knowledge", "journal entry": "journal entries"}
-    return f"{count:,} {plurals[what]}" if count > 1 and what in plurals else records.counted(count, what)
+    return (
+        f"{count:,} {plurals[what]}"
+        if count > 1 and what in plurals
+        else records.counted(count, what)
+    )
 
 
 def _index_line(index: dict[str, Any]) -> str:
@@ -283,9 +287,13 @@ def _index_line(index: dict[str, Any]) -> str:
     if not index["exists"]:
         return "not made yet; the first search makes it"
     told = [records.counted(index["chunks"], "passage")]
-    told.append(f"{records.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date")
+    told.append(
+        f"{records.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date"
+    )
     if index["waiting"]:
         told.append(f"{index['waiting']:,} without a vector")
     if index["problems"]:
-        told.append(f"{records.counted(index['problems'], 'file')} unreadable (see `bumble doctor`)")
+        told.append(
+            f"{records.counted(index['problems'], 'file')} unreadable (see `bumble doctor`)"
+        )
     return ", ".join(told)
