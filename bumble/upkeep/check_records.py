@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BEGIN, _END = re.compile(rb"^<{7} .*$", re.MULTILINE), re.compile(rb"^>{7} .*$", re.MULTILINE)
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
-Dated = tuple[datetime, int | None]  # a time, and the line it stands on
+Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
 Tell = Callable[[int, int], object]  # how many files are done, of how many
 
 
@@ -129,7 +130,7 @@ def _checked(look: Look, file: _File, names: dict[str, list[str]]) -> Iterator[F
         for at, line in _times(look, file, relative, names, found := list[Finding]()):
             if at - look.now > AHEAD:
                 said = f"{at.isoformat()} is more than a day from now"
-                yield Finding("clock-ahead", said, relative, line, file.edit)
+                yield Finding("clock-ahead", said, relative, line(), file.edit)
         yield from found
     except RecordInvalidError as error:
         yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
@@ -160,7 +161,8 @@ def _times(
             also += _sections(knowledge.read(file.path), relative, file)
             return []
         case "journal":
-            return [(one.at, one.line) for one in journal.read(file.path, look.zone).entries]
+            entries = journal.read(file.path, look.zone).entries
+            return [(one.at, partial(int, one.line)) for one in entries]
         case "narrative":
             story = records.load(file.path, narrative.parse)
             return _dated(story.source, at=story.at)
@@ -188,7 +190,7 @@ def _times(
 
 
 def _dated(document: Document, **times: datetime | None) -> list[Dated]:
-    return [(at, document.line_of(key)) for key, at in times.items() if at is not None]
+    return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
 
 
 def _person(file: _File, relative: str, names: dict[str, list[str]]) -> list[Dated]:
@@ -233,7 +235,8 @@ def _session(file: _File, relative: str, also: list[Finding]) -> list[Dated]:
         said = "the line was cut off; it is passed over"
         also.append(Finding("line-torn", said, relative, session.torn_line))
     also += _blobs(file.path.parent / "blobs", session, relative, lines)
-    return [(session.at, 1), *((one.at, _line_of(lines, one.id)) for one in session.messages)]
+    spoken = [(one.at, partial(_line_of, lines, one.id)) for one in session.messages]
+    return [(session.at, partial(int, 1)), *spoken]
 
 
 def _line_of(lines: Sequence[str], record_id: str) -> int | None:
