@@ -5,6 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
+import json as jsons
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from bumble.cli import choosing, output, people, records, weights
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
 from bumble.errors import IndexUnusableError, UserError
+from bumble.models import store
 from bumble.stores import (
     beliefs,
     dreams,
@@ -55,7 +57,7 @@ def status(
         "owner": opened.identity.owner.name or None,
         "timezone": opened.identity.timezone,
         "archetype": opened.identity.identity.archetype or None,
-        "model": _model(chosen),
+        "model": _model(opened, chosen),
         "embedding": _embedding(opened),
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
@@ -85,7 +87,7 @@ def _newest_conversations(opened: Opened) -> list[Session]:
     return list(records.readable(opened, wanted[::-1], transcripts.load).records)[::-1]
 
 
-def _model(chosen: Choice | None) -> dict[str, Any] | None:
+def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
     """Say which model would talk, and what it lacks."""
     if chosen is None:
         return None
@@ -93,7 +95,7 @@ def _model(chosen: Choice | None) -> dict[str, Any] | None:
     if chosen.backend == "embedded" and chosen.entry is not None:
         if find_spec("xllamacpp") is None:
             lacks = "the embedded engine has no wheel for this system; run a local server instead"
-        elif chosen.why == "nothing else is here":
+        elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
             lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
     return {
         "name": chosen.model,
@@ -186,12 +188,21 @@ def _counts(opened: Opened) -> dict[str, int | None]:
 
 
 def _index(opened: Opened) -> dict[str, Any]:
+    """Say how the index stands to the files, and which model made its vectors."""
     from bumble.index import sync
 
+    problem, state = None, sync.State(exists=False)
     try:
-        return {**vars(sync.state(opened.entity)), "problem": None}
+        state = sync.state(opened.entity)
     except IndexUnusableError as error:
-        return {**vars(sync.State(exists=False)), "problem": str(error)}
+        problem = str(error)
+    made_by = jsons.loads(state.identity) if state.identity else {}
+    return {
+        **{name: value for name, value in vars(state).items() if name != "identity"},
+        "embedding": made_by.get("model"),
+        "dimensions": made_by.get("dimensions"),
+        "problem": problem,
+    }
 
 
 def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
@@ -203,7 +214,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("model", _model_line(data["model"])),
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
-        ("last talk", _last_line(opened, data["last_session"])),
+        ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
         *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
@@ -237,7 +248,9 @@ def _window_line(window: dict[str, Any] | None) -> str:
     return told
 
 
-def _last_line(opened: Opened, last: dict[str, Any] | None) -> str:
+def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
+    if last is None and sessions:
+        return "can't be read (see `bumble doctor`)"
     if last is None:
         return 'none yet; begin with `bumble chat "Hello"`'
     called = people.names(opened)

@@ -159,7 +159,8 @@ def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Findi
         elif stored.name in known:
             yield from _damaged(place, known[stored.name])
     if wanted != "none" and embedding_model(wanted, catalog, folder) is None:
-        name = catalog.of_kind("embedding")[-1].name if wanted == "auto" else wanted
+        smallest = min(catalog.of_kind("embedding"), key=lambda entry: entry.bytes)
+        name = smallest.name if wanted == "auto" else wanted
         said = "no embedding model is here: words alone find things, not their meaning"
         yield Finding("weights-none", said, str(folder), fix=f"bumble model pull {name}")
 
