@@ -1,4 +1,4 @@
-"""How well `recall` finds the turns that answer a question, with the product's own index and search.
+"""How well `recall` finds the turns that answer a question, by the product's own index and search.
 
 Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
 Each question is searched for in its own conversation only: words and vectors together, and either

@@ -7,9 +7,12 @@ import sys
 
 def main() -> None:
     """Run the command line of this process."""
-    from bumble.cli.app import main as run
+    try:
+        from bumble.cli.app import main as run
 
-    sys.exit(run(sys.argv[1:]))
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # before the command line was there to see to it
+        sys.exit(130)
 
 
 if __name__ == "__main__":

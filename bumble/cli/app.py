@@ -18,8 +18,8 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import output
-from bumble.cli.options import EntityOption
+from bumble.cli import output, quick
+from bumble.cli.options import EntityOption, JsonOption
 from bumble.cli.shell import Shell
 from bumble.errors import UserError
 
@@ -41,6 +41,7 @@ COMMANDS = {
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }
+OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
 
@@ -58,8 +59,10 @@ class LazyGroup(TyperGroup):
             return None
         if self.commands[cmd_name] is None:
             module = importlib.import_module(f"bumble.cli.{COMMANDS[cmd_name][0]}")
-            self.commands[cmd_name] = typer.main.get_command(module.app)
-            self.commands[cmd_name].name = cmd_name
+            command: Any = typer.main.get_command(module.app)
+            command.name = cmd_name
+            command.params = [one for one in command.params if one.name not in OF_THE_ROOT]
+            self.commands[cmd_name] = quick.quicken(command)
         return self.commands[cmd_name]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -94,6 +97,7 @@ def root(
             "--version", callback=_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Take the options that stand in front of the subcommand."""
     ctx.obj.entity = entity
@@ -107,13 +111,12 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
     """
     shell = shell or Shell.of_process()
     shell.json = "--json" in argv
-    command = " ".join(_words(argv))
+    command = " ".join(_words(argv)) or "bumble"
     try:
         _speak_utf8()
-        code = typer.main.get_command(app).main(
-            list(argv), prog_name="bumble", standalone_mode=False, obj=shell
-        )
-        sys.stdout.flush()
+        command_line = quick.quicken(typer.main.get_command(app))
+        code = command_line.main(list(argv), prog_name="bumble", standalone_mode=False, obj=shell)
+        output.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
         output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
@@ -123,7 +126,7 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED_EXIT_CODE
-    except BrokenPipeError:
+    except output.ReaderLeftError:
         return _reader_left()
     except Exception:  # a bug, whatever it is: keep its traceback
         return _bug(shell, command)
@@ -160,7 +163,8 @@ def _usage(shell: Shell, command: str, error: TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         output.say(message)
         return 2
-    hint = f"bumble {command} --help".replace("  ", " ")
+    at = getattr(error, "ctx", None)
+    hint = f"{at.command_path if at else 'bumble'} --help"
     output.error(shell, command, f"{message}\nTry `{hint}`.", kind="UsageError", code=2)
     return 2
 

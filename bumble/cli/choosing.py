@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from bumble.cli import weights
 from bumble.cli.opening import Opened
 from bumble.llm import detect
-from bumble.llm.detect import Address
 from bumble.models import choose
 from bumble.models.choose import Choice
 
@@ -32,7 +31,7 @@ def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
         config,
         catalog,
         here,
-        lambda: detect.servers(_addresses(config.ollama_url, config.probe_urls)),
+        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
         opened.settings.origin("llm.model"),
     )
     if chosen.entry is None or chosen.entry in here or yes is None:
@@ -48,15 +47,6 @@ def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> 
         entry = catalog.entry(chosen.model)
         weights.fetch(opened.shell, entry, yes=yes)
     return Choice("embedded", entry.name, "it was just fetched", entry=entry)
-
-
-def _addresses(ollama_url: str, probe_urls: tuple[str, ...]) -> list[Address]:
-    known = {address.url: address.label for address in detect.ADDRESSES}
-    found = [Address("Ollama", "ollama", ollama_url)]
-    for url in probe_urls:
-        plain = url.removesuffix("/").removesuffix("/v1")
-        found.append(Address(known.get(plain, "a server"), "openai", plain))
-    return found
 
 
 def window(opened: Opened) -> int:

@@ -25,7 +25,10 @@ from bumble.stores import records as stored
 from bumble.stores.episodes import Episode
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Look at and change what happened."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what happened.",
 )
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")

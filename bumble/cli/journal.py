@@ -25,7 +25,12 @@ from bumble.errors import UsageError
 from bumble.stores import journal
 from bumble.stores.journal import Entry
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Read and write the diary.")
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Read and write the diary.",
+)
 TagOption = Annotated[
     list[str] | None,
     typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),

@@ -25,7 +25,10 @@ from bumble.stores.knowledge import Knowledge, Section
 from bumble.yamltext import SourceError
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Look at and change durable facts."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change durable facts.",
 )
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import zoneinfo
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -13,10 +16,13 @@ from bumble.cli import output
 from bumble.cli.opening import shell_of
 from bumble.cli.options import JsonOption
 from bumble.cli.shell import Shell
-from bumble.errors import UsageError
+from bumble.entity.folder import find
+from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_ARCHETYPE = "curious"
+MAX_NAME_CHARS = 100
+JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 NameOption = Annotated[
     str | None, typer.Option(help="What it is called. Default: the folder's name.")
 ]
@@ -57,10 +63,11 @@ def new(
         use_git=not no_git,
     )
     shell.entity_name = made["name"]
-    here = f'bumble chat -e {folder} "Hello"'
-    output.result(
-        shell, "new", made, f"{made['name']} lives in {made['folder']}\nSay hello: {here}"
-    )
+    here = f'bumble chat -e {shlex.quote(str(folder))} "Hello"'
+    lines = [f"{made['name']} lives in {made['folder']}", f"Say hello: {here}"]
+    if made["repository"] and made["repository"] != made["folder"]:
+        lines.insert(1, f"Its history is kept by the repository it lies in, {made['repository']}")
+    output.result(shell, "new", made, lines)
 
 
 def make(
@@ -72,58 +79,129 @@ def make(
     owner: str | None = None,
     timezone: str | None = None,
     use_git: bool = True,
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Make an entity, asking on a terminal for what was not given.
 
     Returns:
-        What was made: folder, name, archetype, owner, timezone and whether git looks after it.
+        What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
+        its history, if one does.
     """
     from bumble.entity import create
 
-    root = (shell.cwd / folder.expanduser()).resolve()
-    name = _ask(shell, "What is it called?", name, root.name.strip("._-").capitalize() or "Bee")
-    kinds = ", ".join(create.archetypes())
-    archetype = _ask(shell, f"What is it like ({kinds})?", archetype, DEFAULT_ARCHETYPE)
-    if archetype not in create.archetypes():
-        raise UsageError(f"There is no archetype {archetype!r}; there are {kinds}.")
-    owner = _ask(shell, "And what is your name?", owner, _user_name(shell))
-    zone = timezone or _local_zone()
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise UsageError(f"There is no time zone {zone!r}; one is called Europe/Lisbon.") from None
-    for what, text in (("name", name), ("owner", owner)):
-        if not text.isprintable():
-            raise UsageError(f"The {what} should be one line of printable text.")
-    entity = create.create(root, create.Newborn(name.strip(), archetype, owner.strip(), zone))
-    looked_after = "none"
-    if use_git:
-        looked_after = _look_after(root)
+    root = _root(shell, folder)
+    kinds = list(create.archetypes())
+    called = root.name.strip("._- ").capitalize() or "Bee"
+    newborn = create.Newborn(
+        name=_ask(shell, "--name", "What is it called?", name, called, _line),
+        archetype=_ask(
+            shell,
+            "--archetype",
+            f"What is it like ({', '.join(kinds)})?",
+            archetype,
+            DEFAULT_ARCHETYPE,
+            lambda text: _one_of(text, kinds),
+        ),
+        owner=_ask(shell, "--owner", "And what is your name?", owner, _user_name(shell), _line),
+        timezone=_ask(
+            shell, "--timezone", "Which time zone does it live in?", timezone, _local_zone(), _zone
+        ),
+    )
+    above = find(root.parent)
+    if above is not None:
+        output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
+    entity = create.create(root, newborn)
     return {
         "folder": str(entity.root),
-        "name": name.strip(),
-        "archetype": archetype,
-        "owner": owner.strip(),
-        "timezone": zone,
-        "git": looked_after,
+        "name": newborn.name,
+        "archetype": newborn.archetype,
+        "owner": newborn.owner,
+        "timezone": newborn.timezone,
+        "repository": _look_after(root) if use_git else None,
     }
 
 
-def _look_after(root: Path) -> str:
-    """Make the folder a repository, unless it lies in one."""
-    if git.repository(root) is not None:
-        return "existing"
-    return "new" if git.init(root) else "none"
+def _root(shell: Shell, folder: Path) -> Path:
+    """Return the folder to make, checked that one can lie there.
+
+    Raises:
+        UsageError: If none is named.
+        RefusedError: If a file is in the way.
+        FolderUnwritableError: If the system takes no such name.
+    """
+    if not folder.is_absolute() and not shell.cwd.is_dir():
+        raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
+    try:
+        root = (shell.cwd / folder.expanduser()).resolve()
+        in_the_way = [place for place in (root, *root.parents) if place.is_file()]
+        root.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a ring of links, a NUL
+        raise FolderUnwritableError(folder, getattr(error, "strerror", "") or str(error)) from error
+    if in_the_way:
+        raise RefusedError(f"{in_the_way[0]} is a file, and stays one.\nChoose another folder.")
+    return root
 
 
-def _ask(shell: Shell, question: str, given: str | None, default: str) -> str:
-    if given is not None:
-        if not given.strip():
-            raise UsageError(f"{question} It was given as an empty text.")
-        return given
-    if not shell.interactive:
-        return default
-    return str(typer.prompt(question, default=default, err=True))
+def _look_after(root: Path) -> str | None:
+    """Make the folder a repository, unless it lies in one; return the one that keeps it."""
+    kept_by = git.repository(root)
+    if kept_by is None and git.init(root):
+        kept_by = root
+    return str(kept_by) if kept_by else None
+
+
+def _ask(
+    shell: Shell,
+    option: str,
+    question: str,
+    given: str | None,
+    default: str,
+    check: Callable[[str], str],
+) -> str:
+    """Return what an option says, else what the person at the terminal says, else the default."""
+    if given is not None or not shell.interactive:
+        try:
+            return check(default if given is None else given.strip())
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from error
+    while True:
+        try:
+            return check(str(typer.prompt(question, default=default, err=True)).strip())
+        except ValueError as error:
+            output.say(f"{error}")
+
+
+def _line(text: str) -> str:
+    if not text or not text.replace(JOINER, "").isprintable():
+        raise ValueError("it should be one line of printable text")
+    if len(text) > MAX_NAME_CHARS:
+        raise ValueError(f"it should be at most {MAX_NAME_CHARS} characters long")
+    return text
+
+
+def _one_of(text: str, known: list[str]) -> str:
+    if text not in known:
+        raise ValueError(f"there is no {text!r}; there are {', '.join(known)}")
+    return text
+
+
+def _zone(text: str) -> str:
+    """Return the name of a time zone, if it is one.
+
+    Raises:
+        ValueError: If there is none of that name.
+        UserError: If the machine knows none at all.
+    """
+    try:
+        return ZoneInfo(text).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if not zoneinfo.available_timezones():
+            raise UserError(
+                "This machine has no time zone database, and an entity lives by one.\n"
+                "Install it: the package tzdata of your system, or `pip install tzdata`."
+            ) from None
+        raise ValueError(f"there is no time zone {text!r}; one is called Europe/Lisbon") from None
 
 
 def _user_name(shell: Shell) -> str:

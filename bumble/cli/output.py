@@ -11,11 +11,16 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from bumble.cli.shell import Shell
+from bumble.errors import UserError
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
 CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
+
+
+class ReaderLeftError(Exception):
+    """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
 
 
 def clean(text: str) -> str:
@@ -68,14 +73,31 @@ def say(text: str) -> None:
 
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
-    out = stream or sys.stdout
-    out.write(clean(text))
-    out.flush()
+    _write(clean(text), stream or sys.stdout)
+
+
+def flush() -> None:
+    """See to it that everything printed has left the process."""
+    _write("", sys.stdout)
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    _write(text + "\n", sys.stdout)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed before bumble began: nobody wants to hear it
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError as error:
+        raise ReaderLeftError from error
+    except OSError as error:
+        with suppress(OSError):
+            stream.close()  # or Python tries once more at its end, and complains
+        reason = error.strerror or error
+        raise UserError(f"The output could not be written: {reason}") from error
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bumble import files
 from bumble.cli import bodies, records
 from bumble.cli.opening import Opened
 from bumble.cli.records import Found
@@ -26,13 +27,23 @@ def find(opened: Opened, name: str) -> Relationship:
 
     Raises:
         RecordMissingError: If nobody is called that.
+        RecordInvalidError: If the file of that id can't be read.
     """
+    named = _file(opened, name)
+    if named is not None:
+        return _load(records.within(opened, named))
     known = everybody(opened).records
     person = relationships.match(known, name)
     if person is None:
-        names = [other for one in known for other in (one.id, *one.names)]
-        raise records.missing("person", name, names)
+        raise records.missing("person", name, [n for one in known for n in (one.id, *one.names)])
     return person
+
+
+def _file(opened: Opened, name: str) -> Path | None:
+    """Return the file that is named so, whatever it holds."""
+    paths = relationships.paths(opened.entity.relationships)
+    wanted = files.same_name(name)
+    return next((path for path in paths if files.same_name(path.stem) == wanted), None)
 
 
 def path(opened: Opened, name: str) -> Path:
@@ -41,9 +52,8 @@ def path(opened: Opened, name: str) -> Path:
     Raises:
         RecordMissingError: If nobody is called that.
     """
-    paths = relationships.paths(opened.entity.relationships)
-    named = next((one for one in paths if one.stem == name), None)
-    found = named or opened.entity.root / relationships.path(find(opened, name).id)
+    found = _file(opened, name)
+    found = found or opened.entity.root / relationships.path(find(opened, name).id)
     return records.within(opened, found)
 
 

@@ -25,7 +25,10 @@ from bumble.stores import relationships
 from bumble.stores.relationships import Relationship
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Look at and change the people it knows."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change the people it knows.",
 )
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")

@@ -23,7 +23,9 @@ from bumble.cli.records import LimitOption
 from bumble.stores import sessions, transcripts
 from bumble.stores.sessions import End, Message, Session
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Look at conversations.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
+)
 IdArgument = Annotated[
     str,
     typer.Argument(

@@ -13,8 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bumble.errors import UsageError
+
+if TYPE_CHECKING:
+    from bumble.models.means import Means
 
 
 @dataclass
@@ -29,6 +33,8 @@ class Shell:
     rng: random.Random = field(default_factory=lambda: random.Random(secrets.randbits(64)))
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
     entity_name: str | None = None  # known once an entity is open; part of JSON answers
+    means: Means | None = None  # of pulls, once there was one: sources are asked once a process
+    notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
 
     @classmethod
     def of_process(cls) -> Shell:
@@ -36,7 +42,7 @@ class Shell:
         try:
             cwd = Path.cwd()
         except FileNotFoundError:  # the folder was removed under the shell
-            cwd = Path(os.sep)
+            cwd = Path(os.environ.get("PWD") or os.sep)
         return cls(environ=dict(os.environ), cwd=cwd)
 
     def now(self) -> datetime:

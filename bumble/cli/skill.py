@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble import markdown
+from bumble import files, markdown
 from bumble.cli import bodies, output, records, writing
 from bumble.cli.bodies import EditorOption, TextArgument
 from bumble.cli.opening import Opened, open_entity
@@ -27,7 +27,10 @@ from bumble.stores.skills import Skill
 from bumble.yamltext import SourceError
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Look at and change how-to notes."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change how-to notes.",
 )
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
@@ -154,8 +157,7 @@ def edit(
 ) -> None:
     """Edit a skill's file in $VISUAL or $EDITOR."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    by_slug = {_slug(path): path for path in skills.paths(opened.entity.skills)}
-    path = by_slug.get(name) or opened.entity.root / _find(opened, name).path
+    path = _file(opened, name) or opened.entity.root / _find(opened, name).path
     writing.edit(
         opened,
         "skill edit",
@@ -173,10 +175,20 @@ def _all(opened: Opened) -> Found[Skill]:
 def _find(opened: Opened, name: str) -> Skill:
     everything = _all(opened).records
     found = skills.match(everything, name)
-    if found is None:
-        known = [other for one in everything for other in (one.name, one.slug)]
-        raise records.missing("skill", name, known)
-    return found
+    if found is not None:
+        return found
+    broken = _file(opened, name)
+    if broken is not None:
+        return skills.load(broken)  # says what is wrong with it
+    known = [other for one in everything for other in (one.name, one.slug)]
+    raise records.missing("skill", name, known)
+
+
+def _file(opened: Opened, name: str) -> Path | None:
+    """Return the file that is named so, whatever it holds."""
+    wanted = files.same_name(name)
+    paths = skills.paths(opened.entity.skills)
+    return next((path for path in paths if files.same_name(_slug(path)) == wanted), None)
 
 
 def _slug(path: Path) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from bumble.embed.protocol import Embedder
     from bumble.models.catalog import Catalog, Entry
     from bumble.models.means import Means
+    from bumble.models.store import Installed
 
 
 def catalog_of(shell: Shell) -> Catalog:
@@ -49,22 +54,61 @@ def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def fetch(shell: Shell, entry: Entry, *, yes: bool) -> None:
+def offered(shell: Shell, entry: Entry) -> str | None:
+    """Say what would be fetched, how large, and from where; None if every source says no."""
+    from bumble.models import pull
+
+    offer = pull.choose([entry], means(shell))
+    return _described(entry, str(offer.source)) if offer else None
+
+
+def _described(entry: Entry, source: str) -> str:
+    return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
+
+
+def fetch(shell: Shell, entry: Entry, *, yes: bool) -> Installed:
     """Pull a model after asking; a bar shows how far it is.
 
     Raises:
         WeightsMissingError: If nobody said yes, or no source gives it.
     """
+    what = offered(shell, entry)
+    if what is not None:
+        _agree(shell, what, entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+    return bring(shell, entry)  # without an offer, to say what each source said
+
+
+def bring(shell: Shell, entry: Entry, own: Path | None = None) -> Installed:
+    """Pull a model without asking, and say how long it took.
+
+    Args:
+        shell: The process.
+        entry: The model.
+        own: A file or folder on this machine to look in before any other source.
+
+    Raises:
+        WeightsMissingError: If no source gives it.
+    """
     from bumble.models import pull
 
-    offer = pull.choose([entry], means(shell))
-    source = offer.source if offer else entry.sources[0]
-    what = f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
-    _agree(shell, what, entry.name, yes=yes)
-    output.say(f"Fetching {what}.")
+    started = time.monotonic()
     bar = output.Progress(entry.name, shell.environ)
+    with _resumable(entry.name, bar):
+        found = pull.pull(entry, shell.weights, means(shell, bar), own=own)
+    output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
+    return found
+
+
+@contextmanager
+def _resumable(name: str, bar: output.Progress) -> Iterator[None]:
+    """Take the bar away at the end, and say after Ctrl-C that nothing is lost."""
     try:
-        pull.pull(entry, shell.weights, means(shell, bar))
+        yield
+    except KeyboardInterrupt:
+        bar.done()
+        output.say(f"What has come is kept: `bumble model pull {name}` goes on from there.")
+        raise
     finally:
         bar.done()
 
@@ -78,21 +122,30 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
         raise WeightsMissingError(
             f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
         )
-    raise WeightsMissingError(
-        f"{name} is not on this machine yet.\n"
-        f"Say --yes to fetch {what}, or run `bumble model pull {name}` first."
-    )
+    raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
 
 
 def means(shell: Shell, bar: output.Progress | None = None) -> Means:
-    """Return what a pull may use of the world."""
+    """Return what pulls of this process may use of the world; they share what sources answered."""
     from bumble.models.means import Means
+
+    if shell.means is None:
+        shell.means = Means(environment=shell.environ)
+    said = shell.notes
 
     def progress(done: int, total: int) -> None:
         if bar is not None:
             bar(done, total, in_bytes=True)
 
-    return Means(environment=shell.environ, progress=progress, note=output.say)
+    def note(line: str) -> None:
+        if line in said:  # a source is asked for an offer, and again in the pull
+            return
+        said.append(line)
+        if bar is not None:
+            bar.done()
+        output.say(line)
+
+    return replace(shell.means, progress=progress, note=note)
 
 
 def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder | None:
@@ -131,14 +184,26 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
 
 
 def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> Entry:
-    """Fetch the first of some models that a source offers."""
+    """Fetch the first of some models that a source offers and gives."""
     from bumble.models import pull
 
-    offer = pull.choose(entries, means(shell))
-    if offer is None:
-        raise WeightsMissingError(f"{entries[0].name} can't be had from any of its sources.")
-    fetch(shell, offer.entry, yes=yes)
-    return offer.entry
+    left, failed = list(entries), None
+    while (offer := pull.choose(left, means(shell))) is not None:
+        what = _described(offer.entry, str(offer.source))
+        _agree(shell, what, offer.entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+        try:
+            bring(shell, offer.entry)
+        except WeightsMissingError as error:  # it was offered, but did not come
+            failed, left = error, left[left.index(offer.entry) + 1 :]
+            continue
+        return offer.entry
+    names = ", ".join(entry.name for entry in entries)
+    raise failed or WeightsMissingError(
+        f"No source that answers has any of {names}.\n"
+        "Connect this machine, or bring the files from another one: "
+        f"`bumble model pull {entries[-1].name} --from PATH`."
+    )
 
 
 def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> Entry:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bumble import files
 from bumble.entity import intents
@@ -21,6 +21,7 @@ __all__ = [
     "add",
     "apply",
     "delete",
+    "history_path",
     "leftovers",
     "lock_path",
     "recover",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+HISTORY = PurePosixPath(".history")  # earlier versions of what the entity rewrote
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Change:
     data: bytes | None  # the whole new file, or what is added to its end; None removes it
     read: str | None = None  # SHA-256 of the file this was planned on; None: there was none
     adds: bool = False  # `data` goes to the end, whatever the file holds by then
+    keeps: bool = False  # the bytes that were there go to `.history/`
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,18 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
                 _check(path, change, before)
         new = _added(current, change.data or b"") if change.adds else change.data
         planned[path] = (Step(change.path, before, intents.digest(new), None), new)
+        if change.keeps and current is not None and new != current:
+            kept = history_path(change.path, current)
+            there = intents.digest(intents.read(files.inside(root, kept)))
+            step = Step(kept, there, intents.digest(current), None)
+            planned[files.inside(root, kept)] = (step, current)
     return [(step, new) for step, new in planned.values() if step.before != step.after]
+
+
+def history_path(path: str, data: bytes) -> str:
+    """Return where an earlier version of a file is kept."""
+    place = PurePosixPath(path)
+    return str(HISTORY / place.with_name(f"{place.stem}.{files.sha256(data)[:12]}{place.suffix}"))
 
 
 def _check(path: Path, change: Change, before: str | None) -> None:

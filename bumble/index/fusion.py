@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 K1 = 1.2
-B = 0.5
-AROUND_WEIGHT = 0.5  # a term of the turns before counts as this much of one of the turn itself
+B = 0.4
+AROUND_WEIGHT = 0.4  # a term of the turns before counts as this much of one of the turn itself
 STANDS_OUT_FROM = 10  # the best is compared with the one this many places behind it
 LEAST_STAND_OUT = 0.01
 DENSE_WEIGHT = 0.5
@@ -33,9 +33,12 @@ class Weights:
     dense: float
 
 
-def length(own_terms: int, around_terms: int) -> float:
-    """Return the length of a chunk in terms, those around it counted in part."""
-    return own_terms + AROUND_WEIGHT * around_terms
+def length(own_terms: int, around_terms: int) -> int:
+    """Return the length of a chunk in terms, those around it counted in full.
+
+    Counted in part they would make a short "Go on!" after a long answer the better match.
+    """
+    return own_terms + around_terms
 
 
 def bm25(

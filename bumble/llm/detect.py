@@ -50,6 +50,16 @@ ADDRESSES = (
 )
 
 
+def addresses(ollama_url: str, probe_urls: Sequence[str]) -> list[Address]:
+    """Name the addresses that the settings list, Ollama's first."""
+    known = {address.url: address.label for address in ADDRESSES}
+    found = [Address("Ollama", "ollama", ollama_url)]
+    for url in probe_urls:
+        plain = url.removesuffix("/").removesuffix("/v1")
+        found.append(Address(known.get(plain, "a server"), "openai", plain))
+    return found
+
+
 def servers(
     addresses: Sequence[Address] = ADDRESSES, *, timeout_seconds: float = 0.25
 ) -> tuple[LocalServer, ...]:

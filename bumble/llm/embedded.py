@@ -62,6 +62,7 @@ class EmbeddedModel:
         self._on_load, self._stopwatch = on_load, stopwatch
         self._folder = None if cache_dir is None else PrefixFolder(cache_dir, cache_limit_bytes)
         self._engine: Engine | None = None
+        self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
         self._is_saved = True  # whether the file has all of it
 
@@ -69,7 +70,7 @@ class EmbeddedModel:
         """Answer a request; see `Model.complete`."""
         loaded = self._loaded()
         started = self._stopwatch()
-        self._take_up(loaded, request.cache_id)
+        self._take_up(loaded, request)
         thinking = ThinkFilter()
         answer = _Answer()
         first: float | None = None
@@ -111,7 +112,7 @@ class EmbeddedModel:
         the next turn, which begins with the same messages, evaluates nothing but its last one.
         """
         loaded = self._loaded()
-        self._take_up(loaded, request.cache_id)
+        self._take_up(loaded, request)
         try:
             prompt = self._shared_prompt(loaded, request)
             loaded.post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
@@ -176,17 +177,22 @@ class EmbeddedModel:
             cache_id,
         )
 
-    def _take_up(self, loaded: Engine, cache_id: str | None) -> None:
+    def _take_up(self, loaded: Engine, request: Request) -> None:
         """Make the engine hold this conversation's prefix; put away the one it held."""
+        cache_id = request.cache_id
         if cache_id == self._resident and cache_id is not None:
-            self._is_saved = False
+            self._family, self._is_saved = request.cache_family or self._family, False
             return
-        self._save(loaded)
-        self._resident, self._is_saved = cache_id, False
+        self._save(loaded)  # under its own family, not the one of this request
+        self._resident, self._family, self._is_saved = cache_id, request.cache_family, False
         if self._folder is None or cache_id is None:
             return
         key = self._key(cache_id)
-        if (filename := self._folder.find(key)) is None:
+        filename = self._folder.find(key)
+        if filename is None and self._family is not None:
+            key = self._folder.pointed(self._key(self._family)) or key
+            filename = self._folder.find(key)
+        if filename is None:
             return
         try:
             loaded.post("/slots/0?action=restore", {"filename": filename})
@@ -206,7 +212,10 @@ class EmbeddedModel:
                 return False
             return True
 
-        self._is_saved = self._folder.save(self._key(self._resident), write)
+        key = self._key(self._resident)
+        self._is_saved = self._folder.save(key, write)
+        if self._is_saved and self._family is not None:
+            self._folder.point(self._key(self._family), key)
 
     def _shared_prompt(self, loaded: Engine, request: Request) -> str:
         """Render what comes before the text of the next message, whatever that says."""
@@ -227,7 +236,7 @@ class EmbeddedModel:
         if problem.kind == "exceed_context_size_error":
             return BudgetSpentError(
                 f"The prompt does not fit into the {self.context_tokens} tokens of {self.name}\n"
-                "Compact the session with `bumble compact`, or raise the context window."
+                "Begin a new conversation with --new-session, or raise llm.context_tokens."
             )
         return self._broken(problem)
 

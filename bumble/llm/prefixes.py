@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 _MAGIC = b"bumble-prefix-1\n"
 _SEAL_BYTES = len(_MAGIC) + 32 + 4
@@ -71,8 +72,10 @@ class PrefixFolder:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             if not write(part.name) or part.stat().st_size + _SEAL_BYTES > self.limit_bytes:
                 return False
-            with part.open("ab") as file:
-                file.write(_seal(part, key, part.stat().st_size))
+            with part.open("r+b") as file:
+                seal = _seal(file, key, part.stat().st_size)
+                file.seek(0, os.SEEK_END)
+                file.write(seal)
             part.replace(self.folder / f"{key}.kv")
         except OSError:
             return False
@@ -80,6 +83,21 @@ class PrefixFolder:
             part.unlink(missing_ok=True)
         self.evict()
         return True
+
+    def point(self, name: str, key: str) -> None:
+        """Remember which key was last saved under a name that several share."""
+        part = self.folder / f"{name}.{secrets.token_hex(4)}.part"
+        with contextlib.suppress(OSError):
+            part.write_text(key, encoding="ascii")
+            part.replace(self.folder / f"{name}.last")
+
+    def pointed(self, name: str) -> str | None:
+        """Return the key that was last saved under a name."""
+        try:
+            found = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return None
+        return found if len(found) == 64 and found.isalnum() else None
 
     def evict(self) -> None:
         """Delete the least recently used files until the rest fits, and parts left by a crash."""
@@ -108,20 +126,21 @@ def key(*parts: str) -> str:
 
 
 def _is_sealed(path: Path, key: str) -> bool:
-    size = path.stat().st_size - _SEAL_BYTES
-    if size <= 0:
-        return False
+    # One open file throughout: another process may put a new one in its place meanwhile.
     with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size - _SEAL_BYTES
+        if size <= 0:
+            return False
+        expected = _seal(file, key, size)
         file.seek(size)
-        found = file.read()
-    return found == _seal(path, key, size)
+        return file.read() == expected
 
 
-def _seal(path: Path, key: str, size: int) -> bytes:
+def _seal(file: BinaryIO, key: str, size: int) -> bytes:
     """Compute the seal over the first `size` bytes of a file."""
     checksum = 0  # against truncation and bad disks; an enemy who can write here is the user
-    with path.open("rb") as file:
-        while size > 0 and (chunk := file.read(min(_CHUNK_BYTES, size))):
-            checksum = zlib.crc32(chunk, checksum)
-            size -= len(chunk)
+    file.seek(0)
+    while size > 0 and (chunk := file.read(min(_CHUNK_BYTES, size))):
+        checksum = zlib.crc32(chunk, checksum)
+        size -= len(chunk)
     return _MAGIC + bytes.fromhex(key) + checksum.to_bytes(4, "big")

@@ -56,9 +56,8 @@ class Request:
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
     seed: int | None = None
-    cache_id: str | None = (
-        None  # names the conversation whose evaluated prefix may outlive the process
-    )
+    cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
+    cache_family: str | None = None  # of conversations that begin alike: a new one starts there
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ class ThinkFilter:
         self.unopened = False  # a block was closed that was never opened: the template opens it
         self._inside = opened
         self._held = ""
+        self._resumed = False  # a tag has just been taken out of the visible text
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return the part of it (and of what was held) that may be shown."""
@@ -51,6 +52,7 @@ class ThinkFilter:
             self.unopened = True
             self.reasoning, self.text = self.reasoning + self.text, ""
         self._inside = not closing
+        self._resumed = True
 
     def _keep(self, text: str) -> str:
         if self._inside:
@@ -58,6 +60,10 @@ class ThinkFilter:
             return ""
         if not self.text:
             text = text.lstrip()  # templates put blank lines after the closing tag
+        if text and self._resumed:
+            # What stood around a block must not join into a tag: `<<think></think>think>`.
+            text = " " + text if _tag_start_length(self.text) else text
+            self._resumed = False
         self.text += text
         return text
 

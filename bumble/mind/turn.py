@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -158,7 +158,8 @@ def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime |
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=mind.rng.getrandbits(31),
-        cache_id=cache_id(mind, session) if mind.writes else None,
+        cache_id=session.id if mind.writes else None,
+        cache_family=str(mind.entity.root) if mind.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
     if seen.left_out:
@@ -283,17 +284,12 @@ def stored_request(mind: Mind, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     seen = history.view(turn.session.messages, history_budget(mind, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
-    return Request(messages=messages, purpose="warm", cache_id=turn.request.cache_id)
+    return replace(turn.request, messages=messages, purpose="warm")
 
 
 def history_budget(mind: Mind, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
     return max(256, int(mind.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
-
-
-def cache_id(mind: Mind, session: Session) -> str:
-    """Name the conversation whose evaluated prefix may be kept."""
-    return f"{mind.entity.root}:{session.id}"
 
 
 def profile_of(config: Config, name: route.ProfileName) -> Profile:

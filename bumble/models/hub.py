@@ -28,24 +28,39 @@ _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError)
 
 
 def refusal(source: Hub, means: Means) -> str | None:
-    """Ask whether the hub has the file. Returns its reason if not, within seconds."""
-    answers: queue.Queue[str | None] = queue.Queue()
+    """Ask whether the hub has the file. Returns its reason if not, within seconds.
+
+    What it said is kept in `means.answers`, and a hub that can't be reached is not tried again.
+    """
+    url = _url(source, means)
+    place = "/".join(url.split("/")[:3])  # scheme and host
+    for known in (url, place):
+        if known in means.answers:
+            return means.answers[known]
+    reached, reason = _ask(url)
+    means.answers[url if reached else place] = reason
+    return reason
+
+
+def _ask(url: str) -> tuple[bool, str | None]:
+    """Ask for a file's head. Returns whether anybody answered, and what speaks against the file."""
+    answers: queue.Queue[tuple[bool, str | None]] = queue.Queue()
 
     def ask() -> None:
         try:
             response = get_session().head(
-                _url(source, means), headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
+                url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
             )
         except _FAILURES as error:
-            answers.put(f"can't be reached: {error}")
+            answers.put((False, f"can't be reached: {error}"))
         else:
-            answers.put(_status_problem(response.status_code))
+            answers.put((True, _status_problem(response.status_code)))
 
     threading.Thread(target=ask, daemon=True).start()
     try:
         return answers.get(timeout=_ANSWER_SECONDS)
     except queue.Empty:
-        return f"did not answer within {_ANSWER_SECONDS:g} s"
+        return False, f"did not answer within {_ANSWER_SECONDS:g} s"
 
 
 def fetch(

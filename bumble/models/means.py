@@ -22,6 +22,7 @@ class Means:
     endpoint: str | None = None  # of the hub; None: what HF_ENDPOINT says, else the public one
     progress: Callable[[int, int], None] = _ignore_progress  # bytes done, bytes in all
     note: Callable[[str], None] = _ignore_note  # gets a line on a source that was passed over
+    answers: dict[str, str | None] = field(default_factory=dict)  # of hubs; none is asked twice
 
 
 class SourceRefusedError(Exception):

@@ -69,7 +69,7 @@ def _pair(item: object) -> tuple[str, str]:
 
 
 def _fragments(text: str) -> tuple[str, ...]:
-    rows = (line.strip() for line in text.splitlines())
+    rows = (line.strip() for line in markdown.lines(text))
     return tuple(line.removeprefix("- ").strip() for line in rows if line)
 
 
@@ -97,7 +97,7 @@ def new(
     rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)
     parts = [f"## {FRAGMENTS}\n\n{rows}"] if rows else []
     if thread:
-        parts.append(f"## {THREAD}\n\n{' '.join(thread.split())}")
+        parts.append(f"## {THREAD}\n\n{markdown.contained(' '.join(thread.split()))}")
     body = "\n\n".join(parts)
     return of(markdown.render({**meta, **(provenance or Provenance()).meta()}, body), dream_id)
 

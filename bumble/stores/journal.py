@@ -15,6 +15,7 @@ from pathlib import Path
 from bumble import markdown
 from bumble.entity import changes
 from bumble.entity.changes import Change
+from bumble.errors import UsageError
 from bumble.stores import records
 
 PATH = "journal.md"
@@ -97,7 +98,12 @@ def plan_add(
     """Plan to add an entry at the end; what is there stays, byte for byte.
 
     Headings in the text become `###`, or deeper, so that it stays one entry.
+
+    Raises:
+        UsageError: If the text is empty.
     """
+    if not text.strip():
+        raise UsageError("A journal entry needs a text.")
     marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
     head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
     return changes.add(PATH, f"\n{head}\n\n{markdown.contained(text)}\n", why)

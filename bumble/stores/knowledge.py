@@ -12,7 +12,7 @@ import html
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bumble import files, markdown, yamltext
@@ -25,7 +25,7 @@ from bumble.stores.records import Provenance
 PATH = "knowledge.md"
 MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
-_COMMENT = re.compile(r"\A[^\S\r\n]*(?:\r\n|\r|\n)*<!--[^\S\r\n]*(\{.*?\})[^\S\r\n]*-->[^\S\r\n]*")
+_COMMENT = re.compile(r"[\r\n]*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r\n|\r|\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ class Section:
     text: str  # Markdown, without the heading, the comment and surrounding blank lines
     provenance: Provenance
     line: int  # of the heading, in the file
-    source: str  # heading and text, byte for byte
+    source: str  # heading, text and tail, byte for byte
     heading: str  # the heading line(s) alone
+    tail: str = ""  # a `#` heading behind the text, and what follows it: no part of the section
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,19 @@ def parse(source: str, stem: str = "") -> Knowledge:
 
 def _section(one: markdown.Section, above: int) -> Section:
     title, locked = unmarked(one.title)
-    text = one.source[len(one.heading) :]
-    comment = _COMMENT.match(text)
+    comment = _COMMENT.match(one.own)
     origin = _read_comment(comment[1]) if comment else None
-    if comment and origin is not None:
-        text = text[comment.end() :]
-    body = text.strip("\r\n").rstrip()
-    line = one.line + above
-    return Section(title, locked, body, origin or Provenance(), line, one.source, one.heading)
+    text = one.own[comment.end() :] if comment and origin else one.own
+    return Section(
+        title=title,
+        locked=locked,
+        text=text.strip("\r\n").rstrip(),
+        provenance=origin or Provenance(),
+        line=one.line + above,
+        source=one.source,
+        heading=one.heading,
+        tail=one.tail,
+    )
 
 
 def _read_comment(text: str) -> Provenance | None:
@@ -88,17 +94,23 @@ def _read_comment(text: str) -> Provenance | None:
 
 def unmarked(title: str) -> tuple[str, bool]:
     """Split a title into what it says and whether it carries the marker of a locked section."""
-    mark = _MARK.match(unicodedata.normalize("NFKC", title))
-    if not mark:
-        return title, False
-    rest = title[title.find("]") + 1 :] if "]" in title else title[title.find("］") + 1 :]
-    return unmarked(rest.strip())[0], True
+    said, mark = title, _MARK.match(title)
+    if not mark:  # typographic brackets, or characters that can't be seen
+        plain = unicodedata.normalize("NFKC", title)
+        said = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+        mark = _MARK.match(said)
+    return (unmarked(said[mark.end() :])[0], True) if mark else (title, False)
 
 
 def key(title: str) -> str:
     """Return what all spellings of a section's title have in common."""
     plain = re.sub(r"[*`~\\]", "", html.unescape(unmarked(title)[0]))
-    return files.same_name(re.sub(r"\s+#+\s*$", "", plain))
+    return files.same_name(_bare(plain))
+
+
+def _bare(title: str) -> str:
+    """Strip the marks of a heading."""
+    return re.sub(r"^\s*#+(?:\s+|$)|\s+#+\s*$", "", title)
 
 
 def read(file: Path) -> Knowledge:
@@ -147,10 +159,13 @@ def plan_set(
         raise UsageError("A section of knowledge needs a title and a text.")
     there = find(knowledge, title)
     if there is None:
-        return _added(knowledge, _rendered(f"## {title}\n", body, provenance), why)
+        return _added(knowledge, f"## {title}", _commented(body, provenance), why)
     if _same_text(there.text, body):
         return None
-    return _replaced(knowledge, there, _rendered(there.heading, body, provenance), why)
+    corrected = _corrected(there, body, provenance)
+    change = _replaced(knowledge, there, there.heading, corrected, why)
+    # what the entity held true before can still be read
+    return replace(change, keeps=True) if change and by_entity else change
 
 
 def plan_rename(
@@ -179,8 +194,9 @@ def plan_rename(
     if not key(new_title):
         raise UsageError("A section of knowledge needs a title.")
     said, marked = unmarked(new_title)
-    heading = f"## {MARKER} {said}\n" if section.locked or marked else f"## {said}\n"
-    return _replaced(knowledge, section, heading + section.source[len(section.heading) :], why)
+    newline = markdown.newline_of(section.source)
+    heading = f"## {MARKER} {said}" if section.locked or marked else f"## {said}"
+    return _replaced(knowledge, section, heading + newline, _own(section), why)
 
 
 def plan_remove(
@@ -193,12 +209,13 @@ def plan_remove(
         RecordMissingError: If there is no such section.
     """
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    return _replaced(knowledge, _existing(knowledge, title), "", why)
+    return _replaced(knowledge, _existing(knowledge, title), "", "", why)
 
 
 def _clean(title: str) -> str:
     """Make a title that reads back as one line of heading."""
-    return re.sub(r"(?:^|\s+)#+$", "", " ".join(title.split())).lstrip("#").strip()
+    seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
+    return _bare(" ".join(seen.split())).strip()
 
 
 def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:
@@ -225,13 +242,23 @@ def _same_text(old: str, new: str) -> bool:
     return plain(old) == plain(new)
 
 
-def _rendered(heading: str, body: str, provenance: Provenance | None) -> str:
-    if not heading.endswith(("\n", "\r")):
-        heading += "\n"
-    comment = _comment(provenance.meta()) if provenance else ""
-    if not comment and _COMMENT.match(body):  # a text may not bring an origin of its own
+def _commented(body: str, provenance: Provenance | None) -> str:
+    """Return what stands under a heading: where the text comes from, and the text."""
+    if _COMMENT.match(body):  # a text may not bring an origin of its own
         body = "&lt;" + body[1:]
-    return f"{heading}{comment}\n{body}\n"
+    return f"{_comment(provenance.meta()) if provenance else ''}\n{body}\n"
+
+
+def _own(section: Section) -> str:
+    return section.source[len(section.heading) : len(section.source) - len(section.tail)]
+
+
+def _corrected(section: Section, body: str, provenance: Provenance | None) -> str:
+    """Return what is to stand under the heading of a section; blank lines behind it stay."""
+    old, newline = _own(section), markdown.newline_of(section.source)
+    blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
+    new = markdown.lines(_commented(body, provenance))
+    return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
 
 
 def _comment(meta: dict[str, object]) -> str:
@@ -243,27 +270,39 @@ def _comment(meta: dict[str, object]) -> str:
     return f"<!-- {text} -->\n"
 
 
-def _added(knowledge: Knowledge, section: str, why: str) -> Change:
+def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:
     source = knowledge.source or ""
     newline = markdown.newline_of(source)
     gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
-    return _change(knowledge, source + gap + section.replace("\n", newline), why)
+    section = f"{heading}\n{own}".replace("\n", newline)
+    return _change(knowledge, source + gap + section, len(knowledge.sections) + 1, why)
 
 
-def _replaced(knowledge: Knowledge, old: Section, new: str, why: str) -> Change | None:
+def _replaced(
+    knowledge: Knowledge, old: Section, heading: str, own: str, why: str
+) -> Change | None:
+    """Put a heading and a text in the place of a section; without a heading it is taken out."""
     source = knowledge.source or ""
-    newline = markdown.newline_of(source)
-    at = len(knowledge.preamble)
-    for one in knowledge.sections:
-        if one is old:
-            break
-        at += len(one.source)
-    behind = source[at + len(old.source) :]
-    if new:
-        new = "".join(line.rstrip("\r\n") + newline for line in markdown.lines(new))
-        new = new.rstrip("\r\n") + (newline * 2 if behind else newline)
-    return _change(knowledge, source[:at] + new + behind, why)
+    before = knowledge.sections[: knowledge.sections.index(old)]
+    at = len(knowledge.preamble) + sum(len(one.source) for one in before)
+    behind = source[at + len(old.source) - len(old.tail) :]
+    if heading and behind and not re.search(r"(\r\n|\r|\n)\1\Z", own):
+        own += markdown.newline_of(source)  # a heading of two lines needs a blank one above
+    text = source[:at] + heading + own + behind
+    if text == source:
+        return None
+    return _change(knowledge, text, len(knowledge.sections) - (not heading), why)
 
 
-def _change(knowledge: Knowledge, text: str, why: str) -> Change:
+def _change(knowledge: Knowledge, text: str, count: int, why: str) -> Change:
+    if len(text.encode()) > markdown.MAX_BYTES:
+        raise RefusedError(
+            f"{PATH}: it would grow beyond {markdown.MAX_BYTES:,} bytes, the most bumble reads\n"
+            "Nothing was written. Keep the text in a file of its own."
+        )
+    if len(parse(text).sections) != count:  # a hand edit left a fence or a comment open
+        raise RefusedError(
+            f"{PATH}: a code fence or an HTML block is left open in it; a section added now would "
+            "be part of that\nClose it by hand, then run this again."
+        )
     return changes.write(PATH, text, knowledge.source, why)

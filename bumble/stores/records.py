@@ -153,7 +153,7 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return cast("T", float(value))
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"`{name}` should be {_article(kind)}, not `{value}`")
+        raise ValueError(f"`{name}` should be {_article(kind)}, not `{str(value)[:60]}`")
     return value
 
 
@@ -209,8 +209,13 @@ def stamp(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
 
 
-def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES) -> str:
+def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:
     """Read a file as UTF-8, line ends untouched.
+
+    Args:
+        path: The file.
+        max_bytes: How large it may be.
+        errors: What becomes of bytes that are not UTF-8, as `bytes.decode` has it.
 
     Raises:
         RecordInvalidError: If it is not UTF-8, too large, or can't be read.
@@ -221,7 +226,7 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES) -> str:
             told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"
             raise RecordInvalidError(path, told)
         data = path.read_bytes()
-        return data.decode()
+        return data.decode(errors=errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RecordInvalidError(
@@ -231,17 +236,23 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES) -> str:
         raise RecordInvalidError(path, f"can't be read: {error.strerror}") from error
 
 
-def load(path: Path, parse: Callable[[str, str], T], *, max_bytes: int = markdown.MAX_BYTES) -> T:
+def load(
+    path: Path,
+    parse: Callable[[str, str], T],
+    *,
+    max_bytes: int = markdown.MAX_BYTES,
+    errors: str = "strict",
+) -> T:
     """Read the record in a file; its stem is the record's name.
 
     Raises:
         RecordInvalidError: If the file does not hold such a record, naming file and line.
     """
-    source = read_text(path, max_bytes=max_bytes)
+    source = read_text(path, max_bytes=max_bytes, errors=errors)
     try:
         return parse(source, path.stem)
     except SourceError as error:
-        raise RecordInvalidError(path, error.problem, error.line) from error
+        raise RecordInvalidError(path, error.problem, error.line or 1) from error
     except ValueError as error:
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
 
@@ -259,10 +270,14 @@ def find(folder: Path, record_id: str, what: str, parse: Callable[[str, str], T]
     return load(file, parse)
 
 
-def _line_of(source: str, problem: str) -> int | None:
-    """Find the line of the key that a problem names in backquotes."""
+def _line_of(source: str, problem: str) -> int:
+    """Find the line of the key that a problem names in backquotes; the first, if it is missing."""
     key = problem.split("`")[1] if problem.count("`") >= 2 else ""
     try:
-        return markdown.parse(source).line_of(key) if key else None
+        line = markdown.parse(source).line_of(key) if key else None
     except ValueError:
-        return None
+        line = None
+    if line is None and key:  # it stands deeper: in a list, or in a mapping on one line
+        match = re.search(rf"(?<!\w){re.escape(key)}\s*:", source)
+        line = source.count("\n", 0, match.start()) + 1 if match else None
+    return line or 1

@@ -241,7 +241,7 @@ def plan_update(
     if scores is not None:
         document = _with_scores(document, person.scores, scores)
     if pending is not None and pending != person.pending:
-        document = _with_pending(document, pending)
+        document = _with_pending(document, person.pending, pending)
     if provenance is not None:
         document = records.with_values(document, provenance.meta())
     if text is not None:
@@ -257,8 +257,11 @@ def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
     return document
 
 
-def _with_pending(document: Document, pending: tuple[Note, ...]) -> Document:
-    notes = [_note_meta(note) for note in pending[-MAX_PENDING:]]
+def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note, ...]) -> Document:
+    raw = records.field(document.meta, "pending", list, [])
+    notes = [  # one that was there stays as it was written, fields we don't know included
+        raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]
+    ]
     return records.with_values(document, {"pending": notes or None})
 
 

@@ -8,7 +8,6 @@ whatever a later version adds. Knows nothing of models or prompts.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +15,8 @@ from typing import Any, TypeAlias
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.stores import records
+from bumble.stores import jsonl, records
+from bumble.stores.jsonl import Line
 from bumble.yamltext import SourceError
 
 PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
@@ -117,12 +117,6 @@ class Session:
         return tuple(reversed(waiting))
 
 
-@dataclass(frozen=True)
-class _Line:
-    number: int
-    data: Mapping[str, Any]
-
-
 def parse(source: str, stem: str = "") -> Session:
     """Read a session from the text of its file.
 
@@ -133,11 +127,11 @@ def parse(source: str, stem: str = "") -> Session:
     Raises:
         SourceError: If a line is not what it should be.
     """
-    lines, torn_line = _lines(source)
+    lines, torn_line = jsonl.read(source)
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
     head = lines[0].data
-    found = [(one, _record(one)) for one in _unique(lines[1:])]
+    found = [(one, _record(one)) for one in jsonl.unique(lines[1:])]
     by_time = sorted((record for _, record in found if record), key=lambda record: record.at)
     undone = {record.undoes for record in by_time if isinstance(record, Undo)}
     messages = tuple(record for record in by_time if isinstance(record, Message))
@@ -156,47 +150,7 @@ def parse(source: str, stem: str = "") -> Session:
     )
 
 
-def _lines(source: str) -> tuple[list[_Line], int | None]:
-    """Split into objects; a broken line is forgiven at the end, or before a line that says so."""
-    found: list[_Line] = []
-    broken: tuple[int, str] | None = None
-    for number, text in enumerate(source.split("\n"), 1):
-        if not text.strip():
-            continue
-        if broken and not text.startswith('{"type":"torn"'):
-            raise SourceError(broken[1], broken[0])
-        broken = None
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            broken = number, f"not a line of JSON: {error}"
-            continue
-        if not isinstance(data, dict):
-            raise SourceError('a line should be an object: {"type": …}', number)
-        found.append(_Line(number, data))
-    if broken and source.endswith("\n"):  # a whole line, but not one of ours
-        raise SourceError(broken[1], broken[0])
-    return found, broken[0] if broken else None
-
-
-def _unique(lines: Iterable[_Line]) -> list[_Line]:
-    """Drop the doubles that git's union merge leaves; two different lines may not share an id."""
-    seen: dict[Any, _Line] = {}
-    kept = []
-    for line in lines:
-        key = (line.data.get("type"), line.data.get("id") or json.dumps(line.data, sort_keys=True))
-        if key not in seen:
-            seen[key] = line
-            kept.append(line)
-        elif seen[key].data != line.data and line.data.get("type") != "session":
-            first = seen[key].number
-            raise SourceError(
-                f"`{key[1]}` is here twice, differently (see line {first})", line.number
-            )
-    return kept
-
-
-def _record(line: _Line) -> Record | None:
+def _record(line: Line) -> Record | None:
     try:
         match line.data.get("type"):
             case "message":
@@ -279,14 +233,14 @@ def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in known}
 
 
-def _field(line: _Line, name: str, default: Any = None) -> str:
+def _field(line: Line, name: str, default: Any = None) -> str:
     value = line.data.get(name, default)
     if not isinstance(value, str):
         raise SourceError(f"`{name}` is missing, or not text", line.number)
     return value
 
 
-def _at(line: _Line) -> datetime:
+def _at(line: Line) -> datetime:
     try:
         return records.field(line.data, "at", datetime)
     except ValueError as error:
@@ -312,7 +266,7 @@ def render(record: Record) -> str:
             data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
         case End():
             data = {"type": "end", "at": _stamp(record.at), **record.extra}
-    return _dumped(data)
+    return jsonl.dumped(data)
 
 
 def _message_data(message: Message) -> dict[str, Any]:
@@ -333,16 +287,6 @@ def _message_data(message: Message) -> dict[str, Any]:
     return {**head, **speaker, "text": message.text, **optional, **message.extra}
 
 
-def _dumped(data: Mapping[str, Any]) -> str:
-    # a lone surrogate, which a terminal may hand over, is no UTF-8: escaped it survives
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(data, separators=(",", ":"))
-    return text + "\n"
-
-
 def _stamp(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
@@ -350,7 +294,7 @@ def _stamp(at: datetime) -> str:
 def new(session_id: str, at: datetime, by: str, **extra: Any) -> Session:
     """Make a session that is not in the folder yet; `plan_start` puts it there."""
     head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **extra}
-    return parse(_dumped(head))
+    return parse(jsonl.dumped(head))
 
 
 def path(session_id: str) -> str:
@@ -367,7 +311,7 @@ def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Ch
     """Plan to add lines to the end of a transcript, whatever it holds by then."""
     text = "".join(render(record) for record in new_records)
     if session.torn_line is not None:  # says of the line before it that it is known to be cut off
-        text = _dumped({"type": "torn", "line": session.torn_line}) + text
+        text = jsonl.torn(session.torn_line) + text
     return changes.add(path(session.id), text, why)
 
 
@@ -375,5 +319,6 @@ def appended(session: Session, new_records: Iterable[Record]) -> Session:
     """Return a session as it is once `plan_append` is applied, without reading it again."""
     text = "".join(render(record) for record in new_records)
     if session.torn_line is not None:
-        text = "\n" + _dumped({"type": "torn", "line": session.torn_line}) + text
-    return replace(parse(session.source + text), id=session.id)
+        text = jsonl.torn(session.torn_line) + text
+    gap = "" if session.source.endswith("\n") else "\n"
+    return replace(parse(session.source + gap + text), id=session.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def read_info(file: Path) -> SessionInfo:
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
             tail = stream.read()
-        first = json.loads(head)
+        first = json.loads(head.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(first, dict) or first.get("type") != "session":
             raise ValueError("the first line should be the session's own")
         at = records.field(first, "at", datetime)
@@ -64,7 +64,7 @@ def read_info(file: Path) -> SessionInfo:
         by = records.field(first, "by", str, "")
     except OSError as error:
         raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordInvalidError(file, str(error), 1) from error
     ended = last.get("type") == "end"
     return SessionInfo(file.parent.name, at, by, max(at, last_at), ended, size)
@@ -75,7 +75,7 @@ def _last(tail: bytes) -> dict[str, Any] | None:
     for line in reversed(tail.split(b"\n")):
         try:
             data = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(data, dict) and "at" in data:
             return data
@@ -100,7 +100,11 @@ def load(file: Path) -> Session:
     Raises:
         RecordInvalidError: If a line is not what it should be.
     """
-    return records.load(file, sessions.parse, max_bytes=MAX_TRANSCRIPT_BYTES)
+    # a line that was cut off may end in the middle of a character
+    session = records.load(
+        file, sessions.parse, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape"
+    )
+    return replace(session, id=file.parent.name)
 
 
 def find(folder: Path, session_id: str) -> Session:

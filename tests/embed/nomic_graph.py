@@ -159,7 +159,8 @@ def forward(token_ids: list[int], shape: Shape, seed: int = 7) -> Array:
 
     def rotate(x: Array) -> Array:
         low, high = np.split(x, 2, axis=-1)
-        return x * cos + np.concatenate([-high, low], -1) * sin
+        turned: Array = x * cos + np.concatenate([-high, low], -1) * sin
+        return turned
 
     words = w["word"][np.array(token_ids) % shape.words]
     x = norm(words + w["type"][0] if shape.typed else words)
@@ -175,4 +176,5 @@ def forward(token_ids: list[int], shape: Shape, seed: int = 7) -> Array:
         gate = x @ w[f"{layer}.gate"]
         inner = x @ w[f"{layer}.up"] * gate / (1 + np.exp(-gate))
         x = norm(x + inner @ w[f"{layer}.down"])
-    return x
+    result: Array = x
+    return result

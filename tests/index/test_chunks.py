@@ -11,7 +11,7 @@ from bumble.index import chunks
 from bumble.index.chunks import Chunk
 
 if TYPE_CHECKING:
-    from conftest import Notes
+    from tests.index.conftest import Notes
 
 
 def read(kind: str, path: Path) -> list[Chunk]:

@@ -11,7 +11,7 @@ from bumble.index import place
 from bumble.index.search import Hit, opened, search
 
 if TYPE_CHECKING:
-    from conftest import Notes
+    from tests.index.conftest import Notes
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ def test_a_server_with_chat_models_is_found_and_listed(server: FakeServer) -> No
     )
     server.routes["/v1/models"] = lambda exchange: exchange.json({"data": [{"id": "ada"}]})
     addresses = [Address("Ollama", "ollama", server.url), Address("x", "openai", server.url)]
-    first, second = detect.servers(addresses)
+    first, second = detect.servers(addresses, timeout_seconds=20)
     assert (first.models, first.base_url) == (("qwen3:4b",), server.url)
     assert (second.models, second.base_url) == (("ada",), f"{server.url}/v1")
 
@@ -32,8 +32,8 @@ def test_a_port_that_hangs_costs_little_time(server: FakeServer) -> None:
     server.routes["/v1/models"] = lambda exchange: exchange.hang(server)
     started = time.monotonic()
     addresses = [Address(str(number), "openai", server.url) for number in range(3)]
-    assert detect.servers(addresses, timeout_seconds=0.2) == ()
-    assert time.monotonic() - started < 0.5
+    assert detect.servers(addresses, timeout_seconds=1.0) == ()
+    assert time.monotonic() - started < 2.5  # asked at once, not one after the other
 
 
 def test_with_nothing_there_it_takes_no_time() -> None:

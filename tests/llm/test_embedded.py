@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,15 @@ from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.prefixes import PrefixFolder
 from bumble.llm.protocol import Message, Model, Request
+from bumble.models import catalog, store
 
 SYSTEM = Message("system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15)))
 Open = Callable[..., EmbeddedModel]
 
 
 @pytest.fixture(scope="module")
-def weights() -> Path:
-    place = os.environ.get("BUMBLE_TEST_SMOLLM")
-    if not place:
-        pytest.skip("BUMBLE_TEST_SMOLLM does not name the file of smollm2-135m")
-    return Path(place)
+def weights(weights_folder: Path) -> Path:
+    return store.require(weights_folder, catalog.load().entry("smollm2-135m")).weights
 
 
 @pytest.fixture
@@ -222,7 +221,7 @@ def test_a_cache_folder_that_cannot_be_made_is_done_without(connect: Open, tmp_p
 
 @pytest.mark.weights
 def test_a_prompt_that_does_not_fit_says_what_to_do(connect: Open) -> None:
-    with pytest.raises(BudgetSpentError, match="bumble compact"):
+    with pytest.raises(BudgetSpentError, match="--new-session"):
         connect(context_tokens=512).complete(ask(text="bee " * 1000))
 
 
@@ -243,3 +242,24 @@ def test_tokens_are_counted_exactly(connect: Open) -> None:
     model = connect()
     assert model.count_tokens("") == 0
     assert model.count_tokens("hello there") == 2
+
+
+def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) -> None:
+    first = connect()
+    first.complete(replace(ask(), cache_family="ada"))
+    first.close()
+    again = connect()
+    done = again.complete(replace(ask(text="Who?"), cache_id="s2", cache_family="ada"))
+    alone = connect().complete(replace(ask(text="Who?"), cache_id="s3"))
+    assert (done.usage.cached_tokens or 0) > 50
+    assert alone.usage.cached_tokens == 0
+
+
+@pytest.mark.weights
+def test_a_call_in_between_does_not_cost_the_family_its_start(connect: Open) -> None:
+    first = connect()
+    first.complete(replace(ask(), cache_family="ada"))
+    first.complete(Request([Message("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
+    first.close()
+    done = connect().complete(replace(ask(text="Who?"), cache_id="s2", cache_family="ada"))
+    assert (done.usage.cached_tokens or 0) > 50

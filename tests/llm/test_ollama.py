@@ -12,7 +12,8 @@ from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
 from tests.llm.fake_server import Exchange, FakeServer
 
-QUICK = Timeouts(connect_seconds=1.0, first_token_seconds=0.3, silence_seconds=0.3)
+PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
+STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
 REQUEST = Request([Message("user", "Hi")], thinking=True)
 
 
@@ -49,7 +50,9 @@ def ollama(server: FakeServer) -> FakeServer:
 
 
 def connect(server: FakeServer, **more: Any) -> OllamaModel:
-    return OllamaModel("m", host=server.url, **{"timeouts": QUICK, "sleep": lambda _: None, **more})
+    return OllamaModel(
+        "m", host=server.url, **{"timeouts": PATIENT, "sleep": lambda _: None, **more}
+    )
 
 
 def test_an_answer_streams_with_its_usage(ollama: FakeServer) -> None:
@@ -131,7 +134,7 @@ def test_an_unknown_model_names_it(ollama: FakeServer) -> None:
 
 
 def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
-    model = OllamaModel("m", host="http://127.0.0.1:9", timeouts=QUICK, sleep=naps.append)
+    model = OllamaModel("m", host="http://127.0.0.1:9", timeouts=PATIENT, sleep=naps.append)
     with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9: cannot be reached"):
         model.complete(REQUEST)
     assert naps == [0.5, 1.0]
@@ -152,5 +155,5 @@ def test_a_hung_stream_ends_and_disconnects(ollama: FakeServer) -> None:
 
     ollama.routes["/api/chat"] = respond
     with pytest.raises(ModelUnreachableError, match="in the middle of its answer"):
-        connect(ollama).complete(REQUEST)
-    assert ollama.left.wait(2)
+        connect(ollama, timeouts=STALLING).complete(REQUEST)
+    assert ollama.left.wait(10)

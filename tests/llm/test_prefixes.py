@@ -134,3 +134,13 @@ def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
 
 def test_every_part_of_a_key_counts() -> None:
     assert len({KEY, OTHER, prefixes.key("weight", "sengine", "q8_0", "4096", "session-1")}) == 3
+
+
+def test_a_shared_name_leads_to_the_key_that_was_saved_last(tmp_path: Path) -> None:
+    folder = PrefixFolder(tmp_path, limit_bytes=1000)
+    assert folder.pointed("a" * 64) is None
+    folder.point("a" * 64, "b" * 64)
+    folder.point("a" * 64, "c" * 64)
+    assert folder.pointed("a" * 64) == "c" * 64
+    (tmp_path / f"{'a' * 64}.last").write_text("../../etc/passwd")
+    assert folder.pointed("a" * 64) is None

@@ -56,6 +56,10 @@ def test_a_lone_angle_bracket_is_text() -> None:
     assert run(["1 <", " 2 and <th"])[0] == "1 < 2 and <th"
 
 
+def test_what_stands_around_a_block_does_not_join_into_a_tag() -> None:
+    assert run(["<<think></think>think>"])[1] == "< think>"
+
+
 @given(TEXTS, st.lists(st.integers(0, 60)), st.booleans())
 def test_the_split_never_matters(text: str, cuts: list[int], opened: bool) -> None:
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})

@@ -296,3 +296,18 @@ def test_a_small_window_leaves_old_turns_out_and_says_so(ada: Entity) -> None:
     used = sum(len(one.content) // 4 for one in model.requests[-1].messages)
     assert used + model.requests[-1].max_tokens <= 2048
     assert len(stored(ada).messages) == 24
+
+
+def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
+    replies = [
+        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
+        say("Noted."),
+        act("update_knowledge", title="sam", body="Lives in Porto."),
+        say("Corrected."),
+    ]
+    mind = mind_of(ada, ScriptedModel(replies))
+    talk(mind, "I live in Lisbon.")
+    before = ada.knowledge.read_text()
+    talk(mind, "I moved to Porto.")
+    assert "Lives in Lisbon." not in ada.knowledge.read_text()
+    assert [path.read_text() for path in (ada.root / ".history").rglob("*.md")] == [before]

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble import files
+from bumble.errors import FolderUnwritableError, UnsafePathError
+
+
+def test_a_file_is_written_with_its_folders(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c.md"
+    files.write_atomic(path, b"text\n")
+    assert path.read_bytes() == b"text\n"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_large_file_is_written_whole(tmp_path: Path) -> None:
+    data = os.urandom(5_000_000)
+    files.write_atomic(tmp_path / "x", data)
+    assert (tmp_path / "x").read_bytes() == data
+
+
+def test_a_new_file_follows_the_umask_and_a_replaced_one_keeps_its_mode(tmp_path: Path) -> None:
+    path, old = tmp_path / "x", os.umask(0o027)
+    try:
+        files.write_atomic(path, b"1")
+        assert path.stat().st_mode & 0o777 == 0o640
+        path.chmod(0o604)
+        files.write_atomic(path, b"2")
+        assert path.stat().st_mode & 0o777 == 0o604
+        files.write_atomic(path, b"3", mode=0o600)
+        assert path.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(old)
+
+
+def test_a_file_where_a_folder_should_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    with pytest.raises(FolderUnwritableError, match=r"a/b\.md"):
+        files.write_atomic(tmp_path / "a" / "b.md", b"x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FolderUnwritableError):
+        files.write_atomic(tmp_path / "folder", b"x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
+
+
+def test_a_name_as_long_as_a_system_takes_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("é" * 120 + ".md")
+    files.write_atomic(path, b"x")
+    files.write_atomic(path, b"y")
+    assert path.read_bytes() == b"y"
+
+
+def test_removing_what_is_gone_is_no_error(tmp_path: Path) -> None:
+    files.remove(tmp_path / "none")
+    files.remove(tmp_path / "none" / "none")
+    (tmp_path / "x").write_text("x")
+    files.remove(tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["", ".", "a", "a/b.md", "a/../b", "..a", "a..b/c", "ä/🐝"])
+def test_a_path_inside_is_taken(path: str, tmp_path: Path) -> None:
+    assert files.inside(tmp_path, path).is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../x", "a/../../x", "/", "/etc", "C:x", "c:\\x", "\\\\host\\x", "a\0", "//x"]
+)
+def test_a_path_that_leads_out_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsafePathError):
+        files.inside(tmp_path, path)
+
+
+def test_a_link_is_followed_before_it_is_judged(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "in").mkdir(parents=True)
+    (root / "out").symlink_to(tmp_path)
+    (root / "near").symlink_to(root / "in")
+    (root / "ring").symlink_to(root / "ring")
+    assert files.inside(root, "near/x") == root / "in" / "x"
+    with pytest.raises(UnsafePathError):
+        files.inside(root, "out/x")
+    (tmp_path / "door").symlink_to(root)  # the folder itself may be reached by a link
+    assert files.inside(tmp_path / "door", "in/x") == root / "in" / "x"
+
+
+TITLES = st.text(max_size=60) | st.sampled_from(
+    [
+        "",
+        " ",
+        ".",
+        "..",
+        "CON",
+        "con ",
+        "Com1",
+        "nul.md",
+        "a/b",
+        "a\\b",
+        "../../x",
+        "🐝",
+        "🐝🐝",
+        "é",
+    ]
+)
+
+
+@given(TITLES)
+def test_a_file_name_is_safe_on_every_system(title: str) -> None:
+    name = files.file_name(title)
+    assert name and unicodedata.category(name[0])[0] in "LMN"
+    assert not set(name) & set('/\\:*?"<>|. \0')
+    assert len(name.encode()) <= 100
+    assert name.split(".")[0] not in files.RESERVED_NAMES
+    assert name == unicodedata.normalize("NFC", name) == files.file_name(title)
+
+
+@given(TITLES, TITLES)
+def test_titles_share_a_file_name_only_if_they_are_the_same_name(one: str, other: str) -> None:
+    same = files.same_name(one) == files.same_name(other)
+    assert (files.file_name(one) == files.file_name(other)) == same
+
+
+@given(TITLES)
+def test_a_name_is_the_same_as_its_own_spelling(title: str) -> None:
+    plain = files.same_name(title)
+    assert files.same_name(plain) == plain
+    assert files.same_name(f"  {title}\u200b ") == plain
+    assert files.file_name(plain) == files.file_name(title)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Straße", "STRASSE"),
+        ("Zoë", "Zoe\u0308"),
+        ("Ａｄａ", "ada"),
+        ("a-b", "a  b"),
+        ("ﬁn", "fin"),
+    ],
+)
+def test_spellings_of_one_name_are_the_same(one: str, other: str) -> None:
+    assert files.same_name(one) == files.same_name(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("C", "C++"), ("C++", "C#"), ("a", "ä"), ("🐝", "🐛")])
+def test_different_names_get_different_files(one: str, other: str) -> None:
+    assert files.file_name(one) != files.file_name(other)
+
+
+def test_a_readable_title_makes_a_readable_name() -> None:
+    assert files.file_name("Sam Fox") == "sam-fox"
+    assert files.file_name("Übung macht den Meister") == "übung-macht-den-meister"
+    assert files.file_name("汉字") == "汉字"
+    assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", files.file_name("What's up?"))
