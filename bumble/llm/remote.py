@@ -57,7 +57,7 @@ def refused(url: str, status: int, message: str, model: str) -> UserError:
     if status in (401, 403):
         return CredentialsError(
             f"{url} wants another key ({status}): {said}\n"
-            "It is read from the environment variable that llm.api_key_env names, or from secrets.yaml\n"
+            "It is read from the variable that llm.api_key_env names, or from secrets.yaml\n"
             "beside your own config file (`bumble config show --origin` says where that is)."
         )
     if is_too_long(message):

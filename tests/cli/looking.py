@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -80,7 +79,7 @@ class Folder:
         return self.write(f"sessions/ses_{stem}/messages.jsonl", lines)
 
     def state(self, *, derived: bool) -> State:
-        """Return every file and folder with its times and bytes, with or without what is derived."""
+        """Return every file and folder with its times and bytes; derived ones if asked."""
         found = {}
         for path in (self.root, *sorted(self.root.rglob("*"))):
             name = path.relative_to(self.root).as_posix()
