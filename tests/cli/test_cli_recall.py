@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -164,8 +166,8 @@ def test_folder_that_cannot_be_written_is_searched_from_the_cache(ada: Folder) -
 def test_index_that_is_up_to_date_is_used_where_nothing_can_be_written(ada: Folder) -> None:
     for path in ada.root.rglob("*"):  # settled, so that no file has to be read again
         if path.is_file():
-            looking.os.utime(path, ns=(1, 1))
-    looking.time.sleep(2.1)  # the change time can't be set
+            os.utime(path, ns=(1, 1))
+    time.sleep(2.1)  # the change time can't be set
     ada.run("index")
     (ada.root / ".bumble/index.lock").unlink()
     ada.write(".bumble/index.lock/in-the-way", "")
@@ -183,7 +185,7 @@ def test_needs_none_of_the_libraries_of_models(ada: Folder) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ada.root,
-        env={**looking.os.environ, **ada.environ},
+        env={**os.environ, **ada.environ},
         capture_output=True,
         text=True,
         check=False,
