@@ -1,8 +1,7 @@
-"""YAML as text: read it, and change single values where they stand.
+"""YAML as text: single values changed where they stand; reading and rendering are at hand too.
 
 An edit replaces the characters of the value it changes and leaves every other byte alone:
-comments, key order, quoting, blank lines. Each edit is checked by reading the result back. YAML
-1.2; times stay text, because a reader that turns them into objects loses how they were written.
+comments, key order, quoting, blank lines. Each edit is checked by reading the result back.
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.constructor import SafeConstructor
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bumble import yamlplain, yamlrender
+from bumble import yamlplain, yamlread, yamlrender
+from bumble.yamlread import SourceError, line_of, lines, parse, parse_mapping
 from bumble.yamlrender import dump, inline, scalar
 
 __all__ = [
@@ -32,81 +29,7 @@ __all__ = [
     "set_value",
 ]
 
-MAX_VALUES = 200_000  # aliases can make a small text stand for billions
 _LINE_END = re.compile(r"\r\n|\n|\r|\Z")
-
-
-class SourceError(ValueError):
-    """A text is not what it should be, at a line of it."""
-
-    def __init__(self, problem: str, line: int | None = None) -> None:
-        self.problem, self.line = problem, line  # line counts from 1
-        super().__init__(problem)
-
-
-class _Constructor(SafeConstructor):
-    """Builds plain values, times excepted."""
-
-
-_Constructor.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
-
-
-def _reader() -> YAML:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = _Constructor
-    return yaml
-
-
-def parse(source: str) -> Any:
-    """Read YAML into plain dicts, lists, strings, numbers, booleans and None.
-
-    Raises:
-        SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
-    """
-    try:
-        value = _reader().load(source)
-        if "*" in source:
-            _count(value, {}, 0)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(error.problem or error.context or "not valid YAML").split())
-        raise SourceError(f"not valid YAML: {problem}", mark.line + 1 if mark else None) from error
-    except RecursionError:
-        raise SourceError("not valid YAML: nested too deeply") from None
-    except (YAMLError, ValueError, TypeError) as error:  # TypeError: a mapping as a key
-        raise SourceError(f"not valid YAML: {' '.join(str(error).split())[:200]}") from error
-    return value
-
-
-def _count(value: Any, known: dict[int, int], depth: int) -> int:
-    """Count the values that one stands for; refuse what aliases have blown up or made a ring."""
-    if not isinstance(value, dict | list):
-        return 1
-    if depth > 100:
-        raise RecursionError
-    if id(value) not in known:
-        parts = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_count(part, known, depth + 1) for part in parts)
-    if known[id(value)] > MAX_VALUES:
-        raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
-    return known[id(value)]
-
-
-def parse_mapping(source: str) -> dict[str, Any]:
-    """Read YAML that must hold a mapping with text keys; nothing at all counts as an empty one."""
-    value = yamlplain.read(source)
-    if value is yamlplain.MISSING:
-        value = parse(source)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        kind = "a list" if isinstance(value, list) else "a single value"
-        raise SourceError(f"holds {kind} where `key: value` lines belong", 1)
-    for key in value:
-        if not isinstance(key, str):
-            line = line_of(source, (key,))
-            raise SourceError(f"the key `{key}` is not text; put it in quotes", line)
-    return value
 
 
 def set_value(source: str, keys: Sequence[str], value: Any) -> str:
@@ -123,36 +46,6 @@ def remove(source: str, keys: Sequence[str]) -> str:
     return _edited(source, keys, None, removing=True)
 
 
-def line_of(source: str, keys: Sequence[Any]) -> int | None:
-    """Return the line, from 1, on which the deepest of `keys` that is there stands."""
-    node = _compose(source)
-    line: int | None = None
-    for key in keys:
-        found = _find(node, str(key))
-        if found is None:
-            break
-        line, node = found[0].start_mark.line + 1, found[1]
-    return line
-
-
-def lines(source: str) -> dict[tuple[str, ...], int]:
-    """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
-    found: dict[tuple[str, ...], int] = {}
-    seen: set[int] = set()  # an alias may point at what it stands in
-
-    def walk(node: Any, keys: tuple[str, ...]) -> None:
-        if not isinstance(node, MappingNode) or id(node) in seen:
-            return
-        seen.add(id(node))
-        for key, value in node.value:
-            path = (*keys, str(key.value))
-            found[path] = key.start_mark.line + 1
-            walk(value, path)
-
-    walk(_compose(source), ())
-    return found
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -164,12 +57,13 @@ def _edited(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
     wanted = _with(before, keys, value, removing=removing)
     if _same(wanted, before):
         return source
-    try:
-        result = _splice(source, keys, value, removing=removing)
-        if _same(parse_mapping(result), wanted):
-            return result
-    except SourceError:  # the edit made a text that can't be read
-        pass
+    for splice in (_plain_splice, _splice):
+        try:
+            result = splice(source, keys, value, removing=removing)
+            if result is not None and _same(parse_mapping(result), wanted):
+                return result
+        except SourceError:  # the edit made a text that can't be read
+            continue
     # an alias, a merge key, a style we don't know
     line = line_of(source, keys)
     raise SourceError(f"`{'.'.join(keys)}` can't be changed in place; change it by hand", line)
@@ -201,10 +95,44 @@ def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing:
     return copy
 
 
+def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str | None:
+    """Make the edit in a text of plain lines where it stays on one line; None elsewhere.
+
+    What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
+    """
+    if yamlplain.read(source) is yamlplain.MISSING:
+        return None
+    indent, at = "", 0
+    for depth, key in enumerate(keys):
+        line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
+        match = line.search(source, at)
+        if not match or (indent and re.search(r"^\S", source[at : match.start()], re.MULTILINE)):
+            return None  # there is no such line, or it stands under another key
+        if match[1] is not None:
+            return _on_line(source, match, keys[depth + 1 :], value, removing=removing)
+        indent, at = indent + "  ", match.end() + 1
+    return None
+
+
+def _on_line(
+    source: str, line: re.Match[str], rest: Sequence[str], value: Any, *, removing: bool
+) -> str | None:
+    """Change the value that stands on a line, or what is under further keys in it."""
+    if rest and line[1].startswith("{"):
+        text = " " + inline(_with(parse_mapping(line[1]), rest, value, removing=removing))
+    elif rest or removing:
+        return None
+    else:
+        head = line[0].split(":")[0]
+        indent = len(head) - len(head.lstrip(" "))
+        text = yamlrender.value(value, indent, len(head) - indent + 1)
+    return None if "\n" in text else source[: line.start(1) - 1] + text + source[line.end(1) :]
+
+
 def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
     """Find the place of the edit and make it."""
     newline = "\r\n" if "\r\n" in source else "\n" if "\n" in source or "\r" not in source else "\r"
-    node, above = _compose(source), None
+    node, above = yamlread.compose(source), None
     for depth, key in enumerate(keys):
         rest = keys[depth:]
         if not isinstance(node, MappingNode):
@@ -215,7 +143,7 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
             return _replace(source, *above, below.rstrip("\n"), newline)
         if node.flow_style:  # `{a: 1}`: written anew as a whole
             return _replace_flow(source, node, rest, value, removing=removing)
-        found = _find(node, key)
+        found = yamlread.find(node, key)
         if found is None:
             return _append(source, node, rest, value, newline)
         if depth < len(keys) - 1:
@@ -227,19 +155,6 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
         else:
             return _set(source, *found, value, newline)
     return source
-
-
-def _compose(source: str) -> Any:
-    try:
-        return _reader().compose(source)
-    except (YAMLError, ValueError, RecursionError):
-        return None
-
-
-def _find(node: Any, key: str) -> tuple[Node, Node] | None:
-    if not isinstance(node, MappingNode):
-        return None
-    return next((pair for pair in node.value if str(pair[0].value) == key), None)
 
 
 def _is_block(node: Node) -> bool:

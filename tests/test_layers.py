@@ -10,7 +10,7 @@ PACKAGE = Path(bumble.__file__).parent
 ROOMS = (
     ("errors",),
     ("files",),
-    ("yamlplain", "yamlrender", "yamltext"),
+    ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
     ("git",),
     ("stopwords",),

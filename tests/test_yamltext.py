@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import Any
 
 import pytest
@@ -275,3 +276,30 @@ def test_the_blank_lines_that_a_block_keeps_are_its_own() -> None:
     source = "a: |+\n  kept\n\n"
     assert yamltext.set_value(source, ["b"], 1) == source + "b: 1\n"
     assert yamltext.parse_mapping(yamltext.set_value(source, ["a"], "x")) == {"a": "x"}
+
+
+NAMES = st.from_regex("[a-z][a-z_]{0,3}", fullmatch=True)
+NESTED = st.dictionaries(
+    NAMES, SCALARS | st.dictionaries(NAMES, SCALARS | st.dictionaries(NAMES, SCALARS, max_size=2))
+)
+
+
+@given(NESTED, st.integers() | st.sampled_from(["x", "a: b", ""]), st.randoms())
+def test_what_bumble_wrote_is_changed_on_one_line(
+    values: dict[str, Any], value: Any, rng: Random
+) -> None:
+    keys, there = [], values
+    while isinstance(there, dict) and there:
+        keys.append(rng.choice(sorted(there)))
+        there = there[keys[-1]]
+    if isinstance(there, dict) or "\n" in str(there):
+        return
+    source = yamltext.dump(values)
+    after = yamltext.set_value(source, keys, value)
+    wanted: Any = yamltext.parse_mapping(after)
+    for key in keys:
+        wanted = wanted[key]
+    assert wanted == value
+    old, new = changed_lines(source, after)
+    assert len(old) == len(new) <= 1
+    assert yamltext.set_value(after, keys, there) in (source, yamltext.dump(values))

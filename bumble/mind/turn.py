@@ -314,11 +314,10 @@ def now_text(mind: Mind, who: Person, at: datetime, last_spoke: datetime | None)
     local, world = at.astimezone(mind.zone), at.astimezone(ZoneInfo("UTC"))
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are talking with {who.name}, for the first time.")
+        lines.append(f"You are {mind.identity.name}. {who.name} talks to you for the first time:")
     else:
-        lines.append(
-            f"You are talking with {who.name}; the last word was {ago(at - last_spoke)} ago."
-        )
+        silence = ago(at - last_spoke)
+        lines.append(f"You are {mind.identity.name}. {who.name} talks to you, after {silence}:")
     return " ".join(lines)
 
 
