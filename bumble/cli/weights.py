@@ -155,8 +155,6 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
         opened: The entity.
         fetch_with_yes: None fetches nothing; else whether --yes was given.
     """
-    from bumble.models.embedders import open_embedder
-
     shell, wanted = opened.shell, opened.config.embedding.model
     if wanted == "none":
         return None
@@ -177,6 +175,8 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
             f"Get one with `bumble model pull NAME`: {names}.",
         )
         return None
+    from bumble.models.embedders import open_embedder  # only now: it loads onnxruntime
+
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions

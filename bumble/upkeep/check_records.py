@@ -174,7 +174,8 @@ def _times(
             return _dated(episode.source, at=episode.at)
         case "belief":
             belief = records.load(file.path, beliefs.parse)
-            return _dated(belief.source, formed=belief.formed, reinforced=belief.reinforced)
+            again = belief.reinforced if belief.reinforced != belief.formed else None
+            return _dated(belief.source, formed=belief.formed, reinforced=again)
         case "person":
             return _person(file, relative, names)
         case "skill":
