@@ -50,7 +50,10 @@ def recall(
     entity: EntityOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Search everything the entity remembers, by words and by meaning."""
+    """Search everything the entity remembers.
+
+    By words and by meaning; without an embedding model by words alone.
+    """
     from bumble.index import search
 
     asked = _query(query)
