@@ -68,6 +68,16 @@ def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
     assert weights.chat_model(shell, both(), yes=True).name == "small"
 
 
+def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake: FakeHub) -> None:
+    fake.files[URL] = CONTENT
+    fake.cut_after = [1000] + [0] * 20
+    with pytest.raises(WeightsMissingError, match="stopped at 1000"):
+        weights.chat_model(shell, both(), yes=True)
+    fake.cut_after = []
+    shell.means = Means(endpoint=fake.endpoint)
+    assert weights.chat_model(shell, both(), yes=True).name == "large"
+
+
 def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
     with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
         weights.chat_model(shell, Catalog((LARGE,)), yes=True)
