@@ -119,7 +119,7 @@ def path(belief_id: str) -> str:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of all beliefs, oldest first."""
-    return sorted(folder.glob("*.md"))
+    return records.paths(folder, "*.md")
 
 
 def read(folder: Path) -> Iterator[Belief]:

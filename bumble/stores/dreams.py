@@ -109,7 +109,7 @@ def path(dream_id: str) -> str:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of all dreams, oldest first."""
-    return sorted(folder.glob("*.md"))
+    return records.paths(folder, "*.md")
 
 
 def read(folder: Path) -> Iterator[Dream]:

@@ -131,14 +131,14 @@ def path(folder: Path, episode_id: str, at: datetime) -> Path:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of all episodes, oldest first."""
-    return sorted(folder.glob("*/*/*.md"), key=lambda file: file.name)
+    return sorted(records.paths(folder, "*/*/*.md"), key=lambda file: file.name)
 
 
 def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not records.is_id(episode_id):
         return None
-    return next(iter(sorted(folder.glob(f"*/*/{episode_id}.md"))), None)
+    return next(iter(records.paths(folder, f"*/*/{episode_id}.md")), None)
 
 
 def read(folder: Path) -> Iterator[Episode]:

@@ -6,6 +6,7 @@ record whose document differs in the lines it changes, and in no others.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -213,6 +214,29 @@ def moment(value: Any, name: str) -> datetime:
 def stamp(at: datetime) -> str:
     """Write a time as records hold it: seconds, with offset."""
     return at.isoformat(timespec="seconds")
+
+
+def paths(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that match a pattern, in order of their names.
+
+    What a link brings in from outside the folder is passed over: a folder that arrives by clone must
+    not put other files of this machine into a prompt.
+    """
+    top = os.path.realpath(folder)
+    inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        if path.parent not in inside:
+            inside[path.parent] = _is_below(os.path.realpath(path.parent), top)
+        if inside[path.parent] and not (
+            path.is_symlink() and not _is_below(os.path.realpath(path), top)
+        ):
+            found.append(path)
+    return found
+
+
+def _is_below(place: str, top: str) -> bool:
+    return place == top or place.startswith(top + os.sep)
 
 
 def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:

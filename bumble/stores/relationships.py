@@ -155,7 +155,7 @@ def path(person: str) -> str:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of all people, by name."""
-    return sorted(folder.glob("*.md"))
+    return records.paths(folder, "*.md")
 
 
 def read(folder: Path) -> Iterator[Relationship]:

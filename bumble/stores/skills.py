@@ -75,7 +75,7 @@ def of(document: Document, slug: str, path: str) -> Skill:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of all skills, by slug."""
-    found = [*folder.glob("*.md"), *folder.glob(f"*/{FOLDER_FILE}")]
+    found = [*records.paths(folder, "*.md"), *records.paths(folder, f"*/{FOLDER_FILE}")]
     return sorted(found, key=lambda file: (_slug(file), file.name))
 
 

@@ -40,7 +40,7 @@ class SessionInfo:
 
 def paths(folder: Path) -> list[Path]:
     """Return the transcripts of all sessions, oldest first."""
-    return sorted(folder.glob(f"*/{sessions.FILE}"))
+    return records.paths(folder, f"*/{sessions.FILE}")
 
 
 def read_info(file: Path) -> SessionInfo:

@@ -127,3 +127,18 @@ def test_excerpts_of_hits_keep_to_the_limit() -> None:
     (hit,) = skills.query([skill("egg", "", "word " * 500)], "egg")
     assert len(hit.excerpt) <= skills.EXCERPT_CHARS
     assert hit.excerpt.endswith("word…")
+
+
+def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    secret = "---\nname: Secret\ndescription: of this machine\n---\n\nx\n"
+    (outside / "secret.md").write_text(secret)
+    (outside / "deep" / "SKILL.md").write_text(secret)
+    folder = tmp_path / "ada" / "skills"
+    folder.mkdir(parents=True)
+    (folder / "own.md").write_text("---\nname: Own\n---\n\nx\n")
+    (folder / "linked.md").symlink_to(outside / "secret.md")
+    (folder / "deep").symlink_to(outside / "deep")
+    (folder / "again.md").symlink_to(folder / "own.md")
+    assert [skill.slug for skill in skills.read(folder)] == ["again", "own"]
