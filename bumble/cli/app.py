@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
@@ -29,7 +29,7 @@ COMMANDS = {
     "chat": ("chat", "Talk to the entity."),
     "status": ("status", "Show which entity this is, and how it is."),
     "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
-    "recall": ("recall", "Search everything the entity remembers."),
+    "recall": ("recall", "Search everything the entity remembers, by words and by meaning."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
     "knowledge": ("knowledge", "Look at and change durable facts."),
@@ -51,12 +51,15 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
+        self.completing = False  # names alone are wanted
         self.commands.update(dict.fromkeys(COMMANDS))  # type: ignore[arg-type]  # names for "did you mean"
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
+        if self.completing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
         if self.commands[cmd_name] is None:
             module = importlib.import_module(f"bumble.cli.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
@@ -64,6 +67,11 @@ class LazyGroup(TyperGroup):
             command.params = [one for one in command.params if one.name not in OF_THE_ROOT]
             self.commands[cmd_name] = quick.quicken(command)
         return self.commands[cmd_name]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the name of a subcommand without importing any."""
+        self.completing = True
+        return super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without importing them."""

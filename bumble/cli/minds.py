@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from bumble import files
 from bumble.cli import output, weights
+from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.entity import credentials
 from bumble.errors import WeightsMissingError
-from bumble.llm import detect
 from bumble.llm.ledger import Recorded
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
 from bumble.mind import recall, turn
 from bumble.mind.turn import Mind, Person, Turn
-from bumble.models import choose, store
+from bumble.models import store
 from bumble.models.choose import Choice
 from bumble.stores import transcripts
 
 if TYPE_CHECKING:
-    from bumble.models.catalog import Catalog, Entry
     from bumble.stores.sessions import Session
 
 LAST_REQUEST = "last_request.json"
@@ -177,38 +176,6 @@ def _mind(opened: Opened, model: Model, *, yes: bool, writes: bool) -> Mind:
     )
 
 
-def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
-    """Decide which model talks, fetching the weights of an embedded one if need be.
-
-    Args:
-        opened: The entity.
-        yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
-    """
-    shell, config = opened.shell, opened.config.llm
-    catalog = weights.catalog_of(shell)
-    here = weights.installed(shell, catalog.of_kind("chat"))
-    chosen = choose.choose(
-        config,
-        catalog,
-        here,
-        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
-        opened.settings.origin("llm.model"),
-    )
-    if chosen.entry is None or chosen.entry in here or yes is None:
-        return chosen
-    return _fetched(opened, catalog, chosen, yes=yes)
-
-
-def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
-    entry: Entry
-    if opened.config.llm.model == "auto":
-        entry = weights.chat_model(opened.shell, catalog, yes=yes)
-    else:
-        entry = catalog.entry(chosen.model)
-        weights.fetch(opened.shell, entry, yes=yes)
-    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
-
-
 def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
     config, shell = opened.config.llm, opened.shell
@@ -266,11 +233,6 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )
-
-
-def window(opened: Opened) -> int:
-    """Return the context window to ask for, in tokens."""
-    return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
 
 
 def _recorded(opened: Opened, model: Model, *, writes: bool) -> Recorded:

@@ -52,11 +52,11 @@ NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The model.", autocompletion=_names)
 ]
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME...", help="The models.", autocompletion=_names)
+    list[str] | None, typer.Argument(metavar="NAME", help="The models.", autocompletion=_names)
 ]
 StoredArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NAME...", help="The models, or other folders.", autocompletion=_here),
+    typer.Argument(metavar="NAME", help="The models, or other folders.", autocompletion=_here),
 ]
 FromOption = Annotated[
     Path | None,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ class Shell:
     entity: Path | None = None  # --entity in front of the command
     json: bool = False  # --json somewhere in the arguments: errors are JSON too
     now_given: datetime | None = None  # --now
-    rng: random.Random = field(default_factory=lambda: random.Random(secrets.randbits(64)))
+    rng: random.Random = field(default_factory=random.Random)  # which the system seeds
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
     entity_name: str | None = None  # known once an entity is open; part of JSON answers
     means: Means | None = None  # of pulls, once there was one: sources are asked once a process

@@ -155,8 +155,6 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
         opened: The entity.
         fetch_with_yes: None fetches nothing; else whether --yes was given.
     """
-    from bumble.models.embedders import open_embedder
-
     shell, wanted = opened.shell, opened.config.embedding.model
     if wanted == "none":
         return None
@@ -177,6 +175,8 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
             f"Get one with `bumble model pull NAME`: {names}.",
         )
         return None
+    from bumble.models.embedders import open_embedder  # only now: it loads onnxruntime
+
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
@@ -185,7 +185,7 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
 
 def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> Entry:
     """Fetch the first of some models that a source offers and gives."""
-    from bumble.models import pull
+    from bumble.models import pull, store
 
     left, failed = list(entries), None
     while (offer := pull.choose(left, means(shell))) is not None:
@@ -194,7 +194,9 @@ def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> E
         output.say(f"Fetching {what}.")
         try:
             bring(shell, offer.entry)
-        except WeightsMissingError as error:  # it was offered, but did not come
+        except WeightsMissingError as error:
+            if (shell.weights / f"{offer.entry.name}{store.PART}").exists():
+                raise  # it broke off: better the rest of it later than a lesser model now
             failed, left = error, left[left.index(offer.entry) + 1 :]
             continue
         return offer.entry

@@ -35,6 +35,7 @@ class Filter:
     kinds: tuple[str, ...] = ()
     people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
     audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
+    session: str = ""  # the messages of this session alone
     not_session: str = ""  # a session whose messages are known already
     before: datetime | None = None  # what is older than that, and what has no time
     dormant: bool = False  # dormant and archived records too
@@ -177,6 +178,9 @@ def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
         allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
         parts.append(f"(audience = '' or ({allowed}))")
         values += [vectors.packed((person,)) for person in only.audience]
+    if only.session:
+        parts.append("session = ?")
+        values.append(only.session)
     if only.not_session:
         parts.append("session <> ?")
         values.append(only.not_session)

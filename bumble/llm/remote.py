@@ -57,17 +57,18 @@ def refused(url: str, status: int, message: str, model: str) -> UserError:
     if status in (401, 403):
         return CredentialsError(
             f"{url} wants another key ({status}): {said}\n"
-            "Set the key with `bumble config set model.api_key --user`, or BUMBLE_MODEL_API_KEY."
+            "It is read from the variable that llm.api_key_env names, or from secrets.yaml\n"
+            "beside your own config file (`bumble config show --origin` says where that is)."
         )
     if is_too_long(message):
         return BudgetSpentError(
             f"The prompt does not fit into the context window of {model}: {said}\n"
-            "Compact the session with `bumble compact`, or choose a model with a larger window."
+            "Begin a new conversation with --new-session, or choose a model with a larger window."
         )
     if status == 404:
         return ModelUnreachableError(
             f"{url} does not have the model {model}: {said}\n"
-            "See what there is with `bumble model list`, and choose with `bumble config set`."
+            "Name one that it has: bumble config set llm.model NAME"
         )
     return ModelUnreachableError(
         f"{url} refused the request ({status}): {said}\nTry again, or choose another model."
@@ -85,8 +86,8 @@ def unreachable(url: str, problem: str) -> ModelUnreachableError:
 def silent(url: str, problem: SilentError) -> ModelUnreachableError:
     """Word a stream that hangs."""
     when = "in the middle of its answer" if problem.began else "before the first token"
-    setting = "silence_seconds" if problem.began else "first_token_seconds"
+    kind = "silence" if problem.began else "first_token"
     return ModelUnreachableError(
         f"{url} said nothing for {problem.seconds:g} s {when}\n"
-        f"Try again, or allow more time: `bumble config set model.{setting} SECONDS`."
+        f"Try again, or allow more time: `bumble config set llm.{kind}_timeout_seconds SECONDS`."
     )

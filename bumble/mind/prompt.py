@@ -14,8 +14,12 @@ from dataclasses import dataclass
 
 from bumble import prompts
 from bumble.entity.config import Identity
+from bumble.entity.folder import Entity
 from bumble.llm.protocol import Tool
 from bumble.mind import tokens
+from bumble.stores import knowledge as knowledge_store
+from bumble.stores import narrative as narrative_store
+from bumble.stores import skills as skills_store
 from bumble.stores.knowledge import Knowledge
 from bumble.stores.skills import Skill
 
@@ -44,6 +48,22 @@ class Stable:
     def sha256(self) -> str:
         """Fingerprint of everything it renders."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stable:
+    """Make the system prompt from an entity's files as they are.
+
+    Raises:
+        RecordInvalidError: If one of them can't be read.
+    """
+    story = narrative_store.read(entity.narrative)
+    return stable(
+        identity,
+        tools,
+        list(skills_store.read(entity.skills)),
+        knowledge_store.read(entity.knowledge),
+        story.text if story else "",
+    )
 
 
 def stable(

@@ -27,15 +27,7 @@ from bumble.llm.protocol import Model, Request, ToolCall
 from bumble.mind import history, loop, prompt, recall, route, tokens, tools
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
-from bumble.stores import (
-    knowledge,
-    narrative,
-    records,
-    relationships,
-    sessions,
-    skills,
-    transcripts,
-)
+from bumble.stores import records, relationships, sessions, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
@@ -285,14 +277,7 @@ def _provenance(mind: Mind, turn: Turn) -> Provenance:
 
 def stable_part(mind: Mind) -> Stable:
     """Make the system prompt from the files as they are."""
-    story = narrative.read(mind.entity.narrative)
-    return prompt.stable(
-        mind.identity,
-        tools.DECLARED,
-        list(skills.read(mind.entity.skills)),
-        knowledge.read(mind.entity.knowledge),
-        story.text if story else "",
-    )
+    return prompt.of_entity(mind.entity, mind.identity, tools.DECLARED)
 
 
 def stored_request(mind: Mind, turn: Turn) -> Request:
@@ -329,11 +314,10 @@ def now_text(mind: Mind, who: Person, at: datetime, last_spoke: datetime | None)
     local, world = at.astimezone(mind.zone), at.astimezone(ZoneInfo("UTC"))
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are talking with {who.name}, for the first time.")
+        lines.append(f"You are {mind.identity.name}. {who.name} talks to you for the first time:")
     else:
-        lines.append(
-            f"You are talking with {who.name}; the last word was {ago(at - last_spoke)} ago."
-        )
+        silence = ago(at - last_spoke)
+        lines.append(f"You are {mind.identity.name}. {who.name} talks to you, after {silence}:")
     return " ".join(lines)
 
 

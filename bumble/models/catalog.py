@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -177,7 +178,13 @@ def load(own: Path | None = None) -> Catalog:
     """
     first = _read(own) if own else []
     names = {entry.name for entry in first}
-    return Catalog((*first, *(entry for entry in _read(BUILT_IN) if entry.name not in names)))
+    return Catalog((*first, *(entry for entry in _built_in() if entry.name not in names)))
+
+
+@cache
+def _built_in() -> tuple[Entry, ...]:
+    """Read our own catalog once a process: that takes as long as a small command."""
+    return tuple(_read(BUILT_IN))
 
 
 def _read(path: Path) -> list[Entry]:

@@ -15,8 +15,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ulid import ULID
-
 from bumble import markdown
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -25,6 +23,8 @@ from bumble.markdown import Document
 from bumble.yamltext import SourceError
 
 T = TypeVar("T")
+
+ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _REQUIRED: Any = object()
 _KINDS: Mapping[type, str] = {
     str: "text",
@@ -120,9 +120,15 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def new_id(prefix: str, at: datetime, rng: random.Random) -> str:
-    """Make an id that sorts by time and does not collide across clones: `ep_01J…`."""
+    """Make an id that sorts by time and does not collide across clones: `ep_01J…`.
+
+    Source:
+        The ULID specification: 48 bits of milliseconds, 80 of chance, in Crockford's base 32.
+    """
     milliseconds = int(at.timestamp() * 1000)
-    return f"{prefix}_{ULID.from_bytes(milliseconds.to_bytes(6, 'big') + rng.randbytes(10))}"
+    number = int.from_bytes(milliseconds.to_bytes(6, "big") + rng.randbytes(10), "big")
+    digits = (ULID_DIGITS[number >> place & 31] for place in range(125, -1, -5))
+    return f"{prefix}_{''.join(digits)}"
 
 
 def is_id(text: str) -> bool:

@@ -66,6 +66,7 @@ class FakeHub:
     stall: tuple[int, threading.Event] | None = None  # answers rest after so many bytes
     silent: bool = False  # takes the connection and never answers
     asked: list[str | None] = field(default_factory=list)  # the Range of each GET
+    heads: list[str] = field(default_factory=list)  # the path of each HEAD
 
 
 @contextmanager
@@ -76,6 +77,7 @@ def hub(files: dict[str, bytes]) -> Iterator[FakeHub]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
+            fake.heads.append(self.path)
             if fake.silent:
                 leave.wait(30)
                 return

@@ -97,3 +97,24 @@ def test_a_hub_that_never_answers_says_no_within_seconds(
 
 def test_an_address_that_is_none_is_a_refusal() -> None:
     assert source_hub.refusal(MODEL, Means(endpoint="nonsense")) is not None
+
+
+def test_a_hub_is_asked_for_a_file_once(fake: FakeHub, tmp_path: Path) -> None:
+    means = Means(endpoint=fake.endpoint)
+    missing = Hub("me/model", "abc123", "onnx/nothing.onnx")
+    for _ in range(2):
+        assert source_hub.refusal(MODEL, means) is None
+        assert source_hub.refusal(missing, means) == "answers 404 (not there)"
+    source_hub.fetch(MODEL, tmp_path / "part", len(CONTENT), means, lambda _: None)
+    assert len(fake.heads) == 2
+
+
+def test_a_hub_that_never_answers_is_waited_for_once(
+    fake: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_hub, "_ANSWER_SECONDS", 0.2)
+    fake.silent = True
+    means = Means(endpoint=fake.endpoint)
+    other = Hub("me/other", "main", "model.gguf")
+    assert source_hub.refusal(MODEL, means) == source_hub.refusal(other, means)
+    assert len(fake.heads) == 1

@@ -109,12 +109,11 @@ def test_a_broken_off_pull_goes_on_and_keeps_the_files_that_are_done(tmp_path: P
     other = Hub("me/model", "abc", "tokenizer.json")
     wanted = entry(("model.gguf", CONTENT, (HUB,)), ("tokenizer.json", b"{}", (other,)))
     with hub({URL: CONTENT}) as fake:
-        means = Means(endpoint=fake.endpoint)
         with pytest.raises(WeightsMissingError, match=r"tokenizer\.json"):
-            pull(wanted, tmp_path, means)
+            pull(wanted, tmp_path, Means(endpoint=fake.endpoint))
         assert store.find(tmp_path, wanted) is None
         fake.files[URL.replace("model.gguf", "tokenizer.json")] = b"{}"
-        pull(wanted, tmp_path, means)
+        pull(wanted, tmp_path, Means(endpoint=fake.endpoint))
         assert len(fake.asked) == 2  # one for each file
 
 

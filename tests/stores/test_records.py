@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -180,3 +181,15 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert change is not None
     changes.apply(tmp_path, ChangeSet("begin", (change,)))
     assert state.read(tmp_path / "state.yaml").values == {"a": {"b": 1}}
+
+
+def test_an_id_is_a_ulid_of_the_moment_and_of_chance() -> None:
+    # the example of the ULID specification is of this millisecond
+    at = datetime.fromtimestamp(1469918176, UTC) + timedelta(milliseconds=385)
+    made = records.new_id("ep", at, random.Random(7))
+    assert made.startswith("ep_01ARYZ6S41")
+    number = 0
+    for digit in made.removeprefix("ep_"):
+        number = number * 32 + records.ULID_DIGITS.index(digit)
+    assert number.to_bytes(16, "big")[6:] == random.Random(7).randbytes(10)
+    assert records.is_id(made)

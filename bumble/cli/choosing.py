@@ -1,0 +1,54 @@
+"""Which model talks, decided from the settings, the servers of this machine and the weights here.
+
+Imports neither models nor memory, so that `status` can tell without opening either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bumble.cli import weights
+from bumble.cli.opening import Opened
+from bumble.llm import detect
+from bumble.models import choose
+from bumble.models.choose import Choice
+
+if TYPE_CHECKING:
+    from bumble.models.catalog import Catalog, Entry
+
+
+def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
+    """Decide which model talks, fetching the weights of an embedded one if need be.
+
+    Args:
+        opened: The entity.
+        yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
+    """
+    shell, config = opened.shell, opened.config.llm
+    catalog = weights.catalog_of(shell)
+    here = weights.installed(shell, catalog.of_kind("chat"))
+    chosen = choose.choose(
+        config,
+        catalog,
+        here,
+        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
+        opened.settings.origin("llm.model"),
+    )
+    if chosen.entry is None or chosen.entry in here or yes is None:
+        return chosen
+    return _fetched(opened, catalog, chosen, yes=yes)
+
+
+def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+    entry: Entry
+    if opened.config.llm.model == "auto":
+        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    else:
+        entry = catalog.entry(chosen.model)
+        weights.fetch(opened.shell, entry, yes=yes)
+    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+
+
+def window(opened: Opened) -> int:
+    """Return the context window to ask for, in tokens."""
+    return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens

@@ -1,0 +1,178 @@
+"""`bumble recall`: search everything the entity remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.cli import bodies, output, people, records, weights
+from bumble.cli.index import up_to_date
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import EntityOption, JsonOption, LimitOption
+from bumble.errors import UsageError
+from bumble.stores import transcripts
+
+if TYPE_CHECKING:
+    from bumble.index.search import Hit, Parts
+
+app = typer.Typer(rich_markup_mode=None)
+MAX_QUERY_CHARS = 10_000
+WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
+QueryArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
+]
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
+]
+PersonOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What is about, or was shared with, this person.")
+]
+SessionOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
+
+
+@app.command()
+def recall(
+    ctx: typer.Context,
+    query: QueryArgument,
+    *,
+    kind: KindOption = None,
+    person: PersonOption = None,
+    session: SessionOption = None,
+    limit: LimitOption = 10,
+    explain: ExplainOption = False,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search everything the entity remembers.
+
+    By words and by meaning; without an embedding model by words alone.
+    """
+    from bumble.index import search
+
+    asked = _query(query)
+    opened = open_entity(ctx, entity)
+    only = search.Filter(
+        kinds=_kinds(kind or ()),
+        people=(people.id_of(opened, person),) if person is not None else (),
+        session=_session(opened, session) if session is not None else "",
+    )
+    embedder = weights.embedder(opened)
+    if embedder is None and opened.config.embedding.model == "none":
+        output.say("By words alone: `embedding.model` is none.")
+    _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
+    with search.opened(opened.entity, at) as index:
+        weight = 1 - opened.config.recall.lexical_weight
+        hits = search.search(index, asked, embedder, only=only, limit=limit, dense_weight=weight)
+        anything = index.lengths.chunks > 0
+    data = {
+        "query": asked,
+        "embedding": embedder.identity.model if embedder else None,
+        "hits": [_data(hit, rank) for rank, hit in enumerate(hits, 1)],
+    }
+    output.result(opened.shell, "recall", data, list(_lines(opened, hits, explain=explain)))
+    if not hits:
+        output.say(_nothing(opened, anything=anything, person=person))
+
+
+def _query(words: Sequence[str]) -> str:
+    text = bodies.standard_input() if list(words) == ["-"] else " ".join(words)
+    if not text.strip():
+        raise UsageError("There is nothing to look for: the query is empty.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+    return text.strip()
+
+
+def _kinds(given: Sequence[str]) -> tuple[str, ...]:
+    from bumble.index.chunks import KINDS
+
+    for name in given:
+        if name not in KINDS:
+            near = records.missing("kind of record", name, KINDS)
+            raise UsageError(f"{near}\nThere are {', '.join(KINDS)}.")
+    return tuple(dict.fromkeys(given))
+
+
+def _session(opened: Opened, given: str) -> str:
+    paths = transcripts.paths(opened.entity.sessions)
+    infos = records.readable(opened, paths, transcripts.read_info).records
+    by_time = sorted(infos, key=lambda one: (one.last_at, one.id))
+    by_id = {one.id: opened.entity.sessions / one.id for one in by_time}
+    return records.pick(by_id, given, "conversation").name
+
+
+def _nothing(opened: Opened, *, anything: bool, person: str | None) -> str:
+    if not anything:
+        return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
+    known = people.names(opened)
+    if person is not None and people.id_of(opened, person) not in known:
+        return str(records.missing("memory of anybody called", person, known.values()))
+    return "Nothing found."
+
+
+def _lines(opened: Opened, hits: Sequence[Hit], *, explain: bool) -> Iterator[str]:
+    for rank, hit in enumerate(hits, 1):
+        yield from [""] * (rank > 1)
+        when = records.when(hit.at, opened) if hit.at else ""
+        parts = (f"{rank:>2}.", f"{hit.score:.3f}", hit.kind, when, f"{hit.path}:{hit.line}")
+        yield "  ".join(part for part in parts if part)
+        said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+        yield from (f"    {line}".rstrip() for line in said.splitlines())
+        if explain:
+            yield from (f"    | {line}" for line in _explained(hit.parts))
+
+
+def _explained(parts: Parts) -> Iterator[str]:
+    """Say what a score is made of."""
+    words = parts.lexical_weight * parts.bm25_scaled
+    matched = ", ".join(parts.matched) or "no word of the query"
+    yield (
+        f"words    {parts.lexical_weight:.3f} × {parts.bm25_scaled:.3f} = {words:.3f}"
+        f"   BM25 {parts.bm25:.3f}: {matched}"
+    )
+    meaning = parts.dense_weight * parts.cosine_scaled
+    near = "no vector"
+    if parts.cosine is not None:
+        near = f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
+    yield (
+        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}   {near}"
+    )
+    whole = (words + meaning) * parts.factor
+    yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
+
+
+def _data(hit: Hit, rank: int) -> dict[str, Any]:
+    parts = hit.parts
+    return {
+        "rank": rank,
+        "score": hit.score,
+        "kind": hit.kind,
+        "id": hit.id,
+        "path": hit.path,
+        "line": hit.line,
+        "at": hit.at.isoformat() if hit.at else None,
+        "text": hit.text,
+        "speaker": hit.speaker or None,
+        "people": list(hit.people),
+        "audience": list(hit.audience),
+        "trust": hit.trust or None,
+        "session": hit.session or None,
+        "parts": {
+            "bm25": parts.bm25,
+            "bm25_scaled": parts.bm25_scaled,
+            "lexical_weight": parts.lexical_weight,
+            "cosine": parts.cosine,
+            "cosine_scaled": parts.cosine_scaled,
+            "calibrated": parts.calibrated,
+            "dense_weight": parts.dense_weight,
+            "factor": parts.factor,
+            "matched": list(parts.matched),
+        },
+    }

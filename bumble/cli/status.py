@@ -1,0 +1,312 @@
+"""`bumble status`: which entity this is, what it would talk with, and how full its window is.
+
+Looks only: no model is opened and nothing is fetched; a part that can't be read is a warning.
+"""
+
+from __future__ import annotations
+
+import json as jsons
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from bumble.cli import choosing, output, people, records, weights
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import IndexUnusableError, UserError
+from bumble.models import store
+from bumble.stores import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    relationships,
+    skills,
+    transcripts,
+)
+
+if TYPE_CHECKING:
+    from bumble.models.choose import Choice
+    from bumble.stores.sessions import Session
+
+app = typer.Typer(rich_markup_mode=None)
+T = TypeVar("T")
+PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without an answer
+
+
+@app.command()
+def status(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show which entity this is, and how it is."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    talks = _newest_conversations(opened)
+    chosen = _or(opened, lambda: choosing.choose_model(opened), None)
+    data = {
+        "root": str(opened.entity.root),
+        "why": opened.why,
+        "name": opened.identity.name,
+        "owner": opened.identity.owner.name or None,
+        "timezone": opened.identity.timezone,
+        "archetype": opened.identity.identity.archetype or None,
+        "model": _model(opened, chosen),
+        "embedding": _embedding(opened),
+        "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
+        "last_session": _last(talks[0]) if talks else None,
+        "unanswered": [one for talk in talks for one in _unanswered(talk)],
+        "counts": _counts(opened),
+        "index": _index(opened),
+    }
+    output.result(opened.shell, "status", data, _lines(opened, data))
+
+
+def _or(opened: Opened, look: Callable[[], T], otherwise: T) -> T:
+    """Look at a part; if it can't be read, warn and go on."""
+    try:
+        return look()
+    except UserError as error:
+        output.warn(opened.shell, str(error))
+        return otherwise
+
+
+def _newest_conversations(opened: Opened) -> list[Session]:
+    """Read the newest conversation of each of the people who spoke last, the newest first."""
+    paths = transcripts.paths(opened.entity.sessions)
+    infos = records.readable(opened, paths, lambda path: (path, transcripts.read_info(path)))
+    newest = sorted(infos.records, key=lambda one: (one[1].last_at, one[1].id), reverse=True)
+    by_person = {info.by: path for path, info in reversed(newest)}
+    wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
+    return list(records.readable(opened, wanted[::-1], transcripts.load).records)[::-1]
+
+
+def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
+    """Say which model would talk, and what it lacks."""
+    if chosen is None:
+        return None
+    lacks = None
+    if chosen.backend == "embedded" and chosen.entry is not None:
+        if find_spec("xllamacpp") is None:
+            lacks = "the embedded engine has no wheel for this system; run a local server instead"
+        elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
+            lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
+    return {
+        "name": chosen.model,
+        "backend": chosen.backend,
+        "why": chosen.why,
+        "url": chosen.url or None,
+        "lacks": lacks,
+    }
+
+
+def _embedding(opened: Opened) -> dict[str, Any] | None:
+    """Say which embedding model would be used; None: words alone find things."""
+    wanted = opened.config.embedding.model
+    if wanted == "none":
+        return None
+    catalog = weights.catalog_of(opened.shell)
+    named = catalog.of_kind("embedding")
+    if wanted != "auto":
+        named = _or(opened, lambda: [catalog.entry(wanted)], [])
+    here = weights.installed(opened.shell, named)
+    if not here or here[0].embedding is None:
+        return None
+    widths, asked = here[0].embedding.dimensions, opened.config.memory.embedding_dimensions
+    why = "the best that is here" if wanted == "auto" else "embedding.model"
+    return {
+        "name": here[0].name,
+        "dimensions": asked if asked in widths else widths[0],
+        "why": why,
+    }
+
+
+def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
+    """Estimate how full the window is before the next message."""
+    from bumble.mind import history, prompt, tokens, tools
+
+    limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
+    if chosen is not None and chosen.entry is not None:
+        limit = min(limit, chosen.entry.context_tokens)
+    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED)
+    always = tokens.estimate_message(stable.text)
+    seen = history.view(talk.messages if talk else (), max(256, limit - always))
+    said = sum(tokens.estimate_message(message.content) for message in seen.messages)
+    return {
+        "tokens": limit,
+        "stable_tokens": always,
+        "history_tokens": said,
+        "left_out_messages": seen.left_out,
+        "full": round((always + said) / limit, 4),
+        "estimated": True,
+    }
+
+
+def _last(talk: Session) -> dict[str, Any]:
+    return {
+        "id": talk.id,
+        "at": talk.at.isoformat(),
+        "last_at": talk.last_at.isoformat(),
+        "people": list(talk.people),
+        "messages": sum(message.role != "tool" for message in talk.messages),
+        "ended": talk.ended.isoformat() if talk.ended else None,
+    }
+
+
+def _unanswered(talk: Session) -> list[dict[str, Any]]:
+    return [
+        {
+            "session": talk.id,
+            "id": message.id,
+            "at": message.at.isoformat(),
+            "person": message.speaker or talk.by,
+            "text": message.text,
+        }
+        for message in talk.unanswered
+    ]
+
+
+def _counts(opened: Opened) -> dict[str, int | None]:
+    """Count what there is by its files, without reading them; None for a file that is broken."""
+    entity, zone = opened.entity, records.zone(opened)
+    return {
+        "sessions": len(transcripts.paths(entity.sessions)),
+        "episodes": len(episodes.paths(entity.episodes)),
+        "beliefs": len(beliefs.paths(entity.beliefs)),
+        "people": len(relationships.paths(entity.relationships)),
+        "skills": len(skills.paths(entity.skills)),
+        "dreams": len(dreams.paths(entity.dreams)),
+        "knowledge": _or(opened, lambda: len(knowledge.read(entity.knowledge).sections), None),
+        "journal": _or(opened, lambda: len(journal.read(entity.journal, zone).entries), None),
+    }
+
+
+def _index(opened: Opened) -> dict[str, Any]:
+    """Say how the index stands to the files, and which model made its vectors."""
+    from bumble.index import sync
+
+    problem, state = None, sync.State(exists=False)
+    try:
+        state = sync.state(opened.entity)
+    except IndexUnusableError as error:
+        problem = str(error)
+    made_by = jsons.loads(state.identity) if state.identity else {}
+    return {
+        **{name: value for name, value in vars(state).items() if name != "identity"},
+        "embedding": made_by.get("model"),
+        "dimensions": made_by.get("dimensions"),
+        "problem": problem,
+    }
+
+
+def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
+    """Write it for people."""
+    rows = [
+        ("folder", f"{data['root']} ({data['why']})"),
+        ("owner", data["owner"] or ""),
+        ("time zone", data["timezone"]),
+        ("model", _model_line(data["model"])),
+        ("embedding", _embedding_line(data["embedding"])),
+        ("window", _window_line(data["window"])),
+        ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
+        *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
+        ("remembers", _counts_line(data["counts"])),
+        ("index", _index_line(data["index"])),
+    ]
+    return [data["name"], *records.details(rows)]
+
+
+def _model_line(model: dict[str, Any] | None) -> str:
+    if model is None:
+        return "none can be chosen"
+    lacks = f": {model['lacks']}" if model["lacks"] else ""
+    return f"{model['name']} ({model['backend']}; {model['why']}){lacks}"
+
+
+def _embedding_line(embedding: dict[str, Any] | None) -> str:
+    if embedding is None:
+        return "none: words alone find things, not their meaning"
+    return f"{embedding['name']}, {embedding['dimensions']} dimensions ({embedding['why']})"
+
+
+def _window_line(window: dict[str, Any] | None) -> str:
+    if window is None:
+        return ""
+    used = window["stable_tokens"] + window["history_tokens"]
+    told = (
+        f"{window['full']:.0%} full: about {used:,} of {window['tokens']:,} tokens"
+        f" ({window['stable_tokens']:,} always, {window['history_tokens']:,} of the last talk)"
+    )
+    if window["left_out_messages"]:
+        told += f", {records.counted(window['left_out_messages'], 'older message')} left out"
+    return told
+
+
+def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
+    if last is None and sessions:
+        return "can't be read (see `bumble doctor`)"
+    if last is None:
+        return 'none yet; begin with `bumble chat "Hello"`'
+    called = people.names(opened)
+    names = ", ".join(called.get(one, one) for one in last["people"])
+    at = records.when(records.moment(last["last_at"], opened, "last_at"), opened)
+    count = records.counted(last["messages"], "message")
+    return f"{at} with {names}, {count}{', ended' if last['ended'] else ''} ({last['id']})"
+
+
+def _unanswered_line(opened: Opened, one: dict[str, Any]) -> str:
+    at = records.when(records.moment(one["at"], opened, "at"), opened)
+    return f"{at} {output.shorten(one['text'], 60)}"
+
+
+def _counts_line(counts: dict[str, int | None]) -> str:
+    singular: Sequence[tuple[str, str]] = (
+        ("sessions", "conversation"),
+        ("episodes", "episode"),
+        ("beliefs", "belief"),
+        ("skills", "skill"),
+        ("dreams", "dream"),
+        ("knowledge", "section of knowledge"),
+        ("journal", "journal entry"),
+    )
+    told = []
+    for key, what in singular:
+        count = counts[key]
+        if count:
+            told.append(_counted(count, what))
+    if number := counts["people"]:
+        told.append("1 person" if number == 1 else f"{number:,} people")
+    return ", ".join(told) or "nothing yet"
+
+
+def _counted(count: int, what: str) -> str:
+    plurals = {"section of knowledge": "sections of knowledge", "journal entry": "journal entries"}
+    return (
+        f"{count:,} {plurals[what]}"
+        if count > 1 and what in plurals
+        else records.counted(count, what)
+    )
+
+
+def _index_line(index: dict[str, Any]) -> str:
+    if index["problem"]:
+        return str(index["problem"]).replace("\n", " ")
+    if not index["exists"]:
+        return "not made yet; the first search makes it"
+    told = [records.counted(index["chunks"], "passage")]
+    told.append(
+        f"{records.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date"
+    )
+    if index["waiting"]:
+        told.append(f"{index['waiting']:,} without a vector")
+    if index["problems"]:
+        told.append(
+            f"{records.counted(index['problems'], 'file')} unreadable (see `bumble doctor`)"
+        )
+    return ", ".join(told)

@@ -1,0 +1,247 @@
+"""What surrounds the folder: settings, the index, weights, git, and the versions that run.
+
+Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+
+from bumble import git
+from bumble.entity import create, settings
+from bumble.entity.folder import Entity
+from bumble.entity.settings import Settings
+from bumble.errors import IndexUnusableError, UserError
+from bumble.index import search, sync
+from bumble.models import store
+from bumble.models.catalog import Catalog, Entry
+from bumble.upkeep.findings import Finding
+
+OTHERS = 0o077  # the permission bits of everybody else
+REBUILD = "bumble index --rebuild"
+DERIVED = ("memory.db", ".bumble")
+PACKAGES = (
+    "bumble-entity",
+    "apsw",
+    "sqlite-vec",
+    "tantivy",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "xllamacpp",
+    "openai",
+    "ollama",
+    "typer",
+)
+
+
+def versions() -> dict[str, str | None]:
+    """Return what runs here, by name; None for what is not installed. The first part of apsw's
+    version is that of its SQLite."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def check_settings(
+    entity_file: Path, user_file: Path, environ: Mapping[str, str]
+) -> tuple[Settings | None, list[Finding]]:
+    """Read every layer of the settings by itself, so that one broken file does not hide another.
+
+    Returns:
+        The settings, or None if they can't be read; and what was found.
+    """
+    found: list[Finding] = []
+    for path in (entity_file, user_file):
+        try:
+            settings.load(path) if path == entity_file else settings.load(user_file=path)
+        except UserError as error:
+            name = path.name if path == entity_file else str(path)
+            said, line = _unplaced(str(error), path)
+            found.append(
+                Finding("settings-invalid", said, name, line, f"$EDITOR {shlex.quote(str(path))}")
+            )
+    try:
+        settings.load(environ=environ)
+    except UserError as error:
+        found.append(Finding("settings-invalid", str(error).splitlines()[0]))
+    if found:
+        return None, found
+    try:
+        read = settings.load(entity_file, user_file, environ)
+    except UserError as error:  # each is right by itself, but not together
+        return None, [Finding("settings-invalid", str(error).splitlines()[0])]
+    for warning in read.warnings:
+        said, line = _unplaced(warning, entity_file)
+        fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
+        found.append(Finding("settings-ignored", said, entity_file.name, line, fix))
+    return read, found
+
+
+def _unplaced(message: str, path: Path) -> tuple[str, int | None]:
+    """Split the first line of a message into what it says and the line of the file it names."""
+    said = message.splitlines()[0].removeprefix(str(path))
+    number, _, rest = said.removeprefix(":").partition(":")
+    if number.strip().isdigit():
+        return rest.strip(), int(number)
+    return said.removeprefix(":").strip(), None
+
+
+def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
+    """Hold the index against the files.
+
+    Args:
+        entity: Whose index.
+        wanted_model: The embedding model that would be used now; None: none.
+    """
+    name = entity.relative(entity.vectors)
+    try:
+        state = sync.state(entity)
+        if not state.exists:
+            yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
+            return
+        if not state.queued:
+            _fulltext_fits(entity, state.chunks)
+    except IndexUnusableError as error:
+        said = str(error).splitlines()[0]
+        yield Finding("index-unusable", said, name, fix=REBUILD)
+        return
+    if state.orphans:
+        said = f"{state.orphans:,} rows belong to no file or passage"
+        yield Finding("index-orphans", said, name, fix=REBUILD)
+    if state.stale or state.queued:
+        said = f"{max(state.stale, 1):,} files have changed since the last search"
+        yield Finding("index-stale", said, name, fix="bumble index")
+    made_by = json.loads(state.identity).get("model", "") if state.identity else ""
+    if wanted_model and made_by and made_by != wanted_model:
+        said = f"its vectors are {made_by}'s; the next search makes those of {wanted_model}"
+        yield Finding("index-vectors", said, name, fix="bumble index")
+    elif wanted_model and state.waiting:
+        said = f"{state.waiting:,} passages have no vector yet: words alone find them"
+        yield Finding("index-vectors", said, name, fix="bumble index")
+
+
+def _fulltext_fits(entity: Entity, chunks: int) -> None:
+    with search.opened(entity) as index:
+        if index.words.size != chunks:
+            raise IndexUnusableError(
+                index.place.fulltext, f"holds {index.words.size:,} passages of {chunks:,}"
+            )
+
+
+def embedding_model(wanted: str, catalog: Catalog, folder: Path) -> str | None:
+    """Return the embedding model that would be used, by its manifest; None: none."""
+    if wanted == "none":
+        return None
+    named = [one for one in catalog.of_kind("embedding") if wanted in ("auto", one.name)]
+    return next((one.name for one in named if (folder / one.name / store.MANIFEST).is_file()), None)
+
+
+def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Finding]:
+    """Check the weights on this machine; a file that looks touched is hashed again."""
+    known = {entry.name: entry for entry in catalog}
+    for stored in store.stored(folder):
+        place = folder / stored.name
+        if not stored.complete:
+            said = f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there"
+            fix = f"bumble model pull {stored.name}"
+            yield Finding("weights-unfinished", said, f"{place}{store.PART}", fix=fix)
+        elif stored.name in known:
+            yield from _damaged(place, known[stored.name])
+    if wanted != "none" and embedding_model(wanted, catalog, folder) is None:
+        smallest = min(catalog.of_kind("embedding"), key=lambda entry: entry.bytes)
+        name = smallest.name if wanted == "auto" else wanted
+        said = "no embedding model is here: words alone find things, not their meaning"
+        yield Finding("weights-none", said, str(folder), fix=f"bumble model pull {name}")
+
+
+def _damaged(place: Path, entry: Entry) -> Iterator[Finding]:
+    try:
+        manifest = json.loads((place / store.MANIFEST).read_bytes())
+        stamps = {one["name"]: (one["bytes"], one["mtime_ns"]) for one in manifest["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        stamps = {}
+    for file in entry.files:
+        path = place / file.name
+        why = ""
+        if not path.is_file():
+            why = "is gone"
+        else:
+            stat = path.stat()
+            looks_right = stamps.get(file.name) == (stat.st_size, stat.st_mtime_ns)
+            if not looks_right and store.sha256(path) != file.sha256:
+                why = "is not the file that the catalog names: its SHA-256 differs"
+        if why:
+            fix = f"bumble model pull {entry.name}"
+            yield Finding("weights-damaged", why, str(path), fix=fix)
+
+
+def check_engine() -> Iterator[Finding]:
+    """Tell whether models can run inside bumble here."""
+    if versions()["xllamacpp"] is None:
+        said = (
+            "there is no wheel of it for this system: talk through a local server, such as Ollama"
+        )
+        yield Finding("engine-missing", said)
+
+
+def check_secrets(path: Path) -> Iterator[Finding]:
+    """Tell whether others can read the user's keys."""
+    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHERS:
+        said = "others on this machine can read your keys"
+        yield Finding("secrets-open", said, str(path), fix=f"chmod 600 {shlex.quote(str(path))}")
+
+
+def check_git(entity: Entity) -> Iterator[Finding]:
+    """Check what git is told about the folder; nothing of it is asked where there is no git."""
+    root = entity.root
+    if not git.installed():
+        yield Finding("git-missing", "git is not installed, so the folder has no history")
+        return
+    if git.repository(root) is None:
+        said = "it is in no git repository, so it has no history"
+        yield Finding("git-none", said, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        return
+    missing = missing_lines(root, ".gitignore")
+    if missing:
+        said = f"it does not name {', '.join(missing)}"
+        yield Finding("git-ignores", said, ".gitignore", fix="bumble doctor --fix")
+    missing = missing_lines(root, ".gitattributes")
+    if missing:
+        lines = " ".join(shlex.quote(line) for line in missing)
+        fix = f"printf '%s\\n' {lines} >> {shlex.quote(str(root / '.gitattributes'))}"
+        yield Finding("git-attributes", f"it lacks {'; '.join(missing)}", ".gitattributes", fix=fix)
+    tracked = git.run(root, "ls-files", "--", *DERIVED)
+    if tracked:
+        said = "git keeps it, though it is derived; take it out of the index"
+        fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
+        yield Finding("git-tracked", said, tracked.splitlines()[0], fix=fix)
+
+
+def missing_lines(root: Path, name: str) -> list[str]:
+    """Return the lines of the template that a file of git's lacks, however they are spelt."""
+    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
+    try:
+        there = (root / name).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        there = ""
+    known = {_plain(line) for line in there.splitlines()}
+    return [line for line in _lines(template) if _plain(line) not in known]
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split()).strip("/").removeprefix("**/")

@@ -1,0 +1,318 @@
+"""Whether every record of every store can be read, and makes sense beside the others."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bumble import files
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.markdown import Document
+from bumble.stores import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    mappings,
+    narrative,
+    records,
+    relationships,
+    sessions,
+    skills,
+    transcripts,
+)
+from bumble.stores.sessions import Session
+from bumble.upkeep.findings import Finding
+from bumble.yamltext import SourceError
+
+AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
+MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
+_BEGIN, _END = re.compile(rb"^<{7} .*$", re.MULTILINE), re.compile(rb"^>{7} .*$", re.MULTILINE)
+_BLOB_NAME = re.compile(r"[0-9a-f]{64}")
+_REFERENCE = re.compile(r"[0-9a-f]{12,64}")
+Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
+Tell = Callable[[int, int], object]  # how many files are done, of how many
+
+
+@dataclass(frozen=True)
+class Look:
+    """What records are held against."""
+
+    entity: Entity
+    now: datetime
+    zone: tzinfo
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    kind: str
+    edit: str  # the command that opens it
+
+
+def check(look: Look, tell: Tell) -> Iterator[Finding]:
+    """Read every record and yield what is wrong, in the order of the files."""
+    found = _files(look.entity)
+    titles: dict[str, list[str]] = defaultdict(list)
+    for number, file in enumerate(found):
+        yield from _checked(look, file, titles)
+        tell(number + 1, len(found))
+    yield from _twice(look.entity, found)
+    yield from _same_people(titles)
+    yield from _unread(look.entity, {file.path for file in found})
+
+
+def count(entity: Entity) -> int:
+    """Return how many files hold records."""
+    return len(_files(entity))
+
+
+def _files(entity: Entity) -> list[_File]:
+    """Return every file of every store, with the command that mends it."""
+
+    def many(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
+        return [
+            _File(path, kind, f"{edit} {shlex.quote(path.stem)}" if edit else _edit(entity, path))
+            for path in paths
+        ]
+
+    def one(kind: str, path: Path, edit: str = "") -> list[_File]:
+        return [_File(path, kind, edit or _edit(entity, path))] if path.exists() else []
+
+    kept = entity.skills
+    skill_files = [
+        _File(path, "skill", f"bumble skill edit {shlex.quote(_skill_name(path))}")
+        for path in skills.paths(kept)
+    ]
+    handovers = sorted(entity.sessions.glob("*/handover.md"))
+    return [
+        *one("knowledge", entity.knowledge, "bumble knowledge edit"),
+        *one("journal", entity.journal, "bumble journal edit"),
+        *one("narrative", entity.narrative),
+        *one("soma", entity.soma),
+        *one("state", entity.state),
+        *many("episode", episodes.paths(entity.episodes), "bumble episode edit"),
+        *many("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
+        *many("person", relationships.paths(entity.relationships), "bumble person edit"),
+        *skill_files,
+        *many("dream", dreams.paths(entity.dreams)),
+        *many("session", transcripts.paths(entity.sessions)),
+        *many("handover", handovers),
+    ]
+
+
+def _skill_name(path: Path) -> str:
+    return path.parent.name if path.name == skills.FOLDER_FILE else path.stem
+
+
+def _edit(entity: Entity, path: Path) -> str:
+    return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
+
+
+def _checked(look: Look, file: _File, names: dict[str, list[str]]) -> Iterator[Finding]:
+    """Check one file."""
+    relative = look.entity.relative(file.path)
+    try:
+        files.inside(look.entity.root, relative)
+    except UnsafePathError:
+        return  # the link is a finding of its own
+    try:
+        yield from _conflicts(file, relative)
+        for at, line in _times(look, file, relative, names, found := list[Finding]()):
+            if at - look.now > AHEAD:
+                said = f"{at.isoformat()} is more than a day from now"
+                yield Finding("clock-ahead", said, relative, line(), file.edit)
+        yield from found
+    except RecordInvalidError as error:
+        yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
+
+
+def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
+    try:
+        data = file.path.read_bytes()
+    except OSError as error:
+        raise RecordInvalidError(file.path, f"can't be read: {error.strerror}") from error
+    begin = _BEGIN.search(data)
+    if begin and _END.search(data, begin.end()):
+        line = data.count(b"\n", 0, begin.start()) + 1
+        said = "the two sides of a merge stand here: keep one"
+        yield Finding("conflict-marker", said, relative, line, file.edit)
+
+
+def _times(
+    look: Look, file: _File, relative: str, names: dict[str, list[str]], also: list[Finding]
+) -> list[Dated]:
+    """Read a record and return its times; what else is wrong with it goes to `also`.
+
+    Raises:
+        RecordInvalidError: If it can't be read.
+    """
+    match file.kind:
+        case "knowledge":
+            also += _sections(knowledge.read(file.path), relative, file)
+            return []
+        case "journal":
+            entries = journal.read(file.path, look.zone).entries
+            return [(one.at, partial(int, one.line)) for one in entries]
+        case "narrative":
+            story = records.load(file.path, narrative.parse)
+            return _dated(story.source, at=story.at)
+        case "soma" | "state":
+            mappings.read(file.path)
+            return []
+        case "episode":
+            episode = records.load(file.path, episodes.parse)
+            return _dated(episode.source, at=episode.at)
+        case "belief":
+            belief = records.load(file.path, beliefs.parse)
+            again = belief.reinforced if belief.reinforced != belief.formed else None
+            return _dated(belief.source, formed=belief.formed, reinforced=again)
+        case "person":
+            return _person(file, relative, names)
+        case "skill":
+            skills.load(file.path)
+            return []
+        case "dream":
+            dream = records.load(file.path, dreams.parse)
+            return _dated(dream.source, at=dream.at)
+        case "handover":
+            transcripts.read_handover(look.entity.sessions, file.path.parent.name)
+            return []
+    return _session(file, relative, also)
+
+
+def _dated(document: Document, **times: datetime | None) -> list[Dated]:
+    return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
+
+
+def _person(file: _File, relative: str, names: dict[str, list[str]]) -> list[Dated]:
+    person = records.load(file.path, relationships.parse)
+    for name in {files.same_name(name) for name in (person.id, *person.names)}:
+        names[name].append(relative)
+    return _dated(
+        person.source,
+        first_met=person.first_met,
+        last_interaction=person.last_interaction,
+        last_reflection=person.last_reflection,
+    )
+
+
+def _sections(known: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
+    first: dict[str, knowledge.Section] = {}
+    for section in known.sections:
+        key = knowledge.key(section.title)
+        if key in first:
+            said = f'"{section.title}" is there already, on line {first[key].line}: make them one'
+            yield Finding("section-twice", said, relative, section.line, file.edit)
+        first.setdefault(key, section)
+
+
+def _session(file: _File, relative: str, also: list[Finding]) -> list[Dated]:
+    """Read a transcript, naming each line that is not what it should be, not only the first."""
+    source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
+    lines = source.split("\n")
+    session: Session | None = None
+    for _ in range(MOST_LINES):
+        try:
+            session = sessions.parse("\n".join(lines))
+            break
+        except SourceError as error:
+            also.append(Finding("record-invalid", error.problem, relative, error.line, file.edit))
+            if error.line in (None, 1) or not lines[(error.line or 1) - 1].strip():
+                break
+            lines[(error.line or 1) - 1] = ""
+    if session is None:
+        return []
+    if session.torn_line is not None:
+        said = "the line was cut off; it is passed over"
+        also.append(Finding("line-torn", said, relative, session.torn_line))
+    also += _blobs(file.path.parent / "blobs", session, relative, lines)
+    spoken = [(one.at, partial(_line_of, lines, one.id)) for one in session.messages]
+    return [(session.at, partial(int, 1)), *spoken]
+
+
+def _line_of(lines: Sequence[str], record_id: str) -> int | None:
+    quoted = f'"{record_id}"'
+    return next((number for number, line in enumerate(lines, 1) if quoted in line), None)
+
+
+def _blobs(
+    folder: Path, session: Session, relative: str, lines: Sequence[str]
+) -> Iterator[Finding]:
+    """Hold the originals of a transcript against their names, and references against them."""
+    kept = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    place = f"{relative.rsplit('/', 1)[0]}/blobs"
+    for path in kept:
+        if _BLOB_NAME.fullmatch(path.name) and files.sha256(path.read_bytes()) != path.name:
+            said = "its bytes are not those it is named for: take it from a copy or from git"
+            yield Finding("blob-damaged", said, f"{place}/{path.name}")
+    names = [path.name for path in kept]
+    for message in session.messages:
+        for reference in _references(message.extra):
+            if not any(name.startswith(reference) for name in names):
+                said = (
+                    f"the original {reference[:12]} is not there: take it from a copy or from git"
+                )
+                yield Finding("blob-missing", said, relative, _line_of(lines, message.id))
+
+
+def _references(extra: Any) -> list[str]:
+    """Return the originals that a message names under `blob` or `blobs`."""
+    named = [extra.get("blob"), *(extra.get("blobs") or () if isinstance(extra, dict) else ())]
+    return [one for one in named if isinstance(one, str) and _REFERENCE.fullmatch(one)]
+
+
+def _twice(entity: Entity, found: Sequence[_File]) -> Iterator[Finding]:
+    """Find records that two files hold: an episode in two months, a skill in both forms."""
+    first: dict[tuple[str, str], str] = {}
+    for file in found:
+        if file.kind not in ("episode", "skill"):
+            continue
+        key = (file.kind, _skill_name(file.path) if file.kind == "skill" else file.path.stem)
+        relative = entity.relative(file.path)
+        if key in first:
+            said = f"{first[key]} holds this {file.kind} too: remove one of them"
+            yield Finding("record-twice", said, relative)
+        first.setdefault(key, relative)
+
+
+def _same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
+    pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
+    for first, *others in pairs:
+        for other in others:
+            said = f"{first} answers to a name of this person too: the first by file name is meant"
+            yield Finding("person-twice", said, other)
+
+
+def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
+    """Find files in the folders of stores that none of them reads."""
+    for folder in (
+        entity.beliefs,
+        entity.dreams,
+        entity.episodes,
+        entity.relationships,
+    ):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path not in known and not path.name.startswith("."):
+                said = (
+                    f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md"
+                )
+                yield Finding("file-unread", said, entity.relative(path))
+    for folder, file in ((entity.sessions, sessions.FILE), (entity.skills, skills.FOLDER_FILE)):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if path.is_dir() and not path.name.startswith(".") and not (path / file).exists():
+                said = f"nothing reads this folder: it holds no {file}"
+                yield Finding("file-unread", said, entity.relative(path))
+    kept = entity.root / ".history"
+    for path in sorted(kept.iterdir()) if kept.is_dir() else ():
+        said = "a cut-off change was to write this over your edit: compare them, then remove it"
+        yield Finding("file-kept", said, entity.relative(path))

@@ -1,0 +1,132 @@
+"""Names, links and rights of everything in the folder, and what killed writers left in it.
+
+Opens no file, the lock excepted. `.git` is git's own and not looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from bumble import files
+from bumble.entity import changes
+from bumble.entity.folder import Entity
+from bumble.entity.intents import INTENT
+from bumble.upkeep.findings import Finding
+
+if sys.platform != "win32":
+    import fcntl
+
+FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
+LONGEST_NAME_BYTES = 255
+MEND = "bumble doctor --fix"
+
+
+def check(entity: Entity) -> Iterator[Finding]:
+    """Walk the folder and yield what is wrong with it, by path."""
+    unlisted: list[OSError] = []
+    for place, folders, names in os.walk(entity.root, onerror=unlisted.append):
+        inside = Path(place).relative_to(entity.root).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
+        found = sorted([*folders, *names])
+        yield from _clashes(prefix, found)
+        for name in found:
+            yield from _name(prefix, name)
+            yield from _link(entity.root, prefix, name)
+    for error in unlisted:
+        where = Path(error.filename)
+        said = f"can't be listed: {error.strerror}"
+        yield Finding("folder-unreadable", said, entity.relative(where))
+    if not os.access(entity.root, os.W_OK):
+        yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
+
+
+def _clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for name in names:
+        key = unicodedata.normalize("NFC", name).casefold()
+        if key in first:
+            said = f"{first[key]} is the same name on macOS and Windows: rename one of them"
+            yield Finding("name-clash", said, prefix + name)
+        first.setdefault(key, name)
+
+
+def _name(prefix: str, name: str) -> Iterator[Finding]:
+    stem = name.split(".")[0].rstrip(" ").casefold()
+    why = ""
+    if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
+        why = "it holds a character that names can't have there"
+    elif name.endswith((" ", ".")):
+        why = "it ends with a space or a dot"
+    elif stem in files.RESERVED_NAMES:
+        why = "it is the name of a device there"
+    elif len(os.fsencode(name)) > LONGEST_NAME_BYTES:
+        why = "it is too long"
+    if why:
+        said = f"can't exist on Windows, so a clone there fails: {why}; rename it"
+        yield Finding("name-unsafe", said, prefix + name)
+
+
+def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
+    path = root / prefix / name
+    if not path.is_symlink():
+        return
+    target = os.path.realpath(path)
+    if not Path(target).is_relative_to(os.path.realpath(root)):
+        said = f"leads out of the folder, to {target}: nothing behind it is read or written"
+        yield Finding("link-out", said, prefix + name, fix=f"rm {shlex.quote(str(path))}")
+    elif not path.exists():
+        yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
+
+
+def check_leftovers(entity: Entity) -> Iterator[Finding]:
+    """Yield what killed writers left; while somebody writes nothing can be told from their work."""
+    if held(changes.lock_path(entity.root)):
+        said = "another process is writing; what it leaves for a moment was not looked at"
+        yield Finding("lock-held", said, ".bumble/lock")
+        return
+    for folder in changes.leftovers(entity.root):
+        relative = entity.relative(folder)
+        if _readable(folder / INTENT):
+            said = "a change was cut off; the next command that writes finishes or drops it"
+            yield Finding("change-unfinished", said, relative, fix=MEND)
+        else:
+            said = "a cut-off change can't be read, and stops every command: move it away"
+            fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
+            yield Finding("change-unreadable", said, f"{relative}/{INTENT}", fix=fix)
+    for path in changes.stray_files(entity.root):
+        said = "a temporary file of a killed writer; the file itself is whole"
+        yield Finding("file-stray", said, entity.relative(path), fix=MEND)
+
+
+def _readable(intent: Path) -> bool:
+    """Whether an intent can be finished, or was never begun."""
+    if not intent.exists():
+        return True
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        return isinstance(json.loads(intent.read_bytes())["steps"], list)
+    return False
+
+
+def held(path: Path) -> bool:
+    """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
+    if sys.platform == "win32":
+        return False  # there is no asking without writing
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,100 @@
+"""Doctor: everything that can be wrong with an entity, found without writing a byte.
+
+`examine` looks, `mend_files` puts right what killed writers left and what git has to be told.
+Neither touches what a record says. Bringing the index up to date needs an embedder, so it is the
+caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.entity.settings import Settings
+from bumble.models.catalog import Catalog
+from bumble.upkeep import check_machine, check_records, check_tree
+from bumble.upkeep.check_records import Look, Tell
+from bumble.upkeep.findings import Finding
+
+INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
+
+
+@dataclass(frozen=True)
+class Patient:
+    """An entity and what surrounds it."""
+
+    entity: Entity
+    now: datetime
+    environ: Mapping[str, str]
+    user_file: Path  # the user's own settings
+    secrets_file: Path  # the user's keys
+    weights: Path  # the folder of weights
+    catalog: Catalog
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found."""
+
+    findings: tuple[Finding, ...]  # problems first, else in the order of the checks
+    settings: Settings | None  # None if they can't be read
+    files: int  # that hold records
+    versions: Mapping[str, str | None]  # of what runs here
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """What is wrong."""
+        return tuple(one for one in self.findings if one.level == "problem")
+
+
+def examine(patient: Patient, tell: Tell) -> Report:
+    """Look at everything; nothing is written, inside the folder or out of it.
+
+    Args:
+        patient: What to look at.
+        tell: Hears how far it is.
+    """
+    entity = patient.entity
+    read, found = check_machine.check_settings(entity.file, patient.user_file, patient.environ)
+    wanted = read.config.embedding.model if read else "auto"
+    model = check_machine.embedding_model(wanted, patient.catalog, patient.weights)
+    found += check_records.check(Look(entity, patient.now, _zone(read)), tell)
+    found += check_tree.check(entity)
+    found += check_tree.check_leftovers(entity)
+    found += check_machine.check_index(entity, model)
+    found += check_machine.check_git(entity)
+    found += check_machine.check_weights(wanted, patient.catalog, patient.weights)
+    found += check_machine.check_engine()
+    found += check_machine.check_secrets(patient.secrets_file)
+    found.sort(key=lambda one: one.level != "problem")
+    return Report(tuple(found), read, check_records.count(entity), check_machine.versions())
+
+
+def _zone(read: Settings | None) -> tzinfo:
+    known = read.identity.timezone if read and read.identity else "UTC"
+    return ZoneInfo(known)
+
+
+def mend_files(entity: Entity, *, timeout_seconds: float) -> None:
+    """Finish or drop what a killed writer left, and name what is derived in .gitignore.
+
+    Raises:
+        LockedError: If another process is writing.
+        RecordInvalidError: If the record of a cut-off change can't be read.
+        FolderUnwritableError: If the system refuses a write.
+    """
+    changes.recover(entity.root, timeout_seconds=timeout_seconds)
+    changes.sweep(entity.root, timeout_seconds=timeout_seconds)
+    if any(one.code == "git-ignores" for one in check_machine.check_git(entity)):
+        lines = "".join(
+            f"{line}\n" for line in check_machine.missing_lines(entity.root, ".gitignore")
+        )
+        named = changes.add(".gitignore", lines, "name what is derived")
+        planned = ChangeSet("doctor: name what is derived", (named,))
+        changes.apply(entity.root, planned, timeout_seconds=timeout_seconds)

@@ -1,0 +1,106 @@
+"""What `doctor` can find: one code each, stable, with what it means and whether `--fix` mends it.
+
+A finding names the file and the line where there is one, and the command that puts it right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["problem", "note"]  # problems make doctor end with exit code 12, notes don't
+
+
+@dataclass(frozen=True)
+class Code:
+    """One thing that can be found."""
+
+    level: Level
+    meaning: str  # for the docs, one sentence
+    mends: bool = False  # whether `bumble doctor --fix` puts it right: derived or left over
+
+
+CODES: dict[str, Code] = {
+    # what people and models wrote
+    "settings-invalid": Code(
+        "problem", "entity.yaml, the user's config or the environment holds what is no setting."
+    ),
+    "settings-ignored": Code(
+        "note", "entity.yaml makes a setting that counts only in a folder you trust."
+    ),
+    "record-invalid": Code("problem", "A file can't be read as the record it should hold."),
+    "record-twice": Code("problem", "Two files hold a record of one id."),
+    "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
+    "person-twice": Code("note", "Two portraits answer to the same name."),
+    "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
+    "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
+    "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
+    "blob-missing": Code("problem", "A message refers to an original that is not there."),
+    "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
+    "file-unread": Code("note", "A file lies in a store's folder where no store reads it."),
+    "file-kept": Code("note", "What a cut-off change was to write lies beside your own edit."),
+    # names, links, rights
+    "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
+    "name-unsafe": Code("problem", "A name can't exist on Windows."),
+    "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
+    "link-broken": Code("note", "A link leads nowhere."),
+    "folder-unreadable": Code("problem", "A folder can't be listed."),
+    "folder-unwritable": Code("note", "The folder can't be written, so nothing can be remembered."),
+    # what bumble left, or derived
+    "change-unfinished": Code("problem", "A change was cut off half written.", mends=True),
+    "change-unreadable": Code("problem", "The record of a cut-off change can't be read."),
+    "file-stray": Code("problem", "A killed writer left a temporary file.", mends=True),
+    "lock-held": Code("note", "Another process is writing to the entity right now."),
+    "index-unusable": Code(
+        "problem", "The search index is damaged or of another version.", mends=True
+    ),
+    "index-orphans": Code("problem", "The index has rows that belong to no file.", mends=True),
+    "index-missing": Code(
+        "note", "There is no search index; the first search makes it.", mends=True
+    ),
+    "index-stale": Code("note", "Files have changed since the index last saw them.", mends=True),
+    "index-vectors": Code(
+        "note", "Passages have no vector, or one of another model than is set now.", mends=True
+    ),
+    # the machine
+    "weights-none": Code("note", "No embedding model is here: words alone find things."),
+    "weights-damaged": Code("problem", "Weights on this machine are not what was pulled."),
+    "weights-unfinished": Code("note", "A pull of weights was cut off; it can go on."),
+    "engine-missing": Code("note", "The embedded engine is not installed on this machine."),
+    "secrets-open": Code("problem", "Others on this machine can read the user's keys."),
+    "git-missing": Code("note", "git is not installed: the folder has no history."),
+    "git-none": Code("note", "The folder is not in a git repository: it has no history."),
+    "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
+    "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge."),
+    "git-tracked": Code("problem", "git keeps files that are derived."),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found."""
+
+    code: str  # a key of CODES
+    said: str  # one sentence
+    path: str = ""  # relative to the entity's folder; in full for files of the machine; or none
+    line: int | None = None
+    fix: str = ""  # the command that puts it right; empty: the sentence says what to do
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"`{self.code}` is no code of a finding")
+
+    @property
+    def level(self) -> Level:
+        """Whether something is wrong, or only worth knowing."""
+        return CODES[self.code].level
+
+    @property
+    def mends(self) -> bool:
+        """Whether `bumble doctor --fix` puts it right."""
+        return CODES[self.code].mends
+
+    @property
+    def where(self) -> str:
+        """File and line, as editors take them."""
+        return f"{self.path}:{self.line}" if self.line is not None else self.path
