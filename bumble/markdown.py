@@ -99,7 +99,8 @@ class Document:
 
     def with_body(self, body: str) -> Document:
         """Return the document with another body; blank lines around it, and the same body, stay."""
-        wanted, old = _trimmed(body), self.source[self.body_start :]
+        # a byte order mark belongs to a file, not to a text
+        wanted, old = _trimmed(body.lstrip("\ufeff\r\n")), self.source[self.body_start :]
         if wanted == self.body:
             return self
         newline = newline_of(self.source)

@@ -60,7 +60,8 @@ def test_another_body_reads_back_and_leaves_the_front_matter(source: str, body: 
     if document is None:
         return
     after = document.with_body(body)
-    wanted = [line.rstrip("\r\n") for line in markdown.lines(body.strip("\r\n").rstrip())]
+    text = body.lstrip("\ufeff\r\n").rstrip("\r\n").rstrip()
+    wanted = [line.rstrip("\r\n") for line in markdown.lines(text)]
     assert [line.rstrip("\r\n") for line in markdown.lines(after.body)] == wanted
     assert after.meta == document.meta
     assert after.text.startswith(document.source[: document.body_start])

@@ -154,7 +154,7 @@ def plan_set(
     """
     title = _clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    body = markdown.contained(text)
+    body = markdown.contained(_without_origin(text))
     if not key(title) or not body:
         raise UsageError("A section of knowledge needs a title and a text.")
     there = find(knowledge, title)
@@ -242,10 +242,13 @@ def _same_text(old: str, new: str) -> bool:
     return plain(old) == plain(new)
 
 
+def _without_origin(text: str) -> str:
+    """Show a comment that would pass for the text's origin, as the text that it is."""
+    return text.replace("<", "&lt;", 1) if _COMMENT.match(text) else text
+
+
 def _commented(body: str, provenance: Provenance | None) -> str:
     """Return what stands under a heading: where the text comes from, and the text."""
-    if _COMMENT.match(body):  # a text may not bring an origin of its own
-        body = "&lt;" + body[1:]
     return f"{_comment(provenance.meta()) if provenance else ''}\n{body}\n"
 
 
