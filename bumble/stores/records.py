@@ -219,8 +219,8 @@ def stamp(at: datetime) -> str:
 def paths(folder: Path, pattern: str) -> list[Path]:
     """Return the files of a folder that match a pattern, in order of their names.
 
-    What a link brings in from outside the folder is passed over: a folder that arrives by clone must
-    not put other files of this machine into a prompt.
+    What a link brings in from outside the folder is passed over: a folder that arrives by clone
+    must not put other files of this machine into a prompt.
     """
     top = os.path.realpath(folder)
     inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
