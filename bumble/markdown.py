@@ -101,7 +101,7 @@ class Document:
         """Return the document with another body; blank lines around it, and the same body, stay."""
         # a byte order mark belongs to a file, not to a text
         wanted, old = _trimmed(body.lstrip("\ufeff\r\n")), self.source[self.body_start :]
-        if wanted == self.body:
+        if self.body in (wanted, _trimmed(body)):
             return self
         newline = newline_of(self.source)
         head = self.source[: self.body_start]
