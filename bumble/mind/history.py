@@ -60,7 +60,12 @@ def render(message: sessions.Message) -> Message:
         return Message("assistant", actions_text(message))
     if message.role == "tool":
         return Message("user", result_text(str(message.extra.get("tool", "tool")), message.text))
-    return Message("user", message.text)
+    return Message("user", spoken(str(message.extra.get("name", "")), message.text))
+
+
+def spoken(name: str, text: str) -> str:
+    """Render what a person said; with the name before it, small models know whose "I" it is."""
+    return f"{name}: {text}" if name else text
 
 
 def actions_text(message: sessions.Message) -> str:

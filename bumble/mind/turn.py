@@ -21,7 +21,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
-from bumble.errors import FileChangedError, UserError
+from bumble.errors import FileChangedError, UsageError, UserError
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Model, Request, ToolCall
 from bumble.mind import history, loop, prompt, recall, route, tokens, tools
@@ -86,6 +86,8 @@ class Turn:
 
 def person(entity: Entity, identity: Identity, name: str | None) -> Person:
     """Return who speaks: somebody the entity knows, a new name, or the owner."""
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UsageError("A person's name should be one line of text.")
     owner = identity.owner.name or "you"
     known = list(relationships.read(entity.relationships))
     match = relationships.match(known, name or owner)
@@ -130,6 +132,7 @@ def listen(mind: Mind, session: Session, is_new: bool, who: Person, text: str) -
         text=text,
         speaker=who.id,
         trust=who.trust,
+        extra={"name": who.name},
     )
     if mind.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
@@ -148,7 +151,7 @@ def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime |
     blocks += recall.blocks(mind.memory, mind.entity, mind.config, session, who.id)
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     seen = history.view(before, history_budget(mind, stable))
-    last = prompt.with_preamble(kept, said.text)
+    last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = sum(tokens.estimate_message(message.content) for message in messages)
     request = Request(
