@@ -148,12 +148,13 @@ def open_mind(
     chosen = choose_model(opened, yes=yes)
     model = _recorded(opened, open_model(opened, chosen, writes=writes), writes=writes)
     try:
-        yield OpenMind(opened, _mind(opened, model, yes=yes, writes=writes), person, chosen)
+        mind = _mind(opened, chosen, model, yes=yes, writes=writes)
+        yield OpenMind(opened, mind, person, chosen)
     finally:
         model.close()
 
 
-def _mind(opened: Opened, model: Model, *, yes: bool, writes: bool) -> Mind:
+def _mind(opened: Opened, chosen: Choice, model: Model, *, yes: bool, writes: bool) -> Mind:
     from zoneinfo import ZoneInfo
 
     memory = recall.Memory(
@@ -164,6 +165,7 @@ def _mind(opened: Opened, model: Model, *, yes: bool, writes: bool) -> Mind:
         config=opened.config.recall,
         syncs=writes,
     )
+    run = chosen.entry.chat if chosen.entry else None
     return Mind(
         entity=opened.entity,
         identity=opened.identity,
@@ -173,6 +175,7 @@ def _mind(opened: Opened, model: Model, *, yes: bool, writes: bool) -> Mind:
         clock=opened.shell.now,
         rng=opened.shell.rng,
         writes=writes,
+        temperature=run.temperature if run else turn.TEMPERATURE,
     )
 
 

@@ -50,7 +50,7 @@ class LlmConfig:
     ollama_url: Annotated[str, YOURS]
     probe_urls: Annotated[tuple[str, ...], YOURS]
     context_tokens: Annotated[int, Range(512)] | None
-    temperature: Temperature
+    temperature: Temperature | None
     tool_choice: Literal["required", "auto"]
     connect_timeout_seconds: Amount
     first_token_timeout_seconds: Amount

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from bumble import prompts
 from bumble.entity.config import LoopConfig
 from bumble.llm import actions
 from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
-from bumble.mind import history, tokens
+from bumble.mind import history
 from bumble.mind.tools import AGENCY, Plan, Result
 
 Stopped = Literal["done", "step_cap", "interrupted", "length"]
@@ -106,6 +107,8 @@ def run(
     config: LoopConfig,
     carry_out: Callable[[ToolCall], Result],
     say: Say,
+    *,
+    person: str,
 ) -> Outcome:
     """Let the model act until the turn ends.
 
@@ -116,6 +119,7 @@ def run(
         config: Bounds.
         carry_out: Runs one work call; never raises for what the model got wrong.
         say: Receives what the person hears, piece by piece.
+        person: What the person is called.
 
     Returns:
         The steps; on Ctrl-C those up to then, with what was heard of the last.
@@ -144,7 +148,8 @@ def run(
         if not step.calls:
             outcome.stopped = "length" if completion.finish_reason == "length" else "done"
             return outcome
-        messages += [Message("assistant", completion.text), Message("user", _results(step))]
+        back = f"{_results(step)}\n\n{_nudge(outcome, step, person)}"  # only results are stored
+        messages += [Message("assistant", completion.text), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 
@@ -189,6 +194,13 @@ def _results(step: Step) -> str:
     )
 
 
-def spent_tokens(outcome: Outcome) -> int:
-    """Estimate what the model wrote, for backends that do not count."""
-    return sum(tokens.estimate(completion.text) for completion in outcome.completions)
+def _nudge(outcome: Outcome, step: Step, person: str) -> str:
+    """Turn the model back to the person: what failed, and what they have heard already."""
+    failed = [
+        call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
+    ]
+    return prompts.load("nudge").fill(
+        failed=f" {', '.join(failed)} failed." if failed else "",
+        said=f" {person} has heard this already: {outcome.said}" if outcome.said else "",
+        person=person,
+    )

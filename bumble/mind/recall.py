@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from bumble.embed.protocol import Embedder
 from bumble.entity.config import Config, RecallConfig
 from bumble.entity.folder import Entity
+from bumble.errors import IndexUnusableError
 from bumble.index import search, sync
 from bumble.index.filing import Progress
 from bumble.index.place import Place
@@ -57,6 +58,7 @@ class Memory:
         self.name, self.zone, self.config = name, zone, config
         self.place, self.syncs = place, syncs
         self.report: SyncReport | None = None
+        self.unusable = False  # whether a search found an index that can't be used as it is
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring the index up to date with the files."""
@@ -83,15 +85,17 @@ class Memory:
             outside: A session that is in the prompt anyway.
         """
         only = Filter(kinds=tuple(kinds), audience=(person,), not_session=outside)
-        with search.opened(self.entity, self.place) as index:
-            return search.search(
-                index,
-                query,
-                self.embedder,
-                only=only,
-                limit=limit,
-                dense_weight=1 - self.config.lexical_weight,
-            )
+        weight = 1 - self.config.lexical_weight
+        try:
+            with search.opened(self.entity, self.place) as index:
+                return search.search(
+                    index, query, self.embedder, only=only, limit=limit, dense_weight=weight
+                )
+        except IndexUnusableError:
+            if self.syncs:
+                raise
+            self.unusable = True  # incognito may not make an index: nothing comes to mind
+            return []
 
 
 def blocks(

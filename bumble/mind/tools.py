@@ -59,7 +59,11 @@ def _parameters(**texts: str) -> Mapping[str, Any]:
 
 DECLARED: tuple[Tool, ...] = (
     Tool("say", "speak to the person", _parameters(text="what they hear")),
-    Tool("recall", "search everything you remember", _parameters(query="what to look for")),
+    Tool(
+        "recall",
+        "search older memories, for what is not in front of you",
+        _parameters(query="what to look for"),
+    ),
     Tool(
         "update_knowledge",
         "write down or correct a durable fact about somebody, by name",

@@ -32,6 +32,7 @@ from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
+TEMPERATURE = 0.7  # for models of which the catalog knows nothing
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -47,6 +48,7 @@ class Mind:
     clock: Callable[[], datetime]
     rng: random.Random
     writes: bool = True  # False: incognito, the folder is not touched
+    temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
 
     @property
     def zone(self) -> ZoneInfo:
@@ -145,7 +147,7 @@ def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime |
     """Recall, route and make the request that answers the last message of a session."""
     said, before = session.messages[-1], session.messages[:-1]
     decided = route.route(said.text, mind.config.cognition.router)
-    profile = profile_of(mind.config, decided.profile)
+    profile = profile_of(mind.config, decided.profile, mind.temperature)
     stable = stable_part(mind)
     blocks = [Block("now", now_text(mind, who, said.at, last_spoke))]
     blocks += recall.blocks(mind.memory, mind.entity, mind.config, session, who.id)
@@ -165,6 +167,8 @@ def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime |
         cache_family=str(mind.entity.root) if mind.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
+    if mind.memory.unusable:
+        turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
         turn.notes.append(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
@@ -187,7 +191,13 @@ def answer(mind: Mind, turn: Turn, say: Callable[[str], None]) -> Turn:
         return tools.run(call.name, call.arguments, context)
 
     turn.outcome = loop.run(
-        mind.model, turn.request, tools.DECLARED, mind.config.cognition.loop, carry_out, say
+        mind.model,
+        turn.request,
+        tools.DECLARED,
+        mind.config.cognition.loop,
+        carry_out,
+        say,
+        person=turn.person.name,
     )
     _commit(mind, turn)
     return turn
@@ -295,15 +305,16 @@ def history_budget(mind: Mind, stable: Stable) -> int:
     return max(256, int(mind.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
 
 
-def profile_of(config: Config, name: route.ProfileName) -> Profile:
-    """Return what a turn may cost."""
+def profile_of(config: Config, name: route.ProfileName, temperature: float) -> Profile:
+    """Return what a turn may cost; `temperature` is the model's own, if no setting names one."""
+    named = config.llm.temperature
     reflex = name == "reflex"
     cognition = config.cognition
     return Profile(
         name=name,
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
-        temperature=config.llm.temperature,
+        temperature=temperature if named is None else named,
         preamble_max_tokens=(
             config.prompt.preamble_reflex_max_tokens
             if reflex

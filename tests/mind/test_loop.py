@@ -47,7 +47,9 @@ class Person:
 
 def run(replies: list[Reply], person: Person) -> tuple[loop.Outcome, ScriptedModel]:
     model = ScriptedModel(replies)
-    done = loop.run(model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear)
+    done = loop.run(
+        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
+    )
     return done, model
 
 
@@ -137,7 +139,9 @@ class Interrupted(ScriptedModel):
 def test_an_interrupt_keeps_what_was_heard() -> None:
     person = Person()
     model = Interrupted([Reply(say("This is half of what I had to tell you."))])
-    done = loop.run(model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear)
+    done = loop.run(
+        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
+    )
     assert done.stopped == "interrupted"
     assert done.said
     assert done.said == person.heard.strip()
@@ -148,5 +152,5 @@ def test_the_cap_follows_the_rounds_within_its_bounds(rounds: int) -> None:
     person = Person()
     model = ScriptedModel([Reply(recall(f"number {n}")) for n in range(40)])
     config = replace(CONFIG, max_tool_rounds=rounds)
-    loop.run(model, REQUEST, tools.DECLARED, config, person.carry_out, person.hear)
+    loop.run(model, REQUEST, tools.DECLARED, config, person.carry_out, person.hear, person="Sam")
     assert len(model.requests) == max(6, min(25, 6 + rounds))

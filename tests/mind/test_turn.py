@@ -260,6 +260,13 @@ def test_incognito_leaves_the_folder_as_it_is_in_every_byte(ada: Entity) -> None
     assert snapshot(ada.root) == before
 
 
+def test_incognito_talks_without_an_index_and_makes_none(ada: Entity) -> None:
+    before = snapshot(ada.root)
+    done = talk(mind_of(ada, ScriptedModel([say("Hello.")]), writes=False), "Hi.")
+    assert (done.outcome.said, len(done.notes)) == ("Hello.", 1)
+    assert snapshot(ada.root) == before
+
+
 def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     clock = Clock()
     talk(mind_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
