@@ -29,7 +29,7 @@ COMMANDS = {
     "chat": ("chat", "Talk to the entity."),
     "status": ("status", "Show which entity this is, and how it is."),
     "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
-    "recall": ("recall", "Search everything the entity remembers, by words and by meaning."),
+    "recall": ("recall", "Search everything the entity remembers."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
     "knowledge": ("knowledge", "Look at and change durable facts."),

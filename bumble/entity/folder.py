@@ -9,6 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from bumble import files
+
 ENTITY_FILE = "entity.yaml"
 
 
@@ -26,27 +28,27 @@ class Entity:
     @property
     def knowledge(self) -> Path:
         """Durable facts, a `##` section each."""
-        return self.root / "knowledge.md"
+        return self._own("knowledge.md")
 
     @property
     def journal(self) -> Path:
         """The append-only diary."""
-        return self.root / "journal.md"
+        return self._own("journal.md")
 
     @property
     def narrative(self) -> Path:
         """The self-story."""
-        return self.root / "narrative.md"
+        return self._own("narrative.md")
 
     @property
     def soma(self) -> Path:
         """The body: values with the time they were true."""
-        return self.root / "soma.yaml"
+        return self._own("soma.yaml")
 
     @property
     def state(self) -> Path:
         """Cursors, counters and pending work of the cycles."""
-        return self.root / "state.yaml"
+        return self._own("state.yaml")
 
     @property
     def episodes(self) -> Path:
@@ -97,6 +99,15 @@ class Entity:
     def ledger(self) -> Path:
         """One JSON line a model call."""
         return self.private / "log" / "calls.jsonl"
+
+    def _own(self, name: str) -> Path:
+        """Name a file whose text reaches prompts: a link may not bring one in from outside.
+
+        Raises:
+            UnsafePathError: If one does.
+        """
+        files.inside(self.root, name)
+        return self.root / name
 
     def relative(self, path: Path) -> str:
         """Return a path of the folder as change sets and git name it."""

@@ -25,7 +25,7 @@ def test_show_lists_every_setting_with_its_value(run: Run) -> None:
     assert [line.split(": ")[0] for line in lines] == ALL
     assert "llm.model: auto" in lines
     data = run.ok("config", "show", "--json").data
-    assert {"key": "llm.temperature", "value": 0.7, "origin": "default"} in data
+    assert {"key": "llm.temperature", "value": None, "origin": "default"} in data
 
 
 @pytest.mark.parametrize("option", ["--origin", "--effective"])

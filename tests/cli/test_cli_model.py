@@ -31,7 +31,7 @@ def entry(name: str, source: str) -> str:
         sha256: {SHA256}
         sources:
           - {source}
-    chat: {{thinking: none, native_tools: false, trust_extraction: false}}
+    chat: {{thinking: none, native_tools: false, trust_extraction: false, temperature: 0.4}}
 """
 
 
@@ -208,7 +208,12 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
     assert file["sha256"] == SHA256
     assert Path(file["path"]).read_bytes() == CONTENT
     assert file["sources"] == data["came_from"].split(", ")
-    assert data["run"] == {"native_tools": False, "thinking": "none", "trust_extraction": False}
+    assert data["run"] == {
+        "native_tools": False,
+        "thinking": "none",
+        "trust_extraction": False,
+        "temperature": 0.4,
+    }
 
 
 def test_show_tells_what_was_measured(own: Run) -> None:

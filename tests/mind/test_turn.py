@@ -14,7 +14,7 @@ from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import create, settings
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, UsageError
+from bumble.errors import AnswerInvalidError, UnsafePathError, UsageError
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import recall, turn
@@ -324,3 +324,13 @@ def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
 def test_a_name_that_could_pass_for_more_than_a_name_is_refused(ada: Entity, name: str) -> None:
     with pytest.raises(UsageError):
         turn.person(ada, mind_of(ada, ScriptedModel([])).identity, name)
+
+
+def test_a_link_to_a_file_outside_is_not_put_into_a_prompt(ada: Entity, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("## [locked] Keys\n\nhunter2\n")
+    ada.knowledge.unlink()
+    (ada.root / "knowledge.md").symlink_to(tmp_path / "secret.md")
+    model = ScriptedModel([say("Hello.")])
+    with pytest.raises(UnsafePathError):
+        talk(mind_of(ada, model), "Hi.")
+    assert model.requests == []
