@@ -19,7 +19,7 @@ from bumble.index.search import Filter, Hit
 from bumble.index.sync import SyncReport
 from bumble.mind import tokens
 from bumble.mind.prompt import Block
-from bumble.stores import knowledge, skills
+from bumble.stores import knowledge, records, relationships, skills
 from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
@@ -103,7 +103,8 @@ def blocks(
 ) -> list[Block]:
     """Return what comes to mind, most useful first."""
     said = session.messages[-1].text
-    found = [_knowledge(memory, entity, config, said, session.id, person)]
+    found = [_relationship(entity, config, person)]
+    found.append(_knowledge(memory, entity, config, said, session.id, person))
     found.append(_memories(memory, config, said, session.id, person))
     found.append(_skills(entity, config, session))
     return [block for block in found if block.text]
@@ -112,6 +113,20 @@ def blocks(
 def _relevant(hit: Hit, threshold: float) -> bool:
     """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
     return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
+
+
+def _relationship(entity: Entity, config: Config, person: str) -> Block:
+    """Say what the entity knows of the person it talks with: nobody else's portrait."""
+    for file in relationships.paths(entity.relationships):
+        if file.stem == person:
+            known = records.load(file, relationships.parse)
+            portrait = _line(known.text, config.memory.relational.max_context_tokens)
+            lines = [f"- {portrait}"] if known.text else []
+            lines += [f"- between you: {known.dynamic}"] if known.dynamic else []
+            lines += [f"- still open: {topic}" for topic in known.unresolved]
+            name = known.names[0] if known.names else person
+            return _block("relationship", f"What you know of {name}:", lines)
+    return Block("relationship", "")
 
 
 def _knowledge(

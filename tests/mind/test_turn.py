@@ -334,3 +334,17 @@ def test_a_link_to_a_file_outside_is_not_put_into_a_prompt(ada: Entity, tmp_path
     with pytest.raises(UnsafePathError):
         talk(mind_of(ada, model), "Hi.")
     assert model.requests == []
+
+
+def test_the_portrait_of_the_speaker_is_in_the_prompt_and_nobody_elses(ada: Entity) -> None:
+    portraits = {"sam": "Sam mends radios.", "kim": "Kim fears the sea."}
+    ada.relationships.mkdir()
+    for person, portrait in portraits.items():
+        source = f"---\nnames: [{person.capitalize()}]\nunresolved: [tea]\n---\n\n{portrait}\n"
+        (ada.relationships / f"{person}.md").write_text(source)
+    model = ScriptedModel([say("Hello.")])
+    talk(mind_of(ada, model), "Why do I feel so odd about this today?")
+    asked = "".join(one.content for one in model.requests[0].messages)
+    assert "Sam mends radios." in asked
+    assert "still open: tea" in asked
+    assert "Kim fears the sea." not in asked
