@@ -5,6 +5,7 @@ Holds counts and times, never what was said. Lines are written whole: processes 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -31,6 +32,8 @@ class Entry:
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     first_token_ms: int | None = None  # loading excluded
+    max_tokens: int | None = None  # what the answer was allowed
+    thinking: bool = False  # whether it was asked to reason first
     error: str | None = None  # the class of what went wrong
     detail: Mapping[str, str] = field(default_factory=dict)  # what the caller added
 
@@ -121,12 +124,16 @@ class Recorded:
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
             first_token_ms=None if first is None else round(first * 1000),
+            max_tokens=request.max_tokens,
+            thinking=request.thinking,
             error=error or (None if completion else "bug"),
             detail=self._detail,
         )
         self.entries.append(entry)
         if self._path is not None:
-            append(self._path, entry)
+            # A full disk must not cost the answer that this line is about.
+            with contextlib.suppress(OSError):
+                append(self._path, entry)
 
 
 def append(path: Path, entry: Entry) -> None:

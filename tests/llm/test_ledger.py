@@ -86,3 +86,11 @@ def test_a_torn_line_spoils_neither_those_before_nor_those_after(tmp_path: Path)
 
 def test_a_ledger_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert list(ledger.read(tmp_path / "none.jsonl")) == []
+
+
+def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("in the way")
+    model = Recorded(ScriptedModel([Reply("Hi")]), tmp_path / "log" / "calls.jsonl", lambda: NOON)
+    done = model.complete(Request([Message("user", "Hello")], max_tokens=7, thinking=True))
+    assert done.text == "Hi"
+    assert [(one.max_tokens, one.thinking) for one in model.entries] == [(7, True)]
