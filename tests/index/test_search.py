@@ -128,8 +128,11 @@ def test_a_query_of_stop_words_alone_finds_them_as_they_stand(notes: Notes) -> N
     "query", ["", "  ", "?!", '"', "a:b AND (", "x" * 5000, "\ud800", "🐝" * 99]
 )
 def test_no_query_is_an_error(filled: Notes, embedder: HashingEmbedder, query: str) -> None:
-    filled.search(query, embedder)
-    filled.search(query)
+    everything = {hit.id for hit in filled.search("lantern tide lighthouse", limit=100)}
+    for found in (filled.search(query, embedder), filled.search(query)):
+        assert len({hit.id for hit in found}) == len(found)
+        assert found == [] or query.strip()
+    assert everything == {hit.id for hit in filled.search("lantern tide lighthouse", limit=100)}
 
 
 @pytest.mark.parametrize(
