@@ -10,16 +10,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bumble import files
+from bumble.body import parameters
+from bumble.body.parameters import BodyConfig
 from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
+from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
 from bumble.errors import WeightsMissingError
+from bumble.index.memory import Memory
+from bumble.llm.lazy import LazyModel
 from bumble.llm.ledger import Recorded
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
-from bumble.mind import recall, turn
-from bumble.mind.turn import Mind, Person, Turn
+from bumble.mind import turn
+from bumble.mind.turn import Person, Turn
 from bumble.models import store
 from bumble.models.choose import Choice
 from bumble.stores import transcripts
@@ -33,8 +38,8 @@ LAST_REQUEST = "last_request.json"
 class OpenMind:
     """An entity that is being talked to."""
 
-    def __init__(self, opened: Opened, mind: Mind, person: Person, choice: Choice) -> None:
-        self.opened, self.mind, self.person, self.choice = opened, mind, person, choice
+    def __init__(self, opened: Opened, life: Life, person: Person, choice: Choice) -> None:
+        self.opened, self.life, self.person, self.choice = opened, life, person, choice
         self.session: Session
         self.is_new = True
         self.last: Turn | None = None
@@ -42,37 +47,37 @@ class OpenMind:
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
-        at = self.mind.clock()
+        at = self.life.clock()
         self.session, self.is_new = turn.open_session(
-            self.mind, self.person, at, session_id=session_id, new=new
+            self.life, self.person, at, session_id=session_id, new=new
         )
 
     def answer(self, text: str, say: Callable[[str], None]) -> Turn:
         """Store what was said, and answer it."""
         last_spoke = self._last_spoke()
-        heard = turn.listen(self.mind, self.session, self.is_new, self.person, text)
+        heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()
-            prepared = turn.prepare(self.mind, heard, self.person, last_spoke=last_spoke)
+            prepared = turn.prepare(self.life, heard, self.person, last_spoke=last_spoke)
         with self._timed("answer"):
-            self.last = turn.answer(self.mind, prepared, say)
+            self.last = turn.answer(self.life, prepared, say)
         self.session = self.last.session
         return self.last
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
-        if not self.mind.writes or done.outcome.stopped == "interrupted":
+        if not self.life.writes or done.outcome.stopped == "interrupted":
             return
         self._keep_request(done)
         with self._timed("warm"):
-            self.mind.model.warm(turn.stored_request(self.mind, done))
+            self.life.model.warm(turn.stored_request(self.life, done))
 
     def _sync(self) -> None:
         bar = output.Progress("indexing", self.opened.shell.environ)
-        self.mind.memory.sync(lambda what, at, of: bar(at, of))
+        self.life.memory.sync(lambda what, at, of: bar(at, of))
         bar.done()
-        report = self.mind.memory.report
+        report = self.life.memory.report
         for problem in report.problems if report else ():
             output.warn(self.opened.shell, str(problem))
 
@@ -98,7 +103,7 @@ class OpenMind:
         return [
             f"{self.opened.identity.name} in {self.opened.entity.root}",
             f"with {self.person.name}, conversation {session}",
-            f"{self.mind.model.name} ({self.choice.why}), window {self.mind.window_tokens} tokens",
+            f"{self.life.model.name} ({self.choice.why}), window {self.life.window_tokens} tokens",
         ]
 
     def context(self) -> list[str]:
@@ -146,37 +151,65 @@ def open_mind(
     """Open everything a conversation needs, and close it behind it."""
     person = turn.person(opened.entity, opened.identity, speaker)
     chosen = choose_model(opened, yes=yes)
-    model = _recorded(opened, open_model(opened, chosen, writes=writes), writes=writes)
+    model = _recorded(opened, open_model(opened, chosen, writes=writes), "chat", writes=writes)
     try:
-        mind = _mind(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, mind, person, chosen)
+        life = _life(opened, chosen, model, yes=yes, writes=writes)
+        yield OpenMind(opened, life, person, chosen)
     finally:
         model.close()
 
 
-def _mind(opened: Opened, chosen: Choice, model: Model, *, yes: bool, writes: bool) -> Mind:
+@contextmanager
+def open_life(opened: Opened, command: str, *, yes: bool = False) -> Iterator[Life]:
+    """Open everything a cycle needs; model and embedder only once they are asked for.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+    """
+
+    def opens() -> Model:
+        chosen = choose_model(opened, yes=yes)
+        return _recorded(opened, open_model(opened, chosen, writes=True), command, writes=True)
+
+    model = LazyModel(opens)
+    try:
+        yield _life(opened, None, model, yes=yes, writes=True)
+    finally:
+        model.close()
+
+
+def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool) -> Life:
     from zoneinfo import ZoneInfo
 
-    memory = recall.Memory(
+    memory = Memory(
         opened.entity,
-        weights.embedder(opened, fetch_with_yes=yes),
+        lambda: weights.embedder(opened, fetch_with_yes=yes),
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
         config=opened.config.recall,
         syncs=writes,
     )
-    run = chosen.entry.chat if chosen.entry else None
-    return Mind(
+    run = chosen.entry.chat if chosen and chosen.entry else None
+    return Life(
         entity=opened.entity,
         identity=opened.identity,
         config=opened.config,
+        body=body_of(opened),
         model=model,
         memory=memory,
         clock=opened.shell.now,
         rng=opened.shell.rng,
         writes=writes,
-        temperature=run.temperature if run else turn.TEMPERATURE,
+        temperature=run.temperature if run else TEMPERATURE,
     )
+
+
+def body_of(opened: Opened) -> BodyConfig:
+    """Read the parameters of the body from the settings in force."""
+    values = opened.settings.values
+    return parameters.read(values["soma"], values["memory"], values["recall"])
 
 
 def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
@@ -238,7 +271,7 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     )
 
 
-def _recorded(opened: Opened, model: Model, *, writes: bool) -> Recorded:
-    detail: Mapping[str, Any] = {"command": "chat"}
+def _recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
+    detail: Mapping[str, Any] = {"command": command}
     ledger = opened.entity.ledger if writes else None
     return Recorded(model, ledger, opened.shell.now, detail=detail)

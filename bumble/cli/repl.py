@@ -71,7 +71,7 @@ def _answer(mind: OpenMind, name: str, text: str, *, usage: bool) -> None:
 
 def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
-    if not mind.mind.writes:
+    if not mind.life.writes:
         return InMemoryHistory()
     place = mind.opened.entity.private / "history"
     place.parent.mkdir(exist_ok=True)

@@ -129,7 +129,9 @@ def _embedding(opened: Opened) -> dict[str, Any] | None:
 
 def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
     """Estimate how full the window is before the next message."""
-    from bumble.mind import history, prompt, tokens, tools
+    from bumble.cycles import history
+    from bumble.llm import tokens
+    from bumble.mind import prompt, tools
 
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:

@@ -52,7 +52,7 @@ def commit(
         RefusedError: If a file would grow beyond what bumble reads.
     """
     wanted = [change for change in planned if change is not None]
-    shown = [_shown(opened, change) for change in wanted]
+    shown = [shown_change(opened, change) for change in wanted]
     if wanted and not dry_run:
         root = opened.entity.root
         timeout = opened.config.limits.lock_timeout_seconds
@@ -73,7 +73,7 @@ def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key != "diff"}
 
 
-def _shown(opened: Opened, change: Change) -> dict[str, Any]:
+def shown_change(opened: Opened, change: Change) -> dict[str, Any]:
     """Return a change as data, with its diff against the file as it is."""
     path = files.inside(opened.entity.root, change.path)
     before = files.read_if_there(path)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bumble import prompts
+from bumble.cycles import history
 from bumble.entity.config import LoopConfig
 from bumble.llm import actions
 from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
-from bumble.mind import history
 from bumble.mind.tools import AGENCY, Plan, Result
 
 Stopped = Literal["done", "step_cap", "interrupted", "length"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from bumble import prompts
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
+from bumble.llm import tokens
 from bumble.llm.protocol import Tool
-from bumble.mind import tokens
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
 from bumble.stores import skills as skills_store

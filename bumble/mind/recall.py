@@ -6,18 +6,16 @@ Chooses and words memories for a prompt; finding and ranking them is the index's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from zoneinfo import ZoneInfo
+from datetime import datetime
 
-from bumble.embed.protocol import Embedder
-from bumble.entity.config import Config, RecallConfig
+from bumble.cycles import feeling
+from bumble.cycles.life import Life
+from bumble.entity.config import Config
 from bumble.entity.folder import Entity
-from bumble.errors import IndexUnusableError
-from bumble.index import search, sync
-from bumble.index.filing import Progress
-from bumble.index.place import Place
-from bumble.index.search import Filter, Hit
-from bumble.index.sync import SyncReport
-from bumble.mind import tokens
+from bumble.index.memory import Memory
+from bumble.index.search import Hit
+from bumble.llm import tokens
+from bumble.mind import imprints
 from bumble.mind.prompt import Block
 from bumble.stores import knowledge, records, relationships, skills
 from bumble.stores.sessions import Session
@@ -29,83 +27,12 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 
 
-class Memory:
-    """The index of an entity, brought up to date before the first search of a turn."""
-
-    def __init__(
-        self,
-        entity: Entity,
-        embedder: Embedder | None,
-        *,
-        name: str,
-        zone: ZoneInfo,
-        config: RecallConfig,
-        place: Place | None = None,
-        syncs: bool = True,
-    ) -> None:
-        """Set up without reading anything.
-
-        Args:
-            entity: Whose memory.
-            embedder: None searches by words alone.
-            name: What the entity is called: the speaker of its own messages.
-            zone: Its time zone.
-            config: How much words count beside meaning.
-            place: Where the index lies, if not in the folder.
-            syncs: False leaves the index as it is.
-        """
-        self.entity, self.embedder = entity, embedder
-        self.name, self.zone, self.config = name, zone, config
-        self.place, self.syncs = place, syncs
-        self.report: SyncReport | None = None
-        self.unusable = False  # whether a search found an index that can't be used as it is
-
-    def sync(self, progress: Progress | None = None) -> None:
-        """Bring the index up to date with the files."""
-        if self.syncs:
-            self.report = sync.sync(
-                self.entity,
-                self.embedder,
-                name=self.name,
-                zone=self.zone,
-                where=self.place,
-                progress=progress,
-            )
-
-    def search(
-        self, query: str, *, kinds: Sequence[str], limit: int, person: str, outside: str
-    ) -> list[Hit]:
-        """Find what fits a query, best first.
-
-        Args:
-            query: What was said, or asked.
-            kinds: Kinds of record.
-            limit: At most this many.
-            person: Who will read it: what others said in private is left out.
-            outside: A session that is in the prompt anyway.
-        """
-        only = Filter(kinds=tuple(kinds), audience=(person,), not_session=outside)
-        weight = 1 - self.config.lexical_weight
-        try:
-            with search.opened(self.entity, self.place) as index:
-                return search.search(
-                    index, query, self.embedder, only=only, limit=limit, dense_weight=weight
-                )
-        except IndexUnusableError:
-            if self.syncs:
-                raise
-            self.unusable = True  # incognito may not make an index: nothing comes to mind
-            return []
-
-
-def blocks(
-    memory: Memory, entity: Entity, config: Config, session: Session, person: str
-) -> list[Block]:
-    """Return what comes to mind, most useful first."""
-    said = session.messages[-1].text
+def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -> list[Block]:
+    """Return what comes to mind in a mood, most useful first."""
+    said, config, entity = session.messages[-1].text, life.config, life.entity
     found = [_relationship(entity, config, person)]
-    found.append(_knowledge(memory, entity, config, said, session.id, person))
-    found.append(_memories(memory, config, said, session.id, person))
+    found.append(_knowledge(life.memory, entity, config, said, session.id, person))
+    found.append(_memories(life, said, session.id, person, mood, at))
     found.append(_skills(entity, config, session))
     return [block for block in found if block.text]
 
@@ -133,7 +60,9 @@ def _knowledge(
     memory: Memory, entity: Entity, config: Config, said: str, session_id: str, person: str
 ) -> Block:
     limit = config.memory.knowledge.max_sections
-    hits = memory.search(said, kinds=("knowledge",), limit=limit, person=person, outside=session_id)
+    hits = memory.search(
+        said, kinds=("knowledge",), limit=limit, audience=(person,), outside=session_id
+    )
     book = knowledge.read(entity.knowledge)
     lines = []
     for hit in hits:
@@ -143,9 +72,18 @@ def _knowledge(
     return _block("knowledge", "What you know:", lines)
 
 
-def _memories(memory: Memory, config: Config, said: str, session_id: str, person: str) -> Block:
-    limit = config.memory.max_recall_results
-    hits = memory.search(said, kinds=REMEMBERED, limit=limit, person=person, outside=session_id)
+def _memories(
+    life: Life, said: str, session_id: str, person: str, mood: str, at: datetime
+) -> Block:
+    config = life.config
+    hits = life.memory.search(
+        said,
+        kinds=REMEMBERED,
+        limit=config.memory.max_recall_results,
+        audience=(person,),
+        outside=session_id,
+        factor=imprints.factor(life.entity, life.body, mood, at),
+    )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
     return _block(
         "memories", "What comes to mind:", [f"- {line(hit, MEMORY_TOKENS)}" for hit in near]
@@ -179,10 +117,20 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(" ".join(text.split()), limit_tokens)
 
 
-def text(memory: Memory, query: str, session: Session, person: str) -> str:
+def text(life: Life, query: str, session: Session, person: str) -> str:
     """Answer the entity's own question to its memory."""
     kinds = (*REMEMBERED, "knowledge", "person", "journal", "dream", "narrative")
-    hits = memory.search(query, kinds=kinds, limit=6, person=person, outside=session.id)
+    at = life.now()
+    hits = life.memory.search(
+        query,
+        kinds=kinds,
+        limit=6,
+        audience=(person,),
+        outside=session.id,
+        factor=imprints.factor(
+            life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
+        ),
+    )
     if not hits:
         return "Nothing comes to mind."
     return "\n".join(f"- [{hit.kind}] {line(hit, RESULT_TOKENS)}" for hit in hits)

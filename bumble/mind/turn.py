@@ -11,55 +11,33 @@ Nobody holds the entity's lock while the model thinks.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from bumble.entity import changes
+from bumble.body import ebb, endocrine
+from bumble.body.soma import Soma
+from bumble.cycles import cursors, feeling, history, people
+from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
+from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UsageError, UserError
+from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Model, Request, ToolCall
-from bumble.mind import history, loop, prompt, recall, route, tokens, tools
+from bumble.llm.protocol import Request, ToolCall
+from bumble.mind import loop, prompt, recall, route, tools
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
-from bumble.stores import records, relationships, sessions, transcripts
+from bumble.stores import narrative, records, relationships, sessions, state, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
-TEMPERATURE = 0.7  # for models of which the catalog knows nothing
+HEARD, SPOKE = "message_in", "message_out"
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
-
-
-@dataclass(frozen=True)
-class Mind:
-    """What a turn works with."""
-
-    entity: Entity
-    identity: Identity
-    config: Config
-    model: Model
-    memory: recall.Memory
-    clock: Callable[[], datetime]
-    rng: random.Random
-    writes: bool = True  # False: incognito, the folder is not touched
-    temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
-
-    @property
-    def zone(self) -> ZoneInfo:
-        """The entity's time zone."""
-        return ZoneInfo(self.identity.timezone)
-
-    @property
-    def window_tokens(self) -> int:
-        """The context window: the model's, unless the settings allow less."""
-        limit = self.config.cognition.max_context_tokens
-        return min(limit, self.model.context_tokens or limit)
 
 
 @dataclass(frozen=True)
@@ -107,28 +85,28 @@ def owner_id(entity: Entity, identity: Identity) -> str:
 
 
 def open_session(
-    mind: Mind, who: Person, at: datetime, *, session_id: str | None = None, new: bool = False
+    life: Life, who: Person, at: datetime, *, session_id: str | None = None, new: bool = False
 ) -> tuple[Session, bool]:
     """Find the conversation to go on with, or begin one.
 
     Returns:
         The session, and whether it has yet to be written.
     """
-    folder = mind.entity.sessions
+    folder = life.entity.sessions
     if session_id is not None:
         return transcripts.find(folder, session_id), False
     latest = None if new else transcripts.newest(folder, who.id)
-    idle = timedelta(hours=mind.config.session.idle_hours)
+    idle = timedelta(hours=life.config.session.idle_hours)
     if latest and not latest.ended and at - latest.last_at <= idle:
         return transcripts.find(folder, latest.id), False
-    return sessions.new(records.new_id(sessions.PREFIX, at, mind.rng), at, who.id), True
+    return sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, who.id), True
 
 
-def listen(mind: Mind, session: Session, is_new: bool, who: Person, text: str) -> Session:
+def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -> Session:
     """Store what was said, before anything is made of it."""
-    at = mind.clock()
+    at = life.clock()
     message = Message(
-        id=records.new_id(sessions.MESSAGE_PREFIX, at, mind.rng),
+        id=records.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
         at=at,
         role="user",
         text=text,
@@ -136,38 +114,46 @@ def listen(mind: Mind, session: Session, is_new: bool, who: Person, text: str) -
         trust=who.trust,
         extra={"name": who.name},
     )
-    if mind.writes:
+    if life.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
         planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
-        _apply(mind, ChangeSet(f"chat: {who.name} says something", tuple(planned)))
+        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned)))
     return sessions.appended(session, [message])
 
 
-def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime | None) -> Turn:
+def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime | None) -> Turn:
     """Recall, route and make the request that answers the last message of a session."""
     said, before = session.messages[-1], session.messages[:-1]
-    decided = route.route(said.text, mind.config.cognition.router)
-    profile = profile_of(mind.config, decided.profile, mind.temperature)
-    stable = stable_part(mind)
-    blocks = [Block("now", now_text(mind, who, said.at, last_spoke))]
-    blocks += recall.blocks(mind.memory, mind.entity, mind.config, session, who.id)
+    soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
+    mood = feeling.mood(life, soma)
+    decided = route.route(
+        said.text,
+        life.config.cognition.router,
+        mood=mood.name,
+        intensity=feeling.intensity(life, soma),
+    )
+    profile = profile_of(life.config, decided.profile, life.temperature)
+    stable = stable_part(life)
+    blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
+    blocks.append(Block("body", body_text(life, soma, decided.profile)))
+    blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
-    seen = history.view(before, history_budget(mind, stable))
+    seen = history.view(before, history_budget(life, stable))
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = sum(tokens.estimate_message(message.content) for message in messages)
     request = Request(
         messages=messages,
         purpose="chat",
-        max_tokens=max(64, min(profile.max_tokens, mind.window_tokens - used)),
+        max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
         temperature=profile.temperature,
         thinking=profile.thinking,
-        seed=mind.rng.getrandbits(31),
-        cache_id=session.id if mind.writes else None,
-        cache_family=str(mind.entity.root) if mind.writes else None,
+        seed=life.rng.getrandbits(31),
+        cache_id=session.id if life.writes else None,
+        cache_family=str(life.entity.root) if life.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
-    if mind.memory.unusable:
+    if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
         turn.notes.append(
@@ -177,46 +163,46 @@ def prepare(mind: Mind, session: Session, who: Person, *, last_spoke: datetime |
     return turn
 
 
-def answer(mind: Mind, turn: Turn, say: Callable[[str], None]) -> Turn:
+def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     def carry_out(call: ToolCall) -> tools.Result:
         context = tools.Context(
-            entity=mind.entity,
-            at=mind.clock(),
-            zone=mind.zone,
-            provenance=_provenance(mind, turn),
-            recall=lambda query: recall.text(mind.memory, query, turn.session, turn.person.id),
+            entity=life.entity,
+            at=life.clock(),
+            zone=life.zone,
+            provenance=_provenance(life, turn),
+            recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
         )
         return tools.run(call.name, call.arguments, context)
 
     turn.outcome = loop.run(
-        mind.model,
+        life.model,
         turn.request,
         tools.DECLARED,
-        mind.config.cognition.loop,
+        life.config.cognition.loop,
         carry_out,
         say,
         person=turn.person.name,
     )
-    _commit(mind, turn)
+    _commit(life, turn)
     return turn
 
 
-def _commit(mind: Mind, turn: Turn) -> None:
+def _commit(life: Life, turn: Turn) -> None:
     """Write the answer and what the tools planned, on the files as they are now."""
-    new = _messages(mind, turn)
-    if not mind.writes:
+    new = _messages(life, turn)
+    if not life.writes:
         turn.session = sessions.appended(turn.session, new)
         return
-    title = f"chat: {turn.person.name} and {mind.identity.name}"
+    title = f"chat: {turn.person.name} and {life.identity.name}"
     added = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
-    waiting = turn.outcome.plans
+    waiting = [*_lived(life, turn), *turn.outcome.plans]
     for _ in range(COMMIT_TRIES + len(waiting)):
         planned, later = _planned(turn, waiting, {change.path for change in added})
-        change_set = ChangeSet(title, (*added, *planned), (("Model", mind.model.name),))
+        change_set = ChangeSet(title, (*added, *planned), (("Model", life.model.name),))
         try:
-            _apply(mind, change_set)
+            life.apply(change_set)
         except FileChangedError:  # a hand edit between plan and write: plan again on what is there
             continue
         added, waiting = [], later
@@ -224,8 +210,37 @@ def _commit(mind: Mind, turn: Turn) -> None:
             break
     else:
         turn.notes.append("a file kept changing; what the tools wanted written there was not")
-        _apply(mind, ChangeSet(title, tuple(added)))
+        life.apply(ChangeSet(title, tuple(added)))
     turn.session = sessions.appended(turn.session, new)
+
+
+def _lived(life: Life, turn: Turn) -> list[tools.Plan]:
+    """Plan what a turn leaves behind besides words: the body, the person, what is to be made of it.
+
+    The message that is waited for is the first without an answer, not the last: a turn before this
+    one may have been killed.
+    """
+    at, said = life.now(), turn.session.messages[-1]
+    first = next(iter(turn.session.unanswered), said)
+    done = [HEARD]
+    for step in turn.outcome.steps:
+        done += ["tool_failed" if result.failed else "tool" for result in step.results]
+    if turn.outcome.said:
+        done.append(SPOKE)
+    keys: list[cursors.Key] = [(name,) for name in (APPRAISE, REMEMBER, DISTILL)]
+    keys.append((REFLECT, turn.person.id))
+
+    def heard() -> Change | None:
+        file = state.read(life.entity.state)
+        return cursors.plan_heard(
+            file, turn.session, keys, first.id, "there is more to think about"
+        )
+
+    return [
+        lambda: feeling.plan(life, at, feeling.events(life, done), "the talk moved the body"),
+        lambda: people.plan_met(life, turn.person.id, turn.person.name, at, turn.session),
+        heard,
+    ]
 
 
 def _planned(
@@ -250,21 +265,25 @@ def _planned(
     return planned, later
 
 
-def _messages(mind: Mind, turn: Turn) -> list[Message]:
-    """Render what happened as messages of the transcript."""
+def _messages(life: Life, turn: Turn) -> list[Message]:
+    """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
+    soma = feeling.read(life, life.now())
+    tag = ebb.episode_tag(soma, life.body.soma, life.body.ebb)
 
     def add(role: str, text: str, **fields: object) -> None:
-        at = mind.clock()
-        message_id = records.new_id(sessions.MESSAGE_PREFIX, at, mind.rng)
+        at = life.clock()
+        message_id = records.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
-    made_by = {"model": mind.model.name}
+    made_by = {"model": life.model.name}
     for step in turn.outcome.steps:
         if not step.calls and not step.said:
             continue
         stopped = turn.outcome.stopped if step is turn.outcome.steps[-1] else "done"
         extra = made_by if stopped == "done" else {**made_by, "stopped": stopped}
+        if step is turn.outcome.steps[-1]:
+            extra = {**extra, "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust="entity", extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
@@ -272,37 +291,32 @@ def _messages(mind: Mind, turn: Turn) -> list[Message]:
     return new
 
 
-def _apply(mind: Mind, change_set: ChangeSet) -> None:
-    timeout = mind.config.limits.lock_timeout_seconds
-    changes.apply(mind.entity.root, change_set, timeout_seconds=timeout)
-
-
-def _provenance(mind: Mind, turn: Turn) -> Provenance:
+def _provenance(life: Life, turn: Turn) -> Provenance:
     said = turn.session.messages[-1]
     return Provenance(
         by="chat",
-        model=mind.model.name,
+        model=life.model.name,
         sources=(turn.session.id, said.id),
         trust=turn.person.trust,
-        audience=() if turn.person.trust == "owner" else (turn.person.id,),
+        audience=turn.session.people,
     )
 
 
-def stable_part(mind: Mind) -> Stable:
+def stable_part(life: Life) -> Stable:
     """Make the system prompt from the files as they are."""
-    return prompt.of_entity(mind.entity, mind.identity, tools.DECLARED)
+    return prompt.of_entity(life.entity, life.identity, tools.DECLARED)
 
 
-def stored_request(mind: Mind, turn: Turn) -> Request:
+def stored_request(life: Life, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
-    seen = history.view(turn.session.messages, history_budget(mind, turn.stable))
+    seen = history.view(turn.session.messages, history_budget(life, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")
 
 
-def history_budget(mind: Mind, stable: Stable) -> int:
+def history_budget(life: Life, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
-    return max(256, int(mind.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
+    return max(256, int(life.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
 
 
 def profile_of(config: Config, name: route.ProfileName, temperature: float) -> Profile:
@@ -323,15 +337,41 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
     )
 
 
-def now_text(mind: Mind, who: Person, at: datetime, last_spoke: datetime | None) -> str:
+def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
+    """Put the body into words, as loud as it is; in a reflex only its mood."""
+    level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
+    limit = life.config.prompt.body_max_tokens * 4
+    words = replace(life.body.ebb, block_max_chars=min(limit, life.body.ebb.block_max_chars))
+    if profile == "reflex":
+        return ebb.body_block(soma, "quiet", life.body.soma, words)
+    block = ebb.body_block(soma, level, life.body.soma, words)
+    endocrine_text = endocrine.section(
+        soma.hormones,
+        phenotype=phenotype(life),
+        interactions=people.interactions(life),
+        config=life.body.soma.hormones,
+        endocrine=life.body.endocrine,
+    )
+    room = limit - len(block) - 1
+    whole = endocrine_text if len(endocrine_text) <= room else ""
+    return f"{block}\n{whole}" if whole else block
+
+
+def phenotype(life: Life) -> str:
+    """Return how the entity sees itself: the first sentence of its story."""
+    story = narrative.read(life.entity.narrative)
+    return story.text if story else ""
+
+
+def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:
     """Say what time it is, who is here, and how long the silence was."""
-    local, world = at.astimezone(mind.zone), at.astimezone(ZoneInfo("UTC"))
+    local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are {mind.identity.name}. {who.name} talks to you for the first time:")
+        lines.append(f"You are {life.identity.name}. {who.name} talks to you for the first time:")
     else:
         silence = ago(at - last_spoke)
-        lines.append(f"You are {mind.identity.name}. {who.name} talks to you, after {silence}:")
+        lines.append(f"You are {life.identity.name}. {who.name} talks to you, after {silence}:")
     return " ".join(lines)
 
 

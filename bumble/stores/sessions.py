@@ -2,8 +2,9 @@
 
 Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
-`session` (the first), `message`, `compaction`, `undo` (takes back a compaction), `end`, and
-whatever a later version adds. Knows nothing of models or prompts.
+`session` (the first), `message`, `appraisal` (what a message did to the body), `compaction`,
+`undo` (takes back a compaction), `end`, and whatever a later version adds. Knows nothing of models
+or prompts.
 """
 
 from __future__ import annotations
@@ -51,6 +52,20 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Appraised:
+    """What a turn did to the body, once it was appraised."""
+
+    at: datetime
+    message: str  # id of the person's message
+    points: Mapping[str, float]  # by bar
+    felt: str = ""
+    emotion: str = ""  # of the imprint; empty: nothing is left behind
+    intensity: float = 0.0  # of the imprint, in [0, 1]
+    trigger: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Compaction:
     """A summary that stands for a stretch of messages when a prompt is made."""
 
@@ -78,7 +93,7 @@ class End:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-Record: TypeAlias = Message | Compaction | Undo | End
+Record: TypeAlias = Message | Appraised | Compaction | Undo | End
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,7 @@ class Session:
     at: datetime  # when it began
     by: str  # id of the person it was begun with
     messages: tuple[Message, ...]  # by time
+    appraisals: Mapping[str, Appraised]  # by the id of the message, the latest of each
     compactions: tuple[Compaction, ...]  # by time, those taken back left out
     ended: datetime | None  # when it was ended; None while it goes on
     torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
@@ -142,6 +158,7 @@ def parse(source: str, stem: str = "") -> Session:
         at=_at(lines[0]),
         by=_field(lines[0], "by", ""),
         messages=messages,
+        appraisals={one.message: one for one in by_time if isinstance(one, Appraised)},
         compactions=tuple(one for one in compactions if one.id not in undone),
         ended=_ended(by_time),
         torn_line=torn_line,
@@ -155,6 +172,8 @@ def _record(line: Line) -> Record | None:
         match line.data.get("type"):
             case "message":
                 return _message(line.data)
+            case "appraisal":
+                return _appraised(line.data)
             case "compaction":
                 return _compaction(line.data)
             case "undo":
@@ -205,6 +224,32 @@ def _call(item: object) -> ToolCall:
     )
 
 
+_APPRAISED_FIELDS = (
+    "type",
+    "at",
+    "message",
+    "points",
+    "felt",
+    "emotion",
+    "intensity",
+    "trigger",
+)
+
+
+def _appraised(data: Mapping[str, Any]) -> Appraised:
+    points = records.field(data, "points", dict, {})
+    return Appraised(
+        at=records.field(data, "at", datetime),
+        message=records.field(data, "message", str),
+        points={name: records.field(points, name, float) for name in points},
+        felt=records.field(data, "felt", str, ""),
+        emotion=records.field(data, "emotion", str, ""),
+        intensity=records.unit(data, "intensity", 0.0),
+        trigger=records.field(data, "trigger", str, ""),
+        extra=_extra(data, _APPRAISED_FIELDS),
+    )
+
+
 def _compaction(data: Mapping[str, Any]) -> Compaction:
     return Compaction(
         id=records.field(data, "id", str),
@@ -252,6 +297,8 @@ def render(record: Record) -> str:
     match record:
         case Message():
             data = {"type": "message"} | _message_data(record)
+        case Appraised():
+            data = {"type": "appraisal"} | _appraised_data(record)
         case Compaction():
             data = {
                 "type": "compaction",
@@ -285,6 +332,13 @@ def _message_data(message: Message) -> dict[str, Any]:
     head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
     speaker = {"speaker": message.speaker} if message.speaker else {}
     return {**head, **speaker, "text": message.text, **optional, **message.extra}
+
+
+def _appraised_data(one: Appraised) -> dict[str, Any]:
+    imprint = {"emotion": one.emotion, "intensity": one.intensity, "trigger": one.trigger}
+    head = {"at": _stamp(one.at), "message": one.message, "points": dict(one.points)}
+    felt = records.filled({"felt": one.felt})
+    return {**head, **felt, **(records.filled(imprint) if one.emotion else {}), **one.extra}
 
 
 def _stamp(at: datetime) -> str:

@@ -12,8 +12,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bumble.llm import tokens
 from bumble.llm.protocol import Message
-from bumble.mind import tokens
 from bumble.stores import sessions
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.cycles import history
 from bumble.llm import actions
-from bumble.mind import history
 from bumble.stores.sessions import Message, ToolCall
 
 START = datetime(2026, 5, 24, 12, tzinfo=UTC)

@@ -1,0 +1,136 @@
+"""What the commands of the cycles share: `--check`, `--dry-run`, and saying what was done.
+
+Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.cli import output, writing
+from bumble.cli.opening import Opened
+from bumble.cycles import work
+from bumble.cycles.work import Check, Gate, Outcome
+
+if TYPE_CHECKING:
+    from bumble.cycles.life import Life
+
+NOTHING_DUE = 4  # with --exit-code
+
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Say what is due and why; write nothing, ask no model.")
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches.")
+]
+
+
+def carry_out(
+    opened: Opened,
+    life: Life,
+    command: str,
+    check: Callable[[Life], Check[Any]],
+    run: Callable[[Life, Any], Outcome],
+    *,
+    only_check: bool,
+    dry_run: bool,
+    exit_code: bool,
+    verbose: bool,
+    limit: int | None = None,
+) -> None:
+    """Do what a cycle finds due, one job after another.
+
+    Args:
+        opened: The entity.
+        life: The same, to work with.
+        command: For JSON.
+        check: Finds what is due.
+        run: Does one job, writing nothing.
+        only_check: --check.
+        dry_run: --dry-run.
+        exit_code: --exit-code.
+        verbose: -v.
+        limit: At most this many jobs; None: all that were due at the beginning.
+    """
+    found = check(life)
+    if only_check:
+        _show_check(opened, command, found)
+        finish(found.due, exit_code=exit_code)
+        return
+    done: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for job in found.jobs[:limit] if found.due else ():
+        outcome = run(life, job)
+        shown = _written(opened, life, outcome, dry_run=dry_run)
+        done.append({"title": outcome.title, **outcome.data, "changes": shown})
+        lines += _told(outcome, shown, dry_run=dry_run)
+    if not found.due:
+        lines = [f"Nothing to do: {why_not(found)}."]
+    data = {"ran": bool(done), "dry_run": dry_run, "gates": gates(found), "done": done}
+    tell(opened, command, data, lines, verbose=verbose or dry_run)
+    finish(found.due, exit_code=exit_code)
+
+
+def _written(
+    opened: Opened, life: Life, outcome: Outcome, *, dry_run: bool
+) -> list[dict[str, Any]]:
+    shown = [writing.shown_change(opened, one) for one in outcome.change_set().changes]
+    if not dry_run:
+        work.apply(life, outcome)
+        return [{key: value for key, value in one.items() if key != "diff"} for one in shown]
+    return shown
+
+
+def _told(outcome: Outcome, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
+    if not dry_run:
+        return list(outcome.lines)
+    diffs = [line for one in shown for line in (f"{one['path']}: {one['why']}", *one["diff"])]
+    return [*outcome.lines, *diffs]
+
+
+def tell(
+    opened: Opened, command: str, data: dict[str, Any], lines: Sequence[str], *, verbose: bool
+) -> None:
+    """Print what was done: nothing where nobody watches and nobody asked."""
+    watched = verbose or sys.stdout.isatty()
+    if opened.shell.json or watched:
+        output.result(opened.shell, command, data, list(lines))
+
+
+def _show_check(opened: Opened, command: str, found: Check[Any]) -> None:
+    rows = [
+        ["pass" if gate.passes else "wait", gate.name, gate.value, f"({gate.wants})"]
+        for gate in found.gates
+    ]
+    verdict = f"due: {len(found.jobs)} to do" if found.due else f"not due: {why_not(found)}"
+    data = {"due": found.due, "gates": gates(found), "jobs": len(found.jobs)}
+    output.result(opened.shell, command, data, [*output.table(rows), verdict])
+
+
+def gates(found: Check[Any]) -> list[dict[str, Any]]:
+    """Return gates as data."""
+    return [
+        {"name": one.name, "value": one.value, "wants": one.wants, "passes": one.passes}
+        for one in found.gates
+    ]
+
+
+def why_not(found: Check[Any]) -> str:
+    """Say what stands in the way."""
+    closed: list[Gate] = [gate for gate in found.gates if not gate.passes]
+    if closed:
+        return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
+    return "nothing is waiting"
+
+
+def finish(due: bool, *, exit_code: bool) -> None:
+    """Leave with the code that scripts asked for."""
+    if exit_code and not due:
+        raise typer.Exit(NOTHING_DUE)

@@ -1,0 +1,90 @@
+"""Feeling: the body read from its file, brought to the present, and moved by what happens.
+
+What the numbers mean is `bumble.body`'s; here it meets the file and the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from bumble.body import affects, bars
+from bumble.body import soma as body
+from bumble.body.affects import Mood
+from bumble.body.soma import Soma
+from bumble.cycles.life import Life
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.stores import soma as store
+from bumble.stores.mappings import MappingFile
+
+REACH_OUT, EXPLORE = "reach_out", "explore_something"
+TOOL_EVENTS = ("tool", "tool_failed")
+SPOKE = "message_out"
+
+
+def read(life: Life, at: datetime) -> Soma:
+    """Return the body as it is at a time; nothing is written.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body.
+    """
+    return _at(life, store.read(life.entity.soma), at)
+
+
+def _at(life: Life, file: MappingFile, at: datetime) -> Soma:
+    if file.get("bars") is None:  # no file, or one that has not been lived with yet
+        return body.birth(at, life.body.soma)
+    try:
+        found = body.from_mapping(file.values)
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.soma, str(error)) from error
+    return body.advance(found, at, life.zone, life.body.soma)
+
+
+def mood(life: Life, soma: Soma) -> Mood:
+    """Name the mood of a body that was brought to the present."""
+    return affects.mood(soma.bars, life.body.soma.affects)
+
+
+def intensity(life: Life, soma: Soma) -> float:
+    """Tell how strongly anything is felt, in [0, 1]."""
+    return affects.emotional_intensity(mood(life, soma), soma.affects)
+
+
+def plan(life: Life, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
+    """Plan to let something move the body, as its file is now.
+
+    Args:
+        life: Whose body.
+        at: When it happened.
+        move: Takes the body at that time and returns it moved.
+        why: For the change set.
+    """
+    file = store.read(life.entity.soma)
+    moved = move(_at(life, file, at))
+    mapping = body.to_mapping(moved)
+    gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
+    kept = {key: value for key, value in mapping.items() if value is not None}
+    return store.plan_write(file, kept, why, remove=gone)
+
+
+def events(life: Life, names: Sequence[str]) -> Callable[[Soma], Soma]:
+    """Return what some events do to a body, the impulses they let out included."""
+
+    def move(soma: Soma) -> Soma:
+        for name in names:
+            soma = body.apply_event(soma, name, life.body.soma)
+        for impulse in bars.ready_impulses(soma.bars, life.body.soma.bars):
+            if _lets_out(impulse, names):
+                soma = body.fire(soma, impulse, life.body.soma)
+        return soma
+
+    return move
+
+
+def _lets_out(impulse: str, names: Sequence[str]) -> bool:
+    """Whether what was done is what the impulse longs for: speaking, or looking into something."""
+    if impulse == REACH_OUT:
+        return SPOKE in names
+    return impulse == EXPLORE and any(name in TOOL_EVENTS for name in names)

@@ -1,0 +1,60 @@
+"""Life: what a turn and every cycle work with."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from bumble.body.parameters import BodyConfig
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.config import Config, Identity
+from bumble.entity.folder import Entity
+from bumble.index.memory import Memory
+from bumble.llm.protocol import Model
+
+TEMPERATURE = 0.7  # for models of which the catalog knows nothing
+
+
+@dataclass(frozen=True)
+class Life:
+    """An entity that is awake, or asleep, in this process."""
+
+    entity: Entity
+    identity: Identity
+    config: Config
+    body: BodyConfig
+    model: Model
+    memory: Memory
+    clock: Callable[[], datetime]
+    rng: random.Random
+    writes: bool = True  # False: incognito, the folder is not touched
+    temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The entity's time zone."""
+        return ZoneInfo(self.identity.timezone)
+
+    @property
+    def window_tokens(self) -> int:
+        """The context window: the model's, unless the settings allow less."""
+        limit = self.config.cognition.max_context_tokens
+        return min(limit, self.model.context_tokens or limit)
+
+    def now(self) -> datetime:
+        """The present, in the entity's time zone."""
+        return self.clock().astimezone(self.zone)
+
+    def apply(self, change_set: ChangeSet) -> list[Path]:
+        """Write a change set, all of it or nothing.
+
+        Raises:
+            FileChangedError: If a file moved on since it was read.
+        """
+        timeout = self.config.limits.lock_timeout_seconds
+        return changes.apply(self.entity.root, change_set, timeout_seconds=timeout)

@@ -1,0 +1,80 @@
+"""What the cycles have in common: gates, jobs, and what came of one.
+
+The model is asked once; what it said is then written on the files as they are at that moment, so
+a hand edit in between is neither lost nor a reason to ask again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from bumble.cycles.life import Life
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import (
+    AnswerInvalidError,
+    CredentialsError,
+    FileChangedError,
+    ModelUnreachableError,
+    WeightsMissingError,
+)
+
+APPLY_TRIES = 3
+# What leaves a job without a model's answer: it waits, or is done without, and says so.
+NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, WeightsMissingError)
+
+J = TypeVar("J")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition of a cycle."""
+
+    name: str
+    value: str  # what is the case, for people: "12 min since the last"
+    wants: str  # what has to be the case: "at least 5 min"
+    passes: bool
+
+
+@dataclass(frozen=True)
+class Check(Generic[J]):
+    """What a cycle found to do, without asking a model or writing."""
+
+    gates: tuple[Gate, ...]
+    jobs: tuple[J, ...]  # in the order in which they are to be done; empty: nothing to do
+
+    @property
+    def due(self) -> bool:
+        """Whether every gate passes and there is something to do."""
+        return bool(self.jobs) and all(gate.passes for gate in self.gates)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job."""
+
+    title: str  # of the change set: "remember: Sam's new dog"
+    plan: Callable[[], Sequence[Change | None]]  # on the files as they are when it is called
+    lines: tuple[str, ...] = ()  # what a person is told
+    data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
+    trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
+
+    def change_set(self) -> ChangeSet:
+        """Plan on the files as they are."""
+        return ChangeSet(self.title, tuple(filter(None, self.plan())), self.trailers)
+
+
+def apply(life: Life, outcome: Outcome) -> list[Path]:
+    """Write what a job wants written; planned again if somebody edits a file meanwhile.
+
+    Raises:
+        FileChangedError: If files keep changing.
+    """
+    for _ in range(APPLY_TRIES - 1):
+        try:
+            return life.apply(outcome.change_set())
+        except FileChangedError:
+            continue
+    return life.apply(outcome.change_set())

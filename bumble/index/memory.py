@@ -1,0 +1,115 @@
+"""Memory: the index of an entity as a mind uses it, brought up to date before it is searched.
+
+Knows nothing of moods or prompts; what else is to count comes in as a factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from bumble.embed.protocol import Embedder
+from bumble.entity.config import RecallConfig
+from bumble.entity.folder import Entity
+from bumble.errors import IndexUnusableError
+from bumble.index import search, sync
+from bumble.index.filing import Progress
+from bumble.index.place import Place
+from bumble.index.search import Factor, Filter, Hit
+from bumble.index.sync import SyncReport
+
+
+class Memory:
+    """The index of an entity, brought up to date before the first search of a turn."""
+
+    def __init__(
+        self,
+        entity: Entity,
+        open_embedder: Callable[[], Embedder | None],
+        *,
+        name: str,
+        zone: ZoneInfo,
+        config: RecallConfig,
+        place: Place | None = None,
+        syncs: bool = True,
+    ) -> None:
+        """Set up without reading anything.
+
+        Args:
+            entity: Whose memory.
+            open_embedder: Called before the first search; None searches by words alone.
+            name: What the entity is called: the speaker of its own messages.
+            zone: Its time zone.
+            config: How much words count beside meaning.
+            place: Where the index lies, if not in the folder.
+            syncs: False leaves the index as it is.
+        """
+        self.entity, self._open_embedder = entity, open_embedder
+        self.name, self.zone, self.config = name, zone, config
+        self.place, self.syncs = place, syncs
+        self.report: SyncReport | None = None
+        self.unusable = False  # whether a search found an index that can't be used as it is
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What turns text into vectors."""
+        return self._open_embedder()
+
+    def sync(self, progress: Progress | None = None) -> None:
+        """Bring the index up to date with the files."""
+        if self.syncs:
+            self.report = sync.sync(
+                self.entity,
+                self.embedder,
+                name=self.name,
+                zone=self.zone,
+                where=self.place,
+                progress=progress,
+            )
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[str],
+        limit: int,
+        audience: Sequence[str] = (),
+        people: Sequence[str] = (),
+        outside: str = "",
+        factor: Factor | None = None,
+    ) -> list[Hit]:
+        """Find what fits a query, best first.
+
+        Args:
+            query: What was said, or asked.
+            kinds: Kinds of record.
+            limit: At most this many.
+            audience: Ids of all who will read it: what others said in private is left out.
+            people: Ids; what is about, or with, at least one of them. Empty: everybody.
+            outside: A session that is in the prompt anyway.
+            factor: Multiplied into each candidate's relevance; None is plain retrieval.
+        """
+        only = Filter(
+            kinds=tuple(kinds),
+            audience=tuple(audience),
+            people=tuple(people),
+            not_session=outside,
+        )
+        weight = 1 - self.config.lexical_weight
+        try:
+            with search.opened(self.entity, self.place) as index:
+                return search.search(
+                    index,
+                    query,
+                    self.embedder,
+                    only=only,
+                    limit=limit,
+                    dense_weight=weight,
+                    factor=factor,
+                )
+        except IndexUnusableError:
+            if self.syncs:
+                raise
+            self.unusable = True  # incognito may not make an index: nothing comes to mind
+            return []
