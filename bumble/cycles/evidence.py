@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from bumble.stopwords import STOPWORDS
+from bumble import stopwords
 
 _WORD = re.compile(r"\w+(?:['’\-.]\w+)*")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)]*\s+|\n+")
@@ -46,9 +46,9 @@ def _claims(text: str) -> list[str]:
     found = []
     for sentence in sentences(text):
         for n, word in enumerate(_WORD.findall(sentence)):
-            if any(char.isdigit() for char in word):
-                found.append(word)
-            elif word[:1].isupper() and _plain(word) not in STOPWORDS and (n or _is_name(word)):
+            if any(char.isdigit() for char in word) or (
+                word[:1].isupper() and _plain(word) not in stopwords.WORDS and (n or _is_name(word))
+            ):
                 found.append(word)
     return found
 
