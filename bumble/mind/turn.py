@@ -123,7 +123,7 @@ def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -
 
 def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime | None) -> Turn:
     """Recall, route and make the request that answers the last message of a session."""
-    said, before = session.messages[-1], session.messages[:-1]
+    said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     mood = feeling.mood(life, soma)
     decided = route.route(
@@ -138,7 +138,7 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
-    seen = history.view(before, history_budget(life, stable))
+    seen = history.view(session, history_budget(life, stable), before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = sum(tokens.estimate_message(message.content) for message in messages)
@@ -309,7 +309,7 @@ def stable_part(life: Life) -> Stable:
 
 def stored_request(life: Life, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
-    seen = history.view(turn.session.messages, history_budget(life, turn.stable))
+    seen = history.view(turn.session, history_budget(life, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")
 
