@@ -60,19 +60,21 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
     left_out = sum(len(turn) for turn in turns[:start])
     kept = [part.message for turn in turns[start:] for part in turn]
     summary = standing(session)
-    covered = len(_covered(session.messages, summary)) if summary else 0
-    return View(_joined(kept), left_out, covered)
+    return View(_joined(kept), left_out, len(stretch(session, summary)) if summary else 0)
 
 
 def shown(session: Session, *, before: str | None = None) -> list[Shown]:
     """Return every part of the view, oldest first, however long it is."""
-    stored = [one for one in session.messages if before is None or one.id < before]
     summary = standing(session)
-    covered = {one.id for one in _covered(stored, summary)} if summary else set()
+    covered = {one.id for one in stretch(session, summary)} if summary else set()
+    effects = [(one, {each.id for each in stretch(session, one)}) for one in session.compactions]
     parts: list[Shown] = []
-    for message in stored:
+    for message in session.messages:
+        if message.id == before:
+            break
         if message.id not in covered:
-            parts.append(Shown(message.id, message.role, _render(message, session.compactions)))
+            within = [one for one, ids in effects if message.id in ids]
+            parts.append(Shown(message.id, message.role, _render(message, within)))
         elif summary is not None:
             parts.append(Shown(summary.id, "summary", Message("user", summary_text(summary))))
             summary = None
@@ -84,8 +86,12 @@ def standing(session: Session) -> Compaction | None:
     return next((one for one in reversed(session.compactions) if one.kind == "summary"), None)
 
 
-def _covered(stored: Sequence[sessions.Message], summary: Compaction) -> list[sessions.Message]:
-    return [one for one in stored if summary.first <= one.id <= summary.last]
+def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+    """Return the messages a compaction is about; none if an end of it is not there any more."""
+    ids = [one.id for one in session.messages]
+    if compaction.first not in ids or compaction.last not in ids:
+        return ()
+    return session.messages[ids.index(compaction.first) : ids.index(compaction.last) + 1]
 
 
 def _turns(parts: Sequence[Shown]) -> list[list[Shown]]:
@@ -102,9 +108,8 @@ def _cost(turn: Sequence[Shown]) -> int:
     return sum(tokens.estimate_message(part.message.content) for part in turn)
 
 
-def _render(message: sessions.Message, compactions: Sequence[Compaction]) -> Message:
-    """Render a message as the compactions after it have left it."""
-    within = [one for one in compactions if one.first <= message.id <= one.last]
+def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
+    """Render a message as the compactions that are about it have left it."""
     if message.role == "tool" and any(one.kind == "prune" for one in within):
         return render_cleared(message)
     limits = [one.limits for one in within if one.kind == "cut"]

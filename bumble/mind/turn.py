@@ -268,11 +268,13 @@ def _planned(
 def _messages(life: Life, turn: Turn) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
+    last = turn.session.messages[-1].at
     soma = feeling.read(life, life.now())
     tag = ebb.episode_tag(soma, life.body.soma, life.body.ebb)
 
     def add(role: str, text: str, **fields: object) -> None:
-        at = life.clock()
+        nonlocal last  # ids sort by time: no two messages may have the same
+        last = at = max(life.clock(), last + timedelta(milliseconds=1))
         message_id = records.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
