@@ -32,6 +32,8 @@ COMMANDS = {
     "recall": ("recall", "Search everything the entity remembers."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
+    "compact": ("compact", "Show a long conversation shorter."),
+    "expand": ("expand", "Print the whole of a text that a prompt shows cut."),
     "knowledge": ("knowledge", "Look at and change durable facts."),
     "journal": ("journal", "Read and write the diary."),
     "skill": ("skill", "Look at and change how-to notes."),

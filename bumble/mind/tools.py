@@ -35,6 +35,7 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what it writes
     recall: Callable[[str], str]  # searches memory, gives text
+    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ DECLARED: tuple[Tool, ...] = (
         "recall",
         "search older memories, for what is not in front of you",
         _parameters(query="what to look for"),
+    ),
+    Tool(
+        "expand_message",
+        "read the whole of what is shown cut or cleared, by its ref",
+        _parameters(ref="the 12 letters and digits behind `ref`"),
     ),
     Tool(
         "update_knowledge",
@@ -97,6 +103,10 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(context.recall(arguments["query"]))
+
+
+def _expand(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(context.expand(arguments["ref"]))
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
@@ -154,6 +164,7 @@ def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
 
 _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "recall": _recall,
+    "expand_message": _expand,
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,
     "list_skills": _list_skills,

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
-from bumble.cycles import cursors, feeling, history, people
+from bumble.cycles import compact, cursors, feeling, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
@@ -28,7 +28,7 @@ from bumble.errors import FileChangedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import loop, prompt, recall, route, tools
+from bumble.mind import expand, loop, prompt, recall, route, tools
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
 from bumble.stores import narrative, records, relationships, sessions, state, transcripts
@@ -134,6 +134,7 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life)
+    session, compacted = compact.make_room(life, session, tokens.estimate_message(stable.text))
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
@@ -153,6 +154,8 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         cache_family=str(life.entity.root) if life.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
+    if compacted:
+        turn.notes.append(compacted.lines[0])
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
@@ -172,6 +175,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             at=life.clock(),
             zone=life.zone,
             provenance=_provenance(life, turn),
+            expand=lambda reference: expand.original(life.entity, reference, turn.session),
             recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
         )
         return tools.run(call.name, call.arguments, context)

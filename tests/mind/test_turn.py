@@ -297,7 +297,24 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -
     assert reflex.messages[0] == deliberate.messages[0]
 
 
-def test_a_small_window_leaves_old_turns_out_and_says_so(ada: Entity) -> None:
+def test_a_full_window_is_compacted_before_the_turn_and_says_so(ada: Entity) -> None:
+    replies = [Reply(say(f"Answer {n}: " + "words " * 60).text, purpose="chat") for n in range(16)]
+    model = ScriptedModel(replies, context_tokens=3072)
+    life = life_of(ada, model)
+    done = [talk(life, f"Question {n}: " + "more " * 60) for n in range(16)]
+    assert any("summarised" in note for turn in done for note in turn.notes)
+    shown = "".join(one.content for one in model.requests[-1].messages)
+    assert "<summary>" in shown
+    assert "- Sam: Question" in shown  # carried word for word, because the model gave no summary
+    used = sum(len(one.content) // 4 for one in model.requests[-1].messages)
+    assert used + model.requests[-1].max_tokens <= 3072
+    assert len(stored(ada).messages) == 32
+    assert stored(ada).compactions
+
+
+def test_without_compaction_a_small_window_leaves_old_turns_out_and_says_so(ada: Entity) -> None:
+    with (ada.root / "entity.yaml").open("a") as file:
+        file.write("cognition: {history_compression: {enabled: false}}\n")
     replies = [say(f"Answer {n}: " + "words " * 120) for n in range(12)]
     model = ScriptedModel(replies, context_tokens=2048)
     life = life_of(ada, model)
