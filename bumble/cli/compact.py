@@ -14,8 +14,8 @@ from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption
 from bumble.cycles import compact as compacting
 from bumble.cycles.compact import Job
 from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Outcome
-from bumble.errors import RecordMissingError, UsageError
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.errors import UsageError
 from bumble.stores import sessions, transcripts
 
 if TYPE_CHECKING:
@@ -69,13 +69,8 @@ def compact(
         else:
             found = compacting.check(life, talk, _stable_tokens(opened))
             gates = () if prune_only or force else found.gates
-            found = Check(
-                gates,
-                tuple(
-                    replace(job, only_prune=prune_only, use_model=not no_model)
-                    for job in found.jobs
-                ),
-            )
+            wanted = {"only_prune": prune_only, "use_model": not no_model}
+            found = Check(gates, tuple(replace(job, **wanted) for job in found.jobs))
         cycling.carry_out(
             opened,
             life,
@@ -94,9 +89,9 @@ def _compact(life: Life, job: Job) -> Outcome:
 
 
 def _undo_check(talk: Session | None) -> Check[Session]:
-    if talk is None or not talk.compactions:
-        raise RecordMissingError("compaction", "the last", None)
-    return Check((), (talk,))
+    made = len(talk.compactions) if talk else 0
+    gate = Gate("compactions", str(made), "one to take back", made > 0)
+    return Check((gate,), (talk,) if talk else ())
 
 
 def _undo(life: Life, talk: Session) -> Outcome:

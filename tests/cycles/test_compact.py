@@ -15,6 +15,7 @@ from bumble.cycles import compact, excerpt, history, summary, work
 from bumble.cycles.compact import Job
 from bumble.cycles.life import Life
 from bumble.entity import create
+from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
@@ -61,21 +62,7 @@ def talk(messages: list[Message]) -> Session:
 
 def long_talk(turns: int = 60, words: int = 40) -> Session:
     rng = random.Random(3)
-    filler = [
-        "the",
-        "day",
-        "was",
-        "nice",
-        "and",
-        "we",
-        "went",
-        "on",
-        "with",
-        "it",
-        "as",
-        "one",
-        "does",
-    ]
+    filler = ["the", "day", "was", "nice", "and", "we", "went", "on", "with", "it", "as", "one"]
     messages = []
     for n in range(turns):
         chatter = " ".join(rng.choices(filler, k=words))
@@ -223,7 +210,7 @@ def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
 def test_compaction_can_be_taken_back_and_the_transcript_never_loses_a_line(ada: Entity) -> None:
     life, session = small(ada, [notes(goal="Talk.")]), long_talk()
     start = sessions.plan_start(session, "")
-    life.apply(work.ChangeSet("begin", (start,)))
+    life.apply(ChangeSet("begin", (start,)))
     outcome = compact.run(life, Job(session, 500))
     work.apply(life, outcome)
     (file,) = transcripts.paths(ada.sessions)
