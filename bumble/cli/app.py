@@ -32,6 +32,7 @@ COMMANDS = {
     "recall": ("recall", "Search everything the entity remembers."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
+    "context": ("context", "See what the model is told."),
     "compact": ("compact", "Show a long conversation shorter."),
     "expand": ("expand", "Print the whole of a text that a prompt shows cut."),
     "knowledge": ("knowledge", "Look at and change durable facts."),
@@ -157,7 +158,18 @@ def _words(argv: Sequence[str]) -> list[str]:
 
 
 GROUPS = frozenset(
-    ["session", "knowledge", "journal", "skill", "person", "belief", "episode", "model", "config"]
+    [
+        "session",
+        "context",
+        "knowledge",
+        "journal",
+        "skill",
+        "person",
+        "belief",
+        "episode",
+        "model",
+        "config",
+    ]
 )
 
 

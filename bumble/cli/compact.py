@@ -69,8 +69,10 @@ def compact(
         else:
             found = compacting.check(life, talk, _stable_tokens(opened))
             gates = () if prune_only or force else found.gates
-            wanted = {"only_prune": prune_only, "use_model": not no_model}
-            found = Check(gates, tuple(replace(job, **wanted) for job in found.jobs))
+            jobs = (
+                replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
+            )
+            found = Check(gates, tuple(jobs))
         cycling.carry_out(
             opened,
             life,
@@ -119,5 +121,5 @@ def _stable_tokens(opened: Opened) -> int:
     from bumble.llm import tokens
     from bumble.mind import prompt, tools
 
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED)
+    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED, opened.config.prompt)
     return tokens.estimate_message(stable.text)

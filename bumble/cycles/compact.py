@@ -271,13 +271,14 @@ def _group_end(stored: Sequence[Message], at: int) -> int:
 
 
 def prune(life: Life, session: Session, *, protect: int) -> Compaction | None:
-    """Clear old tool results: all but the newest, and none among the last messages."""
+    """Clear old tool results: all but the newest, and none among the protected messages."""
     config = life.config.cognition.history_compression
     stored = session.messages
     results = [one for one in stored if one.role == "tool"]
-    recent = {one.id for one in stored[max(0, len(stored) - protect) :]}
+    head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    ends = {one.id for one in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
     newest = results[max(0, len(results) - config.keep_tool_results) :]
-    kept = recent | {one.id for one in newest}
+    kept = ends | {one.id for one in newest}
     cleared = {
         one.id for old in session.compactions if old.kind == "prune"
         for one in history.stretch(session, old)
@@ -301,6 +302,9 @@ def cut_long(life: Life, session: Session) -> Compaction | None:
     limits = (config.message_max_tokens, config.tool_result_max_tokens)
     kept = {"user": config.keep_messages_per_role, "assistant": config.keep_messages_per_role}
     kept["tool"] = config.keep_tool_results
+    head = _group_end(
+        session.messages, min(config.compaction_protect_first_n, len(session.messages))
+    )
     end = min(_position_of_nth_last(session.messages, role, kept[role]) for role in kept)
     done = {
         one.id for old in session.compactions if old.kind == "cut"
@@ -308,7 +312,7 @@ def cut_long(life: Life, session: Session) -> Compaction | None:
     }  # fmt: skip
     long = [
         one
-        for one in session.messages[:end]
+        for one in session.messages[head:end]
         if one.id not in done and tokens.estimate(one.text) > limits[one.role == "tool"]
     ]
     return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None

@@ -5,9 +5,9 @@ Works on messages and tools only; storing what happened is the turn's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from bumble import prompts
 from bumble.cycles import history
@@ -61,6 +61,16 @@ class Outcome:
         return [result.plan for result in results if result.plan is not None]
 
 
+def schema(tools: Sequence[Tool]) -> Mapping[str, Any]:
+    """Describe an answer of the loop: speech, or work.
+
+    They are apart because what is said beside a call would be said without its result.
+    """
+    return actions.schema(
+        [[t for t in tools if t.name in AGENCY], [t for t in tools if t.name not in AGENCY]]
+    )
+
+
 class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off."""
 
@@ -103,7 +113,6 @@ class _Speaker:
 def run(
     model: Model,
     request: Request,
-    tools: Sequence[Tool],
     config: LoopConfig,
     carry_out: Callable[[ToolCall], Result],
     say: Say,
@@ -114,8 +123,8 @@ def run(
 
     Args:
         model: Who is asked.
-        request: Stable prompt, history and the message with its preamble; budget and thinking.
-        tools: What may be called.
+        request: Stable prompt, history and the message with its preamble; budget, thinking, and
+            the schema of what may be called.
         config: Bounds.
         carry_out: Runs one work call; never raises for what the model got wrong.
         say: Receives what the person hears, piece by piece.
@@ -125,14 +134,10 @@ def run(
         The steps; on Ctrl-C those up to then, with what was heard of the last.
     """
     outcome = Outcome()
-    # Work and speech are apart: what is said beside a call would be said without its result.
-    schema = actions.schema(
-        [[t for t in tools if t.name in AGENCY], [t for t in tools if t.name not in AGENCY]]
-    )
     messages = list(request.messages)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        asked = replace(request, messages=tuple(messages), schema=schema)
+        asked = replace(request, messages=tuple(messages))
         speaker = _Speaker(say, [step.said for step in outcome.steps if step.said])
         try:
             completion = model.complete(asked, speaker.feed)

@@ -58,7 +58,7 @@ class Turn:
     route: route.Route
     stable: Stable
     blocks: tuple[Block, ...]  # what was true right now, as it was sent
-    left_out: int  # stored messages the window had no room for
+    seen: history.View  # of the conversation
     request: Request
     outcome: Outcome = field(default_factory=Outcome)
     notes: list[str] = field(default_factory=list)  # what the person should hear about
@@ -121,8 +121,24 @@ def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -
     return sessions.appended(session, [message])
 
 
-def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime | None) -> Turn:
-    """Recall, route and make the request that answers the last message of a session."""
+def prepare(
+    life: Life,
+    session: Session,
+    who: Person,
+    *,
+    last_spoke: datetime | None,
+    compacts: bool = True,
+) -> Turn:
+    """Recall, route and make the request that answers the last message of a session.
+
+    Args:
+        life: Whose turn.
+        session: With the message that is to be answered.
+        who: Who said it.
+        last_spoke: When they last said something before; None if never.
+        compacts: Whether a conversation that is too long is compacted first, if need be by the
+            model; False only looks.
+    """
     said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     mood = feeling.mood(life, soma)
@@ -134,7 +150,10 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life)
-    session, compacted = compact.make_room(life, session, tokens.estimate_message(stable.text))
+    compacted = None
+    if compacts:
+        stable_tokens = tokens.estimate_message(stable.text)
+        session, compacted = compact.make_room(life, session, stable_tokens)
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
@@ -147,13 +166,14 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         messages=messages,
         purpose="chat",
         max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
+        schema=loop.schema(tools.DECLARED),
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=life.rng.getrandbits(31),
         cache_id=session.id if life.writes else None,
         cache_family=str(life.entity.root) if life.writes else None,
     )
-    turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
+    turn = Turn(session, who, decided, stable, kept, seen, request)
     if compacted:
         turn.notes.append(compacted.lines[0])
     if life.memory.unusable:
@@ -183,7 +203,6 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     turn.outcome = loop.run(
         life.model,
         turn.request,
-        tools.DECLARED,
         life.config.cognition.loop,
         carry_out,
         say,
@@ -310,7 +329,7 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
 
 def stable_part(life: Life) -> Stable:
     """Make the system prompt from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED)
+    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, life.config.prompt)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:

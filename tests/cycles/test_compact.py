@@ -229,10 +229,12 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
     call = ToolCall("c1", "recall", {"query": "bees"})
     long = "The hive hums. " * 3000
     stored = [
-        said(0, long),
-        said(1, "", "assistant", tool_calls=(call,)),
-        said(2, "Bees were mentioned in May.", "tool", tool_call_id="c1"),
-        *[said(3 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
+        said(0, "Hello"),
+        said(1, "Hello.", "assistant"),
+        said(2, long),
+        said(3, "", "assistant", tool_calls=(call,)),
+        said(4, "Bees were mentioned in May.", "tool", tool_call_id="c1"),
+        *[said(5 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
     ]
     life = small(newborn)
     config = life.config.cognition.history_compression

@@ -10,7 +10,7 @@ import pytest
 from bumble.entity import settings
 from bumble.llm.protocol import Completion, Message, OnText, Request, ToolCall
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import loop, tools
+from bumble.mind import loop
 from bumble.mind.tools import Result
 
 CONFIG = settings.load().config.cognition.loop
@@ -47,9 +47,7 @@ class Person:
 
 def run(replies: list[Reply], person: Person) -> tuple[loop.Outcome, ScriptedModel]:
     model = ScriptedModel(replies)
-    done = loop.run(
-        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
-    )
+    done = loop.run(model, REQUEST, CONFIG, person.carry_out, person.hear, person="Sam")
     return done, model
 
 
@@ -108,10 +106,7 @@ def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
 
 
 def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
-    person = Person()
-    _, model = run([Reply(say("Hi"))], person)
-    schema = model.requests[0].schema
-    assert schema is not None
+    schema = loop.schema(tools.DECLARED)
     groups = schema["properties"]["actions"]["anyOf"]
     names = [
         {one["properties"]["tool"]["const"] for one in group["items"]["anyOf"]} for group in groups
@@ -139,9 +134,7 @@ class Interrupted(ScriptedModel):
 def test_an_interrupt_keeps_what_was_heard() -> None:
     person = Person()
     model = Interrupted([Reply(say("This is half of what I had to tell you."))])
-    done = loop.run(
-        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
-    )
+    done = loop.run(model, REQUEST, CONFIG, person.carry_out, person.hear, person="Sam")
     assert done.stopped == "interrupted"
     assert done.said
     assert done.said == person.heard.strip()
@@ -152,5 +145,5 @@ def test_the_cap_follows_the_rounds_within_its_bounds(rounds: int) -> None:
     person = Person()
     model = ScriptedModel([Reply(recall(f"number {n}")) for n in range(40)])
     config = replace(CONFIG, max_tool_rounds=rounds)
-    loop.run(model, REQUEST, tools.DECLARED, config, person.carry_out, person.hear, person="Sam")
+    loop.run(model, REQUEST, config, person.carry_out, person.hear, person="Sam")
     assert len(model.requests) == max(6, min(25, 6 + rounds))

@@ -319,7 +319,7 @@ def test_without_compaction_a_small_window_leaves_old_turns_out_and_says_so(ada:
     model = ScriptedModel(replies, context_tokens=2048)
     life = life_of(ada, model)
     done = [talk(life, f"Question {n}: " + "more " * 120) for n in range(12)]
-    assert done[-1].left_out > 0
+    assert done[-1].seen.left_out > 0
     assert done[-1].notes
     used = sum(len(one.content) // 4 for one in model.requests[-1].messages)
     assert used + model.requests[-1].max_tokens <= 2048
