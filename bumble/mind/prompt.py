@@ -86,7 +86,7 @@ def stable(
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
-        "tools": "\n".join(_tool_line(tool) for tool in tools),
+        "tools": "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", _skill_lines(skills)),
         "knowledge": _section("# Always true", _locked(knowledge)),
         "files": _section("# Files you keep in mind", _files(own_files)),
@@ -97,7 +97,8 @@ def stable(
     return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
 
 
-def _tool_line(tool: Tool) -> str:
+def tool_line(tool: Tool) -> str:
+    """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))
     return f"- {tool.name}({names}): {tool.description}"
 

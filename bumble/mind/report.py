@@ -14,7 +14,7 @@ from bumble.cycles import compact
 from bumble.cycles.life import Life
 from bumble.llm import tokens
 from bumble.llm.protocol import Request
-from bumble.mind import bootstrap, tools
+from bumble.mind import bootstrap, prompt, tools
 from bumble.mind.turn import Turn
 from bumble.stores import skills
 
@@ -108,7 +108,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
             Part(one.name, len(f"- {one.name}: {one.description}"))
             for one in skills.read(life.entity.skills)
         ),
-        tools=tuple(Part(one.name, len(one.description) + len(one.name)) for one in tools.DECLARED),
+        tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in tools.DECLARED),
         schemas=tuple(
             Part(one.name, len(json.dumps(dict(one.parameters)))) for one in tools.DECLARED
         ),

@@ -10,7 +10,7 @@ import pytest
 from bumble.entity import settings
 from bumble.llm.protocol import Completion, Message, OnText, Request, ToolCall
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import loop
+from bumble.mind import loop, tools
 from bumble.mind.tools import Result
 
 CONFIG = settings.load().config.cognition.loop
