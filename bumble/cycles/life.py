@@ -33,6 +33,7 @@ class Life:
     clock: Callable[[], datetime]
     rng: random.Random
     writes: bool = True  # False: incognito, the folder is not touched
+    judges: bool = True  # whether the model can tell if its own work is done
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
 
     @property

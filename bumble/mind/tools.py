@@ -21,7 +21,10 @@ from bumble.llm.protocol import Tool
 from bumble.stores import journal, knowledge, skills
 from bumble.stores.records import Provenance
 
-AGENCY = frozenset({"say", "end_turn"})  # speaking and stopping; all others do work
+AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
+SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
+READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
+READ_ONLY |= {"list_files"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -60,6 +63,9 @@ def _parameters(**texts: str) -> Mapping[str, Any]:
 
 DECLARED: tuple[Tool, ...] = (
     Tool("say", "speak to the person", _parameters(text="what they hear")),
+    Tool("think", "reason for yourself; nobody hears it", _parameters(text="the thought")),
+    Tool("wait", "say nothing yet: they have more to say", _parameters()),
+    Tool("end_turn", "stop here", _parameters()),
     Tool(
         "recall",
         "search older memories, for what is not in front of you",

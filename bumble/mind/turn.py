@@ -29,6 +29,7 @@ from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
 from bumble.mind import expand, loop, prompt, recall, route, tools
+from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
 from bumble.stores import narrative, records, relationships, sessions, state, transcripts
@@ -203,10 +204,17 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     turn.outcome = loop.run(
         life.model,
         turn.request,
+        tools.DECLARED,
         life.config.cognition.loop,
         carry_out,
         say,
         person=turn.person.name,
+        gate=Gate(
+            life.model,
+            life.config.cognition.gate,
+            turn.session.messages[-1].text,
+            judges=life.judges and turn.route.profile == "deliberate",
+        ),
     )
     _commit(life, turn)
     return turn
