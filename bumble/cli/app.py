@@ -32,6 +32,7 @@ COMMANDS = {
     "recall": ("recall", "Search everything the entity remembers."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
+    "route": ("route", "See whether a message is a reflex or is thought about."),
     "context": ("context", "See what the model is told."),
     "compact": ("compact", "Show a long conversation shorter."),
     "expand": ("expand", "Print the whole of a text that a prompt shows cut."),

@@ -143,7 +143,8 @@ def prepare(
     said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     mood = feeling.mood(life, soma)
-    decided = route.route(
+    decided = route.decide(
+        life.model if compacts else None,
         said.text,
         life.config.cognition.router,
         mood=mood.name,
