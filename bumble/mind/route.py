@@ -26,27 +26,6 @@ SLANG = frozenset(
     ["lol", "lmao", "omg", "bruh", "yo", "haha", "hehe", "idk", "btw", "tbh", "ngl", "rofl"]
     + ["wtf", "jaja", "kkk", "mdr", "nah", "yep"]
 )
-    [
-        "lol",
-        "lmao",
-        "omg",
-        "bruh",
-        "yo",
-        "haha",
-        "hehe",
-        "idk",
-        "btw",
-        "tbh",
-        "ngl",
-        "rofl",
-        "wtf",
-        "jaja",
-        "kkk",
-        "mdr",
-        "nah",
-        "yep",
-    ]
-)
 HEAVY_MOODS = frozenset({"melancholy", "anxious", "affectionate"})
 GREETING = re.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
