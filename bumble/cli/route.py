@@ -29,9 +29,9 @@ def route(
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say whether a message is a reflex or is thought about, by which rule, and how sure that is.
+    """See whether a message is a reflex or is thought about.
 
-    The model is asked only where the rules are unsure.
+    Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
     """
     from bumble.cycles import feeling
     from bumble.mind import route as routes

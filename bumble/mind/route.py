@@ -22,10 +22,7 @@ CLASSES: Mapping[str, ProfileName] = {
     "EXACT": "deliberate",
     "DEEP": "deliberate",
 }
-SLANG = frozenset(
-    ["lol", "lmao", "omg", "bruh", "yo", "haha", "hehe", "idk", "btw", "tbh", "ngl", "rofl"]
-    + ["wtf", "jaja", "kkk", "mdr", "nah", "yep"]
-)
+SLANG = frozenset({"lol", "lmao", "omg", "bruh", "haha", "idk", "btw", "tbh", "jaja", "kkk", "mdr"})
 HEAVY_MOODS = frozenset({"melancholy", "anxious", "affectionate"})
 GREETING = re.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
