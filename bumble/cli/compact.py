@@ -121,5 +121,7 @@ def _stable_tokens(opened: Opened) -> int:
     from bumble.llm import tokens
     from bumble.mind import prompt, tools
 
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED, opened.config.prompt)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, tools.declared(opened.config.tools), opened.config.prompt
+    )
     return tokens.estimate_message(stable.text)

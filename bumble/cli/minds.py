@@ -227,6 +227,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         clock=opened.shell.now,
         rng=opened.shell.rng,
         writes=writes,
+        environ=opened.shell.environ,
         temperature=run.temperature if run else TEMPERATURE,
     )
 

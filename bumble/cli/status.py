@@ -136,7 +136,9 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED, opened.config.prompt)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, tools.declared(opened.config.tools), opened.config.prompt
+    )
     always = tokens.estimate_message(stable.text)
     seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
     said = sum(tokens.estimate_message(message.content) for message in seen.messages)

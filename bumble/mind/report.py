@@ -89,6 +89,7 @@ class Report:
 def of(life: Life, turn: Turn, source: Source) -> Report:
     """Report on the request of a turn."""
     request, stable = turn.request, turn.stable
+    declared = tools.declared(life.config.tools)
     schema = schema_text(request)
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     stable_tokens = tokens.estimate_message(stable.text)
@@ -108,10 +109,8 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
             Part(one.name, len(f"- {one.name}: {one.description}"))
             for one in skills.read(life.entity.skills)
         ),
-        tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in tools.DECLARED),
-        schemas=tuple(
-            Part(one.name, len(json.dumps(dict(one.parameters)))) for one in tools.DECLARED
-        ),
+        tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in declared),
+        schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
         preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
         system_chars=len(request.messages[0].content),
         history_chars=sum(len(one.content) for one in request.messages[1:-1]),

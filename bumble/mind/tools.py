@@ -15,9 +15,12 @@ from zoneinfo import ZoneInfo
 from jsonschema import Draft202012Validator
 
 from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.llm.protocol import Tool
+from bumble.mind import workspace
+from bumble.mind.toolcache import ToolCache
 from bumble.stores import journal, knowledge, skills
 from bumble.stores.records import Provenance
 
@@ -38,6 +41,10 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what it writes
     recall: Callable[[str], str]  # searches memory, gives text
+    config: ToolsConfig
+    apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
+    cache: ToolCache
+    environ: Mapping[str, str]
     expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
 
 
@@ -91,14 +98,36 @@ DECLARED: tuple[Tool, ...] = (
     ),
 )
 
+FILES: tuple[Tool, ...] = (
+    Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
+    Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
+    Tool(
+        "write_file",
+        "write a file in your workspace",
+        _parameters(path="its name", text="all that is to be in it"),
+    ),
+)
+COMMAND = Tool(
+    "run_command",
+    "run a program in your workspace",
+    _parameters(command="program and arguments, no shell"),
+)
+
+
+def declared(config: ToolsConfig) -> tuple[Tool, ...]:
+    """Return the tools an entity has: files and programs only where the owner allows them."""
+    allowed = (*DECLARED, *(FILES if config.files else ()))
+    return (*allowed, COMMAND) if config.run_command else allowed
+
 
 def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
-    declared = next((tool for tool in DECLARED if tool.name == name), None)
-    if declared is None or name in AGENCY:
-        known = ", ".join(tool.name for tool in DECLARED)
+    known_tools = declared(context.config)
+    found = next((tool for tool in known_tools if tool.name == name), None)
+    if found is None or name in AGENCY:
+        known = ", ".join(tool.name for tool in known_tools)
         return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
-    problem = next(Draft202012Validator(declared.parameters).iter_errors(arguments), None)
+    problem = next(Draft202012Validator(found.parameters).iter_errors(arguments), None)
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
@@ -168,6 +197,31 @@ def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("saved" if plan() else "that is already written down", plan=plan)
 
 
+def _list_files(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(workspace.listing(context.entity, arguments["folder"]))
+
+
+def _read_file(arguments: Mapping[str, str], context: Context) -> Result:
+    state = workspace.state(context.entity, arguments["path"])
+    kept = context.cache.get("read_file", arguments, state, context.at)
+    if kept is not None:
+        return Result(kept)
+    text = workspace.read(context.entity, arguments["path"])
+    context.cache.put("read_file", arguments, state, text, context.at)
+    return Result(text)
+
+
+def _write_file(arguments: Mapping[str, str], context: Context) -> Result:
+    context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
+    return Result(f"written: workspace/{arguments['path']}")
+
+
+def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
+    timeout = context.config.command_timeout_seconds
+    text = workspace.run(context.entity, arguments["command"], timeout, context.environ)
+    return Result(text, failed=not text.startswith("exit 0"))
+
+
 _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "recall": _recall,
     "expand_message": _expand,
@@ -176,4 +230,8 @@ _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "list_skills": _list_skills,
     "read_skill": _read_skill,
     "update_skill": _update_skill,
+    "list_files": _list_files,
+    "read_file": _read_file,
+    "write_file": _write_file,
+    "run_command": _run_command,
 }

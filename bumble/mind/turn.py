@@ -24,14 +24,15 @@ from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
-from bumble.errors import FileChangedError, UsageError, UserError
+from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import expand, loop, prompt, recall, route, tools
+from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools
 from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
+from bumble.mind.toolcache import ToolCache
 from bumble.stores import narrative, records, relationships, sessions, state, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
@@ -62,6 +63,7 @@ class Turn:
     seen: history.View  # of the conversation
     request: Request
     outcome: Outcome = field(default_factory=Outcome)
+    originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
 
 
@@ -168,7 +170,7 @@ def prepare(
         messages=messages,
         purpose="chat",
         max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
-        schema=loop.schema(tools.DECLARED),
+        schema=loop.schema(tools.declared(life.config.tools)),
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=life.rng.getrandbits(31),
@@ -197,15 +199,23 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             at=life.clock(),
             zone=life.zone,
             provenance=_provenance(life, turn),
+            config=life.config.tools,
+            apply=lambda change: _write_now(life, change),
+            cache=ToolCache(
+                life.entity.private / "cache" / toolcache.FOLDER,
+                life.config.tools.cache,
+                writes=life.writes,
+            ),
+            environ=life.environ,
             expand=lambda reference: expand.original(life.entity, reference, turn.session),
             recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
         )
-        return tools.run(call.name, call.arguments, context)
+        return _shortened(life, turn, tools.run(call.name, call.arguments, context))
 
     turn.outcome = loop.run(
         life.model,
         turn.request,
-        tools.DECLARED,
+        tools.declared(life.config.tools),
         life.config.cognition.loop,
         carry_out,
         say,
@@ -221,6 +231,23 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     return turn
 
 
+def _write_now(life: Life, change: Change) -> None:
+    if not life.writes:
+        raise RefusedError("nothing may be written in this conversation")
+    life.apply(ChangeSet(f"chat: {change.why}", (change,)))
+
+
+def _shortened(life: Life, turn: Turn, result: tools.Result) -> tools.Result:
+    """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
+    limit = life.config.tools.output_max_tokens
+    if tokens.estimate(result.text) <= limit:
+        return result
+    data = result.text.encode(errors="replace")
+    _, change = transcripts.plan_blob(turn.session.id, data, "keep a long result")
+    turn.originals[change.path] = change
+    return replace(result, text=history.cut(result.text, limit))
+
+
 def _commit(life: Life, turn: Turn) -> None:
     """Write the answer and what the tools planned, on the files as they are now."""
     new = _messages(life, turn)
@@ -229,6 +256,7 @@ def _commit(life: Life, turn: Turn) -> None:
         return
     title = f"chat: {turn.person.name} and {life.identity.name}"
     added = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
+    added += turn.originals.values()
     waiting = [*_lived(life, turn), *turn.outcome.plans]
     for _ in range(COMMIT_TRIES + len(waiting)):
         planned, later = _planned(turn, waiting, {change.path for change in added})
@@ -338,7 +366,9 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
 
 def stable_part(life: Life) -> Stable:
     """Make the system prompt from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, life.config.prompt)
+    return prompt.of_entity(
+        life.entity, life.identity, tools.declared(life.config.tools), life.config.prompt
+    )
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
