@@ -76,13 +76,14 @@ def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Ent
 
 def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity) -> None:
     mark = ada.workspace / "alive"
-    code = (
-        "import subprocess,sys,time;"
-        f"subprocess.Popen([sys.executable,'-c','import time;time.sleep(2);open({str(mark)!r},\\'w\\')']);"
-        "time.sleep(30)"
+    (ada.workspace / "child.py").write_text("import time; time.sleep(2); open('alive', 'w')")
+    (ada.workspace / "slow.py").write_text(
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, 'child.py'])\n"
+        "time.sleep(30)\n"
     )
     with pytest.raises(RefusedError, match="longer than"):
-        workspace.run(ada, f'{sys.executable} -c "{code}"', 0.5, ENVIRON)
+        workspace.run(ada, f"{sys.executable} slow.py", 0.8, ENVIRON)
     time.sleep(2.2)
     assert not mark.exists()
 
