@@ -26,6 +26,7 @@ from bumble.markdown import Document
 from bumble.stores import records, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
+from bumble.stores.transcripts import SessionInfo
 
 HEADINGS = {
     "subject": "What it was about",
@@ -62,21 +63,22 @@ class Brief:
     fits: bool
 
 
-def check(life: Life, session: Session) -> Check[Job]:
-    """Tell whether a conversation has yet to leave a brief."""
-    there = transcripts.read_handover(life.entity.sessions, session.id)
-    written = None if there is None else there.meta.get("last")
-    last = session.messages[-1].id if session.messages else ""
-    gates = (
-        Gate(
-            "length",
-            f"{len(session.messages)} messages",
-            f"at least {LEAST_MESSAGES}",
-            len(session.messages) >= LEAST_MESSAGES,
-        ),
-        Gate("brief", "written" if written == last else "none yet", "none yet", written != last),
-    )
-    return Check(gates, (Job(session),))
+def check(life: Life) -> Check[Job]:
+    """Find conversations that are over and have left no brief: the last one with each person."""
+    now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
+    newest: dict[str, SessionInfo] = {}
+    for info in transcripts.infos(life.entity.sessions):
+        if info.ended or now - info.last_at > idle:
+            newest[info.by] = max(newest.get(info.by, info), info, key=lambda one: one.last_at)
+    jobs = [
+        Job(session)
+        for info in sorted(newest.values(), key=lambda one: one.last_at)
+        if not (life.entity.sessions / info.id / "handover.md").exists()
+        and len((session := transcripts.find(life.entity.sessions, info.id)).messages)
+        >= LEAST_MESSAGES
+    ]
+    over = Gate("conversations that are over", str(len(newest)), "one without a brief", bool(jobs))
+    return Check((over,), tuple(jobs))
 
 
 def run(life: Life, job: Job) -> Outcome:
@@ -95,7 +97,7 @@ def run(life: Life, job: Job) -> Outcome:
     if quality < least:
         told = f"no brief for the next conversation: quality {quality:.2f}, wants {least:.2f}"
         return Outcome(title, list, (told,), data)
-    text, last = _text(values, touched(session)), session.messages[-1].id
+    text = _text(values, touched(session))
     origin = Provenance(
         by="handover",
         model=life.model.name,
@@ -107,9 +109,7 @@ def run(life: Life, job: Job) -> Outcome:
     def plan() -> list[Change | None]:
         old = transcripts.read_handover(life.entity.sessions, session.id)
         why = "leave word for the next conversation"
-        return [
-            transcripts.plan_handover(session.id, old, text, life.now(), origin, why, last=last)
-        ]
+        return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
 
     told = f"left a brief for the next conversation: quality {quality:.2f}"
     return Outcome(title, plan, (told,), {**data, "written": True})

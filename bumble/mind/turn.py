@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
-from bumble.cycles import compact, cursors, feeling, history, people
+from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
@@ -38,6 +38,7 @@ from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
+HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 HEARD, SPOKE = "message_in", "message_out"
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
@@ -161,6 +162,7 @@ def prepare(
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
+    blocks.append(Block("handover", handover_text(life, session, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     seen = history.view(session, history_budget(life, stable), before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
@@ -419,6 +421,15 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
     room = limit - len(block) - 1
     whole = endocrine_text if len(endocrine_text) <= room else ""
     return f"{block}\n{whole}" if whole else block
+
+
+def handover_text(life: Life, session: Session, at: datetime) -> str:
+    """Return the brief of the last conversation, in the first turns of one that goes on from it."""
+    spoken = sum(message.role == "user" for message in session.messages)
+    if spoken > HANDOVER_TURNS:
+        return ""
+    found = handover.brief(life, session)
+    return handover.prompt_text(life, found, at) if found and found.fits else ""
 
 
 def phenotype(life: Life) -> str:

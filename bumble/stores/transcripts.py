@@ -158,18 +158,11 @@ def read_handover(folder: Path, session_id: str) -> Document | None:
 
 
 def plan_handover(
-    session_id: str,
-    old: Document | None,
-    text: str,
-    at: datetime,
-    origin: Provenance,
-    why: str,
-    *,
-    last: str,
+    session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
 ) -> Change | None:
-    """Plan to write the brief that a session leaves for the next; `last` is its last message."""
+    """Plan to write the brief that a session leaves for the next."""
     path = f"{sessions.FOLDER}/{session_id}/handover.md"
-    values = {"at": records.stamp(at), "last": last} | origin.meta()
+    values = {"at": records.stamp(at)} | origin.meta()
     if old is None:
         return records.plan_new(path, markdown.render(values, text), why)
     document = records.with_values(old, values).with_body(text)
