@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bumble import prompts
 from bumble.llm import tokens
 from bumble.llm.protocol import Message
 from bumble.stores import sessions
@@ -65,7 +66,8 @@ def render(message: sessions.Message) -> Message:
 
 def spoken(name: str, text: str) -> str:
     """Render what a person said; with the name before it, small models know whose "I" it is."""
-    return f"{name}: {text}" if name else text
+    said = prompts.harmless(text)
+    return f"{prompts.harmless(name)}: {said}" if name else said
 
 
 def actions_text(message: sessions.Message) -> str:
@@ -75,13 +77,13 @@ def actions_text(message: sessions.Message) -> str:
     ]
     if message.text or not actions:
         actions.insert(0, {"tool": "say", "arguments": {"text": message.text}})
-    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<|", "\\u003c|")  # the same JSON, but nothing that a chat template means
 
 
 def result_text(tool: str, text: str) -> str:
     """Render the result of a tool as data."""
-    inside = text.replace("</result", "< /result")
-    return f'<result tool="{tool}">\n{inside}\n</result>'
+    return prompts.tagged("result", text, f' tool="{tool}"')
 
 
 def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -150,12 +150,6 @@ def with_preamble(blocks: Sequence[Block], message: str) -> str:
     return prompts.load("preamble").fill(blocks=text, message=message)
 
 
-def tagged(tag: str, text: str, attributes: str = "") -> str:
-    """Wrap outside text so that it is data: its own closing tags can't end the wrapping."""
-    inside = text.replace(f"</{tag}", f"< /{tag}")
-    return f"<{tag}{attributes}>\n{inside}\n</{tag}>"
-
-
 def schema_text(tools: Sequence[Tool]) -> str:
     """Return the tools' schemas as they count toward the context."""
     return json.dumps([dict(tool.parameters) | {"name": tool.name} for tool in tools])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from bumble import prompts
 from bumble.cycles import feeling
 from bumble.cycles.life import Life
 from bumble.entity.config import Config
@@ -103,8 +104,8 @@ def _skills(entity: Entity, config: Config, session: Session) -> Block:
 def _block(name: str, heading: str, lines: Sequence[str]) -> Block:
     if not lines:
         return Block(name, "")
-    inside = "\n".join(lines).replace("</memory", "< /memory")
-    return Block(name, f"{heading}\n<memory>\n{inside}\n</memory>")
+    inside = prompts.tagged("memory", "\n".join(lines))
+    return Block(name, f"{heading}\n{inside}")
 
 
 def line(hit: Hit, limit_tokens: int) -> str:
