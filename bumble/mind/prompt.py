@@ -10,17 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bumble import prompts
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.llm import tokens
 from bumble.llm.protocol import Tool
+from bumble.mind import trust
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
 from bumble.stores import skills as skills_store
-from bumble.stores.knowledge import Knowledge
+from bumble.stores.knowledge import Knowledge, Section
+from bumble.stores.records import Provenance
 from bumble.stores.skills import Skill
 
 
@@ -30,6 +32,7 @@ class Block:
 
     name: str
     text: str
+    trust: str = ""  # the tier of what is in it, if that is only quoted
 
     @property
     def tokens(self) -> int:
@@ -62,7 +65,7 @@ def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stab
         tools,
         list(skills_store.read(entity.skills)),
         knowledge_store.read(entity.knowledge),
-        story.text if story else "",
+        story.text if story and _for_all(story.provenance) else "",
     )
 
 
@@ -90,6 +93,16 @@ def stable(
     return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
 
 
+def _for_all(origin: Provenance) -> bool:
+    """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
+    return not origin.audience and not trust.is_quoted(origin.trust)
+
+
+def always(section: Section) -> bool:
+    """Whether a section of knowledge is in every prompt."""
+    return section.locked and _for_all(section.provenance)
+
+
 def _tool_line(tool: Tool) -> str:
     names = ", ".join(tool.parameters.get("properties", {}))
     return f"- {tool.name}({names}): {tool.description}"
@@ -99,12 +112,13 @@ def _skill_lines(skills: Sequence[Skill]) -> str:
     return "\n".join(
         f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}"
         for skill in sorted(skills, key=lambda one: one.path)
+        if _for_all(skill.provenance)
     )
 
 
 def _locked(knowledge: Knowledge) -> str:
     return "\n\n".join(
-        f"## {section.title}\n{section.text}" for section in knowledge.sections if section.locked
+        f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
     )
 
 
@@ -139,7 +153,7 @@ def _fit(block: Block, left: int) -> Block | None:
         if tokens.estimate("\n".join([*kept, line, *tail])) > left:
             break
         kept.append(line)
-    return Block(block.name, "\n".join([*kept, *tail])) if len(kept) > 1 else None
+    return replace(block, text="\n".join([*kept, *tail])) if len(kept) > 1 else None
 
 
 def with_preamble(blocks: Sequence[Block], message: str) -> str:

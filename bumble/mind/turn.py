@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.cycles import cursors, feeling, history, people
@@ -28,7 +29,7 @@ from bumble.errors import FileChangedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import loop, prompt, recall, route, tools
+from bumble.mind import loop, prompt, recall, route, tools, trust
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
 from bumble.stores import narrative, records, relationships, sessions, state, transcripts
@@ -62,6 +63,7 @@ class Turn:
     request: Request
     outcome: Outcome = field(default_factory=Outcome)
     notes: list[str] = field(default_factory=list)  # what the person should hear about
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
 
 
 def person(entity: Entity, identity: Identity, name: str | None) -> Person:
@@ -153,6 +155,7 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         cache_family=str(life.entity.root) if life.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
+    turn.read |= {block.trust for block in kept if block.trust} | trust.read_in(before)
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
@@ -167,14 +170,9 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     def carry_out(call: ToolCall) -> tools.Result:
-        context = tools.Context(
-            entity=life.entity,
-            at=life.clock(),
-            zone=life.zone,
-            provenance=_provenance(life, turn),
-            recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
-        )
-        return tools.run(call.name, call.arguments, context)
+        result = tools.run(call.name, call.arguments, _context(life, turn))
+        turn.read |= {trust.of_result(call.name, result.trust)} - {""}
+        return result
 
     turn.outcome = loop.run(
         life.model,
@@ -183,10 +181,27 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
         life.config.cognition.loop,
         carry_out,
         say,
-        person=turn.person.name,
+        person=prompts.harmless(turn.person.name),
     )
     _commit(life, turn)
     return turn
+
+
+def _context(life: Life, turn: Turn) -> tools.Context:
+    """Say what a tool may know of the turn as it is by now."""
+    who, messages = turn.person, turn.session.messages
+    return tools.Context(
+        entity=life.entity,
+        at=life.clock(),
+        zone=life.zone,
+        provenance=_provenance(life, turn),
+        recall=lambda query: recall.answer(life, query, turn.session),
+        readers=turn.session.people,
+        said=tuple(one.text for one in messages if one.role == "user" and one.speaker == who.id),
+        known=(who.name, life.identity.name),
+        owner=life.identity.owner.name or "its owner",
+        read=frozenset(turn.read),
+    )
 
 
 def _commit(life: Life, turn: Turn) -> None:
@@ -277,6 +292,7 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
     made_by = {"model": life.model.name}
+    lowest = records.lowest_trust(("entity", *turn.read))
     for step in turn.outcome.steps:
         if not step.calls and not step.said:
             continue
@@ -285,9 +301,11 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         if step is turn.outcome.steps[-1]:
             extra = {**extra, "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
-        add("assistant", step.said, tool_calls=calls, trust="entity", extra=extra)
+        add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
-            add("tool", result.text, tool_call_id=call.id, trust="tool", extra={"tool": call.name})
+            origin = {"origin": result.trust} if result.trust else {}
+            told = {"tool": call.name, **origin}
+            add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
     return new
 
 
@@ -360,18 +378,19 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
 def phenotype(life: Life) -> str:
     """Return how the entity sees itself: the first sentence of its story."""
     story = narrative.read(life.entity.narrative)
-    return story.text if story else ""
+    return story.text if story and not story.provenance.audience else ""
 
 
 def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
+    name = prompts.harmless(who.name)
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you for the first time:")
+        lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
     else:
         silence = ago(at - last_spoke)
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you, after {silence}:")
+        lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     return " ".join(lines)
 
 

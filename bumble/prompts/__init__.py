@@ -19,8 +19,10 @@ from bumble import markdown
 
 TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
 # What chat templates mark the parts of a conversation with; engines read it in any message.
-CONTROLS = ("start_of_turn", "end_of_turn", "think", "tool_call", "tool_response")
-CONTROLS += ("system", "sys", "inst", "bos", "eos", "s")
+CONTROLS = (
+    *("start_of_turn", "end_of_turn", "think", "tool_call", "tool_response"),
+    *("system", "sys", "inst", "bos", "eos", "s"),
+)
 # Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
 _ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
 _UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"

@@ -52,6 +52,10 @@ class Provenance:
         if self.trust and self.trust not in TRUSTS:
             raise ValueError(f"`trust` should be one of {', '.join(TRUSTS)}, not `{self.trust}`")
 
+    def is_for(self, readers: Iterable[str]) -> bool:
+        """Whether all of some people, by their ids, may meet it in a prompt."""
+        return not self.audience or set(readers) <= set(self.audience)
+
     def meta(self) -> dict[str, Any]:
         """Return the fields as a record holds them, the empty ones left out."""
         values = {
@@ -81,6 +85,11 @@ def provenance(meta: Mapping[str, Any]) -> Provenance:
 def lowest_trust(trusts: Iterable[str]) -> str:
     """Return the least trusted of some origins: what is derived from them all is worth no more."""
     return max(trusts, key=lambda trust: TRUSTS.index(trust) if trust else 0, default="")
+
+
+def is_lower(trust: str, other: str) -> bool:
+    """Whether a text is less to be trusted than another; one without a tier is a person's own."""
+    return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
 
 
 def plan_new(path: str, document: Document, why: str) -> Change:
