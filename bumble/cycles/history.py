@@ -77,8 +77,12 @@ def actions_text(message: sessions.Message) -> str:
     ]
     if message.text or not actions:
         actions.insert(0, {"tool": "say", "arguments": {"text": message.text}})
-    text = json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<|", "\\u003c|")  # the same JSON, but nothing that a chat template means
+    return uncontrolled(json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":")))
+
+
+def uncontrolled(actions: str) -> str:
+    """Return the same JSON without what a chat template would take for the end of a message."""
+    return actions.replace("<|", "\\u003c|")
 
 
 def result_text(tool: str, text: str) -> str:

@@ -149,7 +149,8 @@ def run(
             outcome.stopped = "length" if completion.finish_reason == "length" else "done"
             return outcome
         back = f"{_results(step)}\n\n{_nudge(outcome, step, person)}"  # only results are stored
-        messages += [Message("assistant", completion.text), Message("user", back)]
+        done = history.uncontrolled(completion.text)
+        messages += [Message("assistant", done), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 

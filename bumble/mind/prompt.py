@@ -20,6 +20,7 @@ from bumble.llm.protocol import Tool
 from bumble.mind import trust
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
+from bumble.stores import records
 from bumble.stores import skills as skills_store
 from bumble.stores.knowledge import Knowledge, Section
 from bumble.stores.records import Provenance
@@ -53,8 +54,17 @@ class Stable:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stable:
+def of_entity(
+    entity: Entity, identity: Identity, tools: Sequence[Tool], readers: Sequence[str]
+) -> Stable:
     """Make the system prompt from an entity's files as they are.
+
+    Args:
+        entity: Whose files.
+        identity: Who it is.
+        tools: What it may do.
+        readers: Ids of the people of the conversation: a skill that is not for all of them stays
+            out; a story or a fact only stays in if it is for everyone.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -63,7 +73,11 @@ def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stab
     return stable(
         identity,
         tools,
-        list(skills_store.read(entity.skills)),
+        [
+            one
+            for one in skills_store.read(entity.skills)
+            if records.may_read(one.provenance.audience, readers)
+        ],
         knowledge_store.read(entity.knowledge),
         story.text if story and _for_all(story.provenance) else "",
     )
@@ -112,7 +126,7 @@ def _skill_lines(skills: Sequence[Skill]) -> str:
     return "\n".join(
         f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}"
         for skill in sorted(skills, key=lambda one: one.path)
-        if _for_all(skill.provenance)
+        if not trust.is_quoted(skill.provenance.trust)
     )
 
 

@@ -54,7 +54,7 @@ def _relationship(entity: Entity, config: Config, session: Session, person: str)
     for file in relationships.paths(entity.relationships):
         if file.stem == person:
             known = records.load(file, relationships.parse)
-            if not known.provenance.is_for(session.people):
+            if not records.may_read(known.audience, session.people):
                 return []
             portrait = _line(known.text, config.memory.relational.max_context_tokens)
             lines = [f"- {portrait}"] if known.text else []
@@ -78,9 +78,10 @@ def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
-        if not section or prompt.always(section) or not section.provenance.is_for(session.people):
+        if section is None or prompt.always(section):
             continue
-        if _relevant(hit, config.memory.knowledge.threshold):
+        theirs = records.may_read(section.provenance.audience, session.people)
+        if theirs and _relevant(hit, config.memory.knowledge.threshold):
             tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
             text = _line(section.text, SECTION_TOKENS)
             lines.append((tier, f"- {mark}{section.title}: {text}"))
@@ -105,8 +106,12 @@ def _memories(life: Life, session: Session, mood: str, at: datetime) -> list[Blo
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     limits = config.memory.skills
-    known = [one for one in skills.read(entity.skills) if one.provenance.is_for(session.people)]
-    hits = skills.query(known, recent, limit=limits.max_results)
+    theirs = [
+        one
+        for one in skills.read(entity.skills)
+        if records.may_read(one.provenance.audience, session.people)
+    ]
+    hits = skills.query(theirs, recent, limit=limits.max_results)
     lines = [
         (
             hit.skill.provenance.trust,

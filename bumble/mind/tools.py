@@ -7,7 +7,7 @@ applied with the turn, on the files as they are then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -37,11 +37,15 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
     recall: Callable[[str], Result]  # searches memory
-    readers: tuple[str, ...]  # ids of all who take part
-    said: tuple[str, ...]  # what the person has said in this conversation
-    known: tuple[str, ...]  # names of the person and of the entity
-    owner: str  # what the owner is called
-    read: frozenset[str] = frozenset()  # tiers of what was read that is only quoted
+    said: tuple[str, ...] = ()  # what the person has said in this conversation
+    known: tuple[str, ...] = ()  # names of the person and of the entity
+    owner: str = "its owner"  # what the owner is called
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Ids of all who take part."""
+        return self.provenance.audience
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,9 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        return _RUNNERS[name](dict(arguments), context)
+        result = _RUNNERS[name](dict(arguments), context)
+        context.read.update({trust.of_result(name, result.trust)} - {""})
+        return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
 
@@ -125,7 +131,7 @@ def _may_correct(there: Provenance, what: str, context: Context) -> None:
     Raises:
         RefusedError: If somebody would.
     """
-    if not there.is_for(context.readers):
+    if not records.may_read(there.audience, context.readers):
         raise RefusedError(f'"{what}" can\'t be changed in this conversation; use another title')
     if records.is_lower(context.provenance.trust, there.trust):
         raise RefusedError(f'only {context.owner} can correct "{what}"')
@@ -189,7 +195,7 @@ def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
 def _skills(context: Context) -> list[Skill]:
     """Return the skills that everybody who takes part may meet."""
     everything = skills.read(context.entity.skills)
-    return [one for one in everything if one.provenance.is_for(context.readers)]
+    return [one for one in everything if records.may_read(one.provenance.audience, context.readers)]
 
 
 def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:

@@ -26,7 +26,7 @@ MEMORY_TOOLS = frozenset(
     }
 )
 LEAST_SHARE = 0.6  # of the telling words of a text, when it is held to be what somebody said
-STEM = 4  # letters that two forms of a word have in common
+ENDING = 3  # letters at the end in which two forms of a word may differ, and the fewest that stay
 
 
 def is_quoted(trust: str) -> bool:
@@ -67,5 +67,7 @@ def was_said(text: str, said: Sequence[str], known: Sequence[str]) -> bool:
         return False
     names = set(stopwords.words(" ".join(known)))
     words = [word for word in stopwords.telling_words(text) if word not in names]
-    heard = {word[:STEM] for word in stopwords.words(" ".join(said))}
-    return sum(word[:STEM] in heard for word in words) >= LEAST_SHARE * len(words)
+    heard = set(stopwords.words(" ".join(said)))
+    stems = [word[: max(ENDING, len(word) - ENDING)] for word in words]
+    found = sum(any(other.startswith(stem) for other in heard) for stem in stems)
+    return found >= LEAST_SHARE * len(words)

@@ -135,7 +135,7 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         intensity=feeling.intensity(life, soma),
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
-    stable = stable_part(life)
+    stable = stable_part(life, session.people)
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
@@ -170,9 +170,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     def carry_out(call: ToolCall) -> tools.Result:
-        result = tools.run(call.name, call.arguments, _context(life, turn))
-        turn.read |= {trust.of_result(call.name, result.trust)} - {""}
-        return result
+        return tools.run(call.name, call.arguments, _context(life, turn))
 
     turn.outcome = loop.run(
         life.model,
@@ -196,11 +194,10 @@ def _context(life: Life, turn: Turn) -> tools.Context:
         zone=life.zone,
         provenance=_provenance(life, turn),
         recall=lambda query: recall.answer(life, query, turn.session),
-        readers=turn.session.people,
         said=tuple(one.text for one in messages if one.role == "user" and one.speaker == who.id),
         known=(who.name, life.identity.name),
         owner=life.identity.owner.name or "its owner",
-        read=frozenset(turn.read),
+        read=turn.read,
     )
 
 
@@ -320,9 +317,9 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
     )
 
 
-def stable_part(life: Life) -> Stable:
-    """Make the system prompt from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED)
+def stable_part(life: Life, readers: Sequence[str]) -> Stable:
+    """Make the system prompt of a talk with some people from the files as they are."""
+    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, readers)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
