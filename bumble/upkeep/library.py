@@ -321,14 +321,16 @@ class Library:
         at: datetime | None,
         sources: tuple[str, ...],
     ) -> Item:
-        """Tell of a record that has a file of its own."""
+        """Tell of a record that has a file of its own; its line is the first of its text."""
+        behind = document.source[document.body_start :]
+        blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
         return Item(
             kind=kind,
             id=record_id,
             text=document.body,
             at=at,
             path=self.entity.relative(path),
-            line=document.body_line,
+            line=document.body_line + (blank if document.body else 0),
             origin=records.provenance(document.meta),
             sources=sources,
         )
