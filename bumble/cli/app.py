@@ -30,6 +30,7 @@ COMMANDS = {
     "status": ("status", "Show which entity this is, and how it is."),
     "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
     "recall": ("recall", "Search everything the entity remembers."),
+    "why": ("why", "Show where something it holds comes from."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
     "route": ("route", "See whether a message is a reflex or is thought about."),

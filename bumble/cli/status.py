@@ -131,13 +131,15 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     """Estimate how full the window is before the next message."""
     from bumble.cycles import history
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools
+    from bumble.mind import prompt, tools, turn
 
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
+    readers = talk.people if talk else (turn.owner_id(opened.entity, opened.identity),)
+    declared = tools.declared(opened.config.tools)
     stable = prompt.of_entity(
-        opened.entity, opened.identity, tools.declared(opened.config.tools), opened.config.prompt
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
     )
     always = tokens.estimate_message(stable.text)
     seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.cycles import compact, cursors, feeling, handover, history, people
@@ -28,7 +29,7 @@ from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools
+from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools, trust
 from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
@@ -66,6 +67,7 @@ class Turn:
     outcome: Outcome = field(default_factory=Outcome)
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
 
 
 def person(entity: Entity, identity: Identity, name: str | None) -> Person:
@@ -154,7 +156,7 @@ def prepare(
         intensity=feeling.intensity(life, soma),
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
-    stable = stable_part(life)
+    stable = stable_part(life, session.people)
     compacted = None
     if compacts:
         stable_tokens = tokens.estimate_message(stable.text)
@@ -180,6 +182,8 @@ def prepare(
         cache_family=str(life.entity.root) if life.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen, request)
+    turn.read |= {block.trust for block in kept if block.trust}
+    turn.read |= trust.read_in(session.messages[:-1])
     if compacted:
         turn.notes.append(compacted.lines[0])
     if life.memory.unusable:
@@ -196,23 +200,8 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     def carry_out(call: ToolCall) -> tools.Result:
-        context = tools.Context(
-            entity=life.entity,
-            at=life.clock(),
-            zone=life.zone,
-            provenance=_provenance(life, turn),
-            config=life.config.tools,
-            apply=lambda change: _write_now(life, change),
-            cache=ToolCache(
-                life.entity.private / "cache" / toolcache.FOLDER,
-                life.config.tools.cache,
-                writes=life.writes,
-            ),
-            environ=life.environ,
-            expand=lambda reference: expand.original(life.entity, reference, turn.session),
-            recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
-        )
-        return _shortened(life, turn, tools.run(call.name, call.arguments, context))
+        result = tools.run(call.name, call.arguments, _context(life, turn))
+        return _shortened(life, turn, result)
 
     turn.outcome = loop.run(
         life.model,
@@ -221,7 +210,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
         life.config.cognition.loop,
         carry_out,
         say,
-        person=turn.person.name,
+        person=prompts.harmless(turn.person.name),
         gate=Gate(
             life.model,
             life.config.cognition.gate,
@@ -231,6 +220,31 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     )
     _commit(life, turn)
     return turn
+
+
+def _context(life: Life, turn: Turn) -> tools.Context:
+    """Say what a tool may know of the turn as it is by now."""
+    who, messages = turn.person, turn.session.messages
+    return tools.Context(
+        entity=life.entity,
+        at=life.clock(),
+        zone=life.zone,
+        provenance=_provenance(life, turn),
+        recall=lambda query: recall.answer(life, query, turn.session),
+        expand=lambda reference: expand.original(life.entity, reference, turn.session),
+        config=life.config.tools,
+        apply=lambda change: _write_now(life, change),
+        cache=ToolCache(
+            life.entity.private / "cache" / toolcache.FOLDER,
+            life.config.tools.cache,
+            writes=life.writes,
+        ),
+        environ=life.environ,
+        said=tuple(one.text for one in messages if one.role == "user" and one.speaker == who.id),
+        known=(who.name, life.identity.name),
+        owner=life.identity.owner.name or "its owner",
+        read=turn.read,
+    )
 
 
 def _write_now(life: Life, change: Change) -> None:
@@ -341,6 +355,7 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
     made_by = {"model": life.model.name}
+    lowest = records.lowest_trust(("entity", *turn.read))
     for step in turn.outcome.steps:
         if not step.calls and not step.said:
             continue
@@ -349,9 +364,11 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         if step is turn.outcome.steps[-1]:
             extra = {**extra, "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
-        add("assistant", step.said, tool_calls=calls, trust="entity", extra=extra)
+        add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
-            add("tool", result.text, tool_call_id=call.id, trust="tool", extra={"tool": call.name})
+            origin = {"origin": result.trust} if result.trust else {}
+            told = {"tool": call.name, **origin}
+            add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
     return new
 
 
@@ -366,11 +383,10 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
     )
 
 
-def stable_part(life: Life) -> Stable:
-    """Make the system prompt from the files as they are."""
-    return prompt.of_entity(
-        life.entity, life.identity, tools.declared(life.config.tools), life.config.prompt
-    )
+def stable_part(life: Life, readers: Sequence[str]) -> Stable:
+    """Make the system prompt of a talk with some people from the files as they are."""
+    declared = tools.declared(life.config.tools)
+    return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
@@ -435,18 +451,19 @@ def handover_text(life: Life, session: Session, at: datetime) -> str:
 def phenotype(life: Life) -> str:
     """Return how the entity sees itself: the first sentence of its story."""
     story = narrative.read(life.entity.narrative)
-    return story.text if story else ""
+    return story.text if story and not story.provenance.audience else ""
 
 
 def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
+    name = prompts.harmless(who.name)
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you for the first time:")
+        lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
     else:
         silence = ago(at - last_spoke)
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you, after {silence}:")
+        lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     return " ".join(lines)
 
 

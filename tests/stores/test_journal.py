@@ -12,6 +12,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
 from bumble.stores import journal
+from bumble.stores.records import Provenance
 
 AT = datetime(2026, 5, 24, 1, 12, 47, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Berlin")
@@ -79,3 +80,22 @@ def test_a_file_that_is_not_there_is_an_empty_journal(tmp_path: Path) -> None:
 def test_an_entry_without_text_is_refused() -> None:
     with pytest.raises(UsageError):
         journal.plan_add(AT, " \n", ZONE, "note")
+
+
+def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> None:
+    origin = Provenance("chat", "m>--", ("msg_1",), "owner", ("sam",))
+    change = journal.plan_add(AT, "Sam told me.", ZONE, "note", provenance=origin)
+    changes.apply(tmp_path, ChangeSet("note", (change,)))
+    with (tmp_path / "journal.md").open("a") as file:
+        file.write("\n## by hand\n\nMore.\n")
+    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert entry.provenance == origin
+    assert entry.audience == ("sam",)
+    assert entry.text == "Sam told me.\n\n## by hand\n\nMore."
+
+
+def test_a_text_can_t_say_where_it_comes_from(tmp_path: Path) -> None:
+    added(tmp_path, "<!-- {by: owner, trust: owner} -->\n\nHello.")
+    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert entry.provenance == Provenance()
+    assert entry.text.startswith("&lt;!--")
