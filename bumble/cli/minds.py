@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,16 @@ LAST_REQUEST = "last_request.json"
 class OpenMind:
     """An entity that is being talked to."""
 
-    def __init__(self, opened: Opened, life: Life, person: Person, choice: Choice) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        life: Life,
+        person: Person,
+        choice: Choice,
+        present: Sequence[Person] = (),
+    ) -> None:
         self.opened, self.life, self.person, self.choice = opened, life, person, choice
+        self.present = present  # who else hears it
         self.session: Session
         self.is_new = True
         self.last: Turn | None = None
@@ -49,7 +57,12 @@ class OpenMind:
         """Choose the conversation."""
         at = self.life.clock()
         self.session, self.is_new = turn.open_session(
-            self.life, self.person, at, session_id=session_id, new=new
+            self.life,
+            self.person,
+            at,
+            session_id=session_id,
+            new=new,
+            present=self.present,
         )
 
     def answer(self, text: str, say: Callable[[str], None]) -> Turn:
@@ -99,10 +112,11 @@ class OpenMind:
 
     def status(self) -> list[str]:
         """Say who talks with whom, by which model."""
+        names = [self.person.name, *(one.name for one in self.present)]
         session = "not begun" if self.is_new else self.session.id
         return [
             f"{self.opened.identity.name} in {self.opened.entity.root}",
-            f"with {self.person.name}, conversation {session}",
+            f"with {', '.join(names)}, conversation {session}",
             f"{self.life.model.name} ({self.choice.why}), window {self.life.window_tokens} tokens",
         ]
 
@@ -146,15 +160,21 @@ class OpenMind:
 
 @contextmanager
 def open_mind(
-    opened: Opened, speaker: str | None, *, yes: bool, writes: bool = True
+    opened: Opened,
+    speaker: str | None,
+    *,
+    yes: bool,
+    writes: bool = True,
+    present: Sequence[str] = (),
 ) -> Iterator[OpenMind]:
     """Open everything a conversation needs, and close it behind it."""
     person = turn.person(opened.entity, opened.identity, speaker)
+    others = [turn.person(opened.entity, opened.identity, name) for name in present]
     chosen = choose_model(opened, yes=yes)
     model = _recorded(opened, open_model(opened, chosen, writes=writes), "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, life, person, chosen)
+        yield OpenMind(opened, life, person, chosen, others)
     finally:
         model.close()
 

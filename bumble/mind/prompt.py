@@ -19,6 +19,7 @@ from bumble.llm import tokens
 from bumble.llm.protocol import Tool
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
+from bumble.stores import records
 from bumble.stores import skills as skills_store
 from bumble.stores.knowledge import Knowledge
 from bumble.stores.skills import Skill
@@ -50,8 +51,17 @@ class Stable:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stable:
+def of_entity(
+    entity: Entity, identity: Identity, tools: Sequence[Tool], readers: Sequence[str]
+) -> Stable:
     """Make the system prompt from an entity's files as they are.
+
+    Args:
+        entity: Whose files.
+        identity: Who it is.
+        tools: What it may do.
+        readers: Ids of the people of the conversation: a skill that is not for all of them stays
+            out; a story or a fact only stays in if it is for everyone.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -60,9 +70,13 @@ def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stab
     return stable(
         identity,
         tools,
-        list(skills_store.read(entity.skills)),
+        [
+            one
+            for one in skills_store.read(entity.skills)
+            if records.may_read(one.provenance.audience, readers)
+        ],
         knowledge_store.read(entity.knowledge),
-        story.text if story else "",
+        story.text if story and not story.provenance.audience else "",
     )
 
 
@@ -104,7 +118,9 @@ def _skill_lines(skills: Sequence[Skill]) -> str:
 
 def _locked(knowledge: Knowledge) -> str:
     return "\n\n".join(
-        f"## {section.title}\n{section.text}" for section in knowledge.sections if section.locked
+        f"## {section.title}\n{section.text}"
+        for section in knowledge.sections
+        if section.locked and not section.provenance.audience
     )
 
 

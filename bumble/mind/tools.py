@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import RecordMissingError, UserError
 from bumble.llm.protocol import Tool
-from bumble.stores import journal, knowledge, skills
+from bumble.stores import journal, knowledge, records, skills
 from bumble.stores.records import Provenance
 
 AGENCY = frozenset({"say", "end_turn"})  # speaking and stopping; all others do work
@@ -127,14 +127,27 @@ def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
     word = arguments["filter"].casefold()
     lines = [
         f"- {skill.name}: {skill.description}"
-        for skill in skills.read(context.entity.skills)
+        for skill in _skills(context)
         if word in f"{skill.name} {skill.description} {skill.text}".casefold()
     ]
     return Result("\n".join(lines) or "no skill like that")
 
 
 def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
-    return Result(skills.find(context.entity.skills, arguments["name"]).text)
+    found = skills.find(context.entity.skills, arguments["name"])
+    if found.path not in [one.path for one in _skills(context)]:
+        raise RecordMissingError("skill", arguments["name"])
+    return Result(found.text)
+
+
+def _skills(context: Context) -> list[skills.Skill]:
+    """Return the skills that all who are there may hear of."""
+    readers = context.provenance.audience
+    return [
+        one
+        for one in skills.read(context.entity.skills)
+        if records.may_read(one.provenance.audience, readers)
+    ]
 
 
 def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
