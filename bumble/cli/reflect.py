@@ -48,7 +48,8 @@ def reflect(
 ) -> None:
     """Think about the people it talked with.
 
-    Brings their portraits up to date. With a name, also works in the notes and the own words that wait in that person's file.
+    Brings their portraits up to date. With a name, also works in the notes and the own words that
+    wait in that person's file.
     """
     from bumble.cycles import reflect as cycle
 

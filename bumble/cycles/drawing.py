@@ -170,7 +170,7 @@ def origin(
         by=by,
         model=life.model.name if drawn.good else person.provenance.model,
         sources=tuple(sources) or person.provenance.sources,
-        trust=records.lowest_trust([person.provenance.trust, *trusts]),
+        trust=records.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
         audience=(person.id,),
     )
 

@@ -130,10 +130,16 @@ def _stranger(life: Life, job: Job, said: Sequence[Message]) -> Relationship:
 
 
 def _mode(life: Life, prose: str, talk: Talk) -> str:
-    """Amend after a calm talk; the appraisals of its messages tell, else the body as it is."""
+    """Amend after a calm talk.
+
+    The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
+    always there, at .4 or more.
+    """
     felt = talk.session.appraisals if talk.session else {}
     levels = [felt[one.id].intensity for one in talk.said if one.id in felt]
-    intensity = max(levels) if levels else feeling.intensity(life, feeling.read(life, life.now()))
+    if not levels:
+        levels = [affect.intensity for affect in feeling.read(life, life.now()).affects]
+    intensity = max(levels, default=0.0)
     calm = intensity < life.config.memory.relational.amendment_mode_threshold
     return "amend" if prose and calm and len(prose.split()) <= LONG_WORDS else "rewrite"
 

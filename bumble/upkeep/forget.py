@@ -27,6 +27,7 @@ from bumble.stores import (
     knowledge,
     records,
     relationships,
+    sessions,
     state,
     transcripts,
 )
@@ -77,7 +78,8 @@ class _Work:
 
     def is_theirs(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
         """Whether something is for them alone, or rests on nothing but what goes."""
-        rests_on = {*origin.sources, *evidence}
+        ids = {*origin.sources, *evidence}
+        rests_on = {one for one in ids if not one.startswith(f"{sessions.PREFIX}_")} or ids
         return origin.audience == (self.person,) or bool(rests_on and rests_on <= self.gone)
 
 
@@ -295,7 +297,12 @@ def _history(work: _Work) -> None:
             continue
         place = path.relative_to(kept)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
-        holds = original in removed or (original == knowledge.PATH and _holds_theirs(work, path))
+        cut_off = place.name.partition(".")[2]  # what a kill kept from being written
+        holds = (
+            original in removed
+            or cut_off in {Path(one).name for one in removed}
+            or (original == knowledge.PATH and _holds_theirs(work, path))
+        )
         if holds:
             work.add(_removed(work.entity, path), "earlier versions")
 
