@@ -20,7 +20,7 @@ from bumble.stores.records import Provenance
 from bumble.stores.relationships import Note, Relationship, Scores
 from bumble.stores.sessions import Session
 
-STEADY = 0.02  # a change of health smaller than this is none
+STEADY = 0.01  # a change of health smaller than this is none
 
 
 def known(life: Life, person: str) -> Relationship | None:

@@ -25,6 +25,7 @@ MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
+COMPANY_TOKENS = 60  # of each who is there
 
 
 def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -> list[Block]:
@@ -72,7 +73,7 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
 def _company(life: Life, session: Session, at: datetime) -> Block:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     config = life.config.memory.relational
-    each = max(1, config.max_context_tokens // len(session.people))
+    each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for one in session.people:
         known = people.known(life, one)
@@ -83,8 +84,8 @@ def _company(life: Life, session: Session, at: datetime) -> Block:
         shared = records.may_read(known.audience, session.people)
         about = f" {' '.join(known.text.split())}" if shared and known.text else ""
         talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
-        line_ = f"- {known.name} ({standing.stage}, {talks} so far):{about}"
-        lines.append(tokens.cut(line_.rstrip(":") if not about else line_, each - 1))
+        told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
+        lines.append(tokens.cut(told, max(1, each - 1)))
     return _block("relationship", "Who is here:", lines)
 
 
