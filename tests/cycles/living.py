@@ -21,7 +21,7 @@ from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.stores import relationships, sessions, state, transcripts
 from bumble.stores.relationships import Relationship
-from bumble.stores.sessions import Appraised, Message, Session
+from bumble.stores.sessions import Appraised, Message, Record, Session
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def talked(
                 extra={} if own else {"name": speaker.title()},
             )
         )
-    records = [*messages, *([felt] if felt else [])]
+    records: list[Record] = [*messages, *([felt] if felt else [])]
     write(entity, sessions.plan_start(session, ""), sessions.plan_append(session, records, ""))
     stored = transcripts.find(entity.sessions, session_id)
     for speaker in dict.fromkeys(one.speaker for one in messages if one.speaker):

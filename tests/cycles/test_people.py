@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from bumble.stores.relationships import Note, Scores
 from bumble.stores.sessions import Message
 from tests.cycles.living import NOON, ada, known, life_of, write
 
-OFF = {"memory__relational__enabled": False}
+OFF: dict[str, Any] = {"memory__relational__enabled": False}
 STAGES = StagesConfig(10, 50, 150)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ SCORES = told(
     topics=["the old dog", "sailing to Iceland"],
     unresolved=[],
 )
-OFF = {"memory__relational__score_derivation": False}
+OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 
 
 @pytest.fixture

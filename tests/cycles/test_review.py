@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from bumble.stores import episodes, relationships
 from bumble.stores.records import Provenance
 from tests.cycles.living import NOON, ada, asked, known, life_of, talked, told, write
 
-OFF = {"memory__relational__score_derivation": False}
+OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 LINES = ["Sam has a dog called Biscuit.", "The dog and the river matter most to him."]
 
 
