@@ -41,6 +41,7 @@ COMMANDS = {
     "journal": ("journal", "Read and write the diary."),
     "skill": ("skill", "Look at and change how-to notes."),
     "person": ("person", "Look at and change the people it knows."),
+    "reflect": ("reflect", "Think about the people it talked with."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
     "model": ("model", "See, fetch and remove model weights."),

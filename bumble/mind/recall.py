@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bumble import prompts
-from bumble.cycles import feeling
+from bumble.cycles import feeling, people
 from bumble.cycles.life import Life
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -19,7 +19,7 @@ from bumble.llm import tokens
 from bumble.mind import imprints, prompt, trust
 from bumble.mind.prompt import Block
 from bumble.mind.tools import Result
-from bumble.stores import knowledge, records, relationships, skills
+from bumble.stores import knowledge, records, skills
 from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
@@ -28,6 +28,7 @@ RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+COMPANY_TOKENS = 60  # of each who is there
 
 
 def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -> list[Block]:
@@ -37,7 +38,7 @@ def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -
     `imported`) stands in tags of its own.
     """
     entity, config = life.entity, life.config
-    found = _relationship(entity, config, session, person)
+    found = _relationships(life, session, person, at)
     found += _knowledge(life.memory, entity, config, session)
     found += _memories(life, session, mood, at)
     found += _skills(entity, config, session)
@@ -49,21 +50,52 @@ def _relevant(hit: Hit, threshold: float) -> bool:
     return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
 
 
-def _relationship(entity: Entity, config: Config, session: Session, person: str) -> list[Block]:
-    """Say what the entity knows of the person it talks with: nobody else's portrait."""
-    for file in relationships.paths(entity.relationships):
-        if file.stem == person:
-            known = records.load(file, relationships.parse)
-            if not records.may_read(known.audience, session.people):
-                return []
-            portrait = _line(known.text, config.memory.relational.max_context_tokens)
-            lines = [f"- {portrait}"] if known.text else []
-            lines += [f"- between you: {known.dynamic}"] if known.dynamic else []
-            lines += [f"- still open: {topic}" for topic in known.unresolved]
-            heading = f"What you know of {prompts.harmless(known.name)}:"
-            tier = known.provenance.trust
-            return _blocks("relationship", heading, [(tier, line) for line in lines])
-    return []
+def _relationships(life: Life, session: Session, person: str, at: datetime) -> list[Block]:
+    """Say what the entity knows of those it talks with; in company one line a person."""
+    if len(session.people) > 1:
+        return _company(life, session, at)
+    known = people.known(life, person)
+    if known is None or not records.may_read(known.audience, session.people):
+        return []
+    budget = life.config.memory.relational.max_context_tokens
+    told = [
+        *([f"- {' '.join(known.text.split())}"] if known.text else []),
+        *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *(f"- still open: {topic}" for topic in known.unresolved),
+    ]
+    heading = f"What you know of {prompts.harmless(known.name)}:"
+    tier = known.provenance.trust
+    return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+
+
+def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
+    """Keep lines as far as a budget goes; the one that does not fit is cut."""
+    kept: list[str] = []
+    for text in lines:
+        if budget_tokens <= 0:
+            break
+        kept.append(tokens.cut(text, budget_tokens))
+        budget_tokens -= tokens.estimate(kept[-1]) + 1
+    return kept
+
+
+def _company(life: Life, session: Session, at: datetime) -> list[Block]:
+    """Say a line of each who is there: of a portrait only what all of them may hear."""
+    config = life.config.memory.relational
+    each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
+    lines = []
+    for one in session.people:
+        known = people.known(life, one)
+        if known is None:
+            lines.append(("", f"- {one}: you have just met"))
+            continue
+        standing = people.standing(known, config.stages, at)
+        shared = records.may_read(known.audience, session.people)
+        about = f" {' '.join(known.text.split())}" if shared and known.text else ""
+        talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
+        told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
+        lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
+    return _blocks("relationship", "Who is here:", lines)
 
 
 def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session) -> list[Block]:

@@ -91,21 +91,60 @@ def owner_id(entity: Entity, identity: Identity) -> str:
 
 
 def open_session(
-    life: Life, who: Person, at: datetime, *, session_id: str | None = None, new: bool = False
+    life: Life,
+    who: Person,
+    at: datetime,
+    *,
+    session_id: str | None = None,
+    new: bool = False,
+    present: Sequence[Person] = (),
 ) -> tuple[Session, bool]:
     """Find the conversation to go on with, or begin one.
 
+    Those who hear a conversation are the same from its beginning to its end, so that what was said
+    in it is known to all of them and to nobody else.
+
+    Args:
+        life: Whose conversations.
+        who: Who speaks.
+        at: The present.
+        session_id: Of the one to go on with; its people must be these.
+        new: Begin one in any case.
+        present: Who else hears it.
+
     Returns:
         The session, and whether it has yet to be written.
+
+    Raises:
+        RefusedError: If the session named was had with other people.
     """
     folder = life.entity.sessions
+    others = tuple(dict.fromkeys(one.id for one in present if one.id != who.id))
     if session_id is not None:
-        return transcripts.find(folder, session_id), False
-    latest = None if new else transcripts.newest(folder, who.id)
+        found = transcripts.find(folder, session_id)
+        _refuse_strangers(life, found, who, others)
+        return found, False
+    latest = None if new else transcripts.newest(folder, who.id, others)
     idle = timedelta(hours=life.config.session.idle_hours)
     if latest and not latest.ended and at - latest.last_at <= idle:
         return transcripts.find(folder, latest.id), False
-    return sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, who.id), True
+    new_id = records.new_id(sessions.PREFIX, at, life.rng)
+    return sessions.new(new_id, at, who.id, others), True
+
+
+def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequence[str]) -> None:
+    """Let nobody into a conversation that they did not hear from the beginning.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    strangers = [one for one in (who.id, *others) if one not in session.people]
+    if strangers:
+        heard = ", ".join(session.people)
+        raise RefusedError(
+            f"{session.id} was had with {heard}; {strangers[0]} would read what was said in it.\n"
+            "Begin another with --new-session; --with NAME names who else is there."
+        )
 
 
 def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -> Session:
@@ -161,7 +200,8 @@ def prepare(
     if compacts:
         stable_tokens = tokens.estimate_message(stable.text)
         session, compacted = compact.make_room(life, session, stable_tokens)
-    blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
+    others = [one for one in session.people if one != who.id]
+    blocks = [Block("now", now_text(life, who, said.at, last_spoke, others))]
     blocks.append(Block("body", body_text(life, soma, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     blocks.append(Block("handover", handover_text(life, session, said.at)))
@@ -454,7 +494,9 @@ def phenotype(life: Life) -> str:
     return story.text if story and not story.provenance.audience else ""
 
 
-def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:
+def now_text(
+    life: Life, who: Person, at: datetime, last_spoke: datetime | None, others: Sequence[str] = ()
+) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
     name = prompts.harmless(who.name)
@@ -462,16 +504,9 @@ def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None)
     if last_spoke is None:
         lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
     else:
-        silence = ago(at - last_spoke)
+        silence = people.ago(at - last_spoke)
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
+    if others:
+        there = [one.name if (one := people.known(life, other)) else other for other in others]
+        lines.insert(1, f"{prompts.harmless(', '.join(there))} can hear you too.")
     return " ".join(lines)
-
-
-def ago(gap: timedelta) -> str:
-    """Say how long something is, in the largest unit that fits."""
-    seconds = max(0, int(gap.total_seconds()))
-    for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        count = seconds // length
-        if count:
-            return f"{count} {name}{'s' if count > 1 else ''}"
-    return "a moment"

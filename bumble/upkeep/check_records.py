@@ -39,6 +39,7 @@ AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's t
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BEGIN, _END = re.compile(rb"^<{7} .*$", re.MULTILINE), re.compile(rb"^>{7} .*$", re.MULTILINE)
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
+_EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
 Tell = Callable[[int, int], object]  # how many files are done, of how many
@@ -351,5 +352,7 @@ def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
                 yield Finding("file-unread", said, entity.relative(path))
     kept = entity.root / ".history"
     for path in sorted(kept.iterdir()) if kept.is_dir() else ():
+        if path.is_dir() or _EARLIER.search(path.name):
+            continue  # what a model rewrote, as it was before
         said = "a cut-off change was to write this over your edit: compare them, then remove it"
         yield Finding("file-kept", said, entity.relative(path))
