@@ -40,9 +40,7 @@ def _at(life: Life, file: MappingFile, at: datetime) -> Soma:
     return present(life.entity.soma, file, at, life.zone, life.body.soma)
 
 
-def present(
-    place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig
-) -> Soma:
+def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig) -> Soma:
     """Return the body of a file that was read, as it is at a time.
 
     Raises:

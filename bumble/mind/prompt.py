@@ -50,8 +50,8 @@ class Stable:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stable:
-    """Make the system prompt from an entity's files as they are.
+def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool], mood: str = "") -> Stable:
+    """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -63,6 +63,7 @@ def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stab
         list(skills_store.read(entity.skills)),
         knowledge_store.read(entity.knowledge),
         story.text if story else "",
+        mood,
     )
 
 
@@ -72,6 +73,7 @@ def stable(
     skills: Sequence[Skill],
     knowledge: Knowledge,
     narrative: str,
+    mood: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -80,6 +82,7 @@ def stable(
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
+        "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(_tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", _skill_lines(skills)),
         "knowledge": _section("# Always true", _locked(knowledge)),

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bumble.body import ebb, endocrine
-from bumble.body.soma import Soma
+from bumble.body.soma import Soma, shown_to
 from bumble.cycles import cursors, feeling, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
@@ -135,7 +135,8 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life)
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
-    blocks.append(Block("body", body_text(life, soma, decided.profile)))
+    shown = shown_to(soma, session.people)
+    blocks.append(Block("body", body_text(life, shown, decided.profile)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     seen = history.view(before, history_budget(life, stable))
@@ -303,8 +304,14 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
 
 
 def stable_part(life: Life) -> Stable:
-    """Make the system prompt from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED)
+    """Make the system prompt from the files as they are; with the mood, where a setting wants it.
+
+    The mood goes there by name alone, so that the prompt changes when the mood does, no oftener.
+    """
+    mood = ""
+    if life.config.prompt.mood_in_system:
+        mood = feeling.mood(life, feeling.read(life, life.now())).name
+    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, mood)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
@@ -338,23 +345,51 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
 
 
 def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
-    """Put the body into words, as loud as it is; in a reflex only its mood."""
+    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+
+    Levels and tone have their room before the details of the body: they say how to speak. What
+    the entity is in one sentence comes last, because its story is in the stable part too.
+    """
     level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
-    limit = life.config.prompt.body_max_tokens * 4
-    words = replace(life.body.ebb, block_max_chars=min(limit, life.body.ebb.block_max_chars))
+    room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return ebb.body_block(soma, "quiet", life.body.soma, words)
-    block = ebb.body_block(soma, level, life.body.soma, words)
-    endocrine_text = endocrine.section(
-        soma.hormones,
-        phenotype=phenotype(life),
-        interactions=people.interactions(life),
-        config=life.body.soma.hormones,
-        endocrine=life.body.endocrine,
+        return _within(room, _body_block(life, soma, "quiet", room))
+    met = people.interactions(life)
+    if level == "quiet":
+        line = _body_block(life, soma, level, room)
+        note = endocrine.young_note(met, life.body.endocrine)
+        return _within(room, f"{line}\n{note}".rstrip(), line)
+
+    def tone(self_view: str) -> str:
+        return endocrine.section(
+            soma.hormones,
+            phenotype=self_view,
+            interactions=met,
+            config=life.body.soma.hormones,
+            endocrine=life.body.endocrine,
+        )
+
+    details = _body_block(life, soma, level, room - len(tone("")) - 1)
+    return _within(
+        room,
+        f"{details}\n{tone(phenotype(life))}",
+        f"{details}\n{tone('')}",
+        _body_block(life, soma, level, room),
     )
-    room = limit - len(block) - 1
-    whole = endocrine_text if len(endocrine_text) <= room else ""
-    return f"{block}\n{whole}" if whole else block
+
+
+def _body_block(life: Life, soma: Soma, level: ebb.Tier, room: int) -> str:
+    """Put bars and feelings into words; what to do with them the tone says."""
+    words = replace(life.body.ebb, block_max_chars=min(room, life.body.ebb.block_max_chars))
+    with_mood = not life.config.prompt.mood_in_system
+    return ebb.body_block(
+        soma, level, life.body.soma, words, with_mood=with_mood, with_advice=False
+    )
+
+
+def _within(room: int, *texts: str) -> str:
+    """Return the first text that fits, none if none does."""
+    return next((text for text in texts if len(text) <= room), "")
 
 
 def phenotype(life: Life) -> str:
