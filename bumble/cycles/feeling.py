@@ -46,13 +46,25 @@ def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: 
     Raises:
         RecordInvalidError: If the file does not hold a body, naming the place.
     """
-    if file.get("bars") is None:  # no file, or one that has not been lived with yet
-        return body.birth(at, config)
+    found = stored(place, file)
+    return body.advance(found, at, zone, config) if found else body.birth(at, config)
+
+
+def stored(place: Path, file: MappingFile) -> Soma | None:
+    """Return the body as a file has it, at the time its values were true.
+
+    Returns:
+        None if there is no file, or one that has not been lived with yet.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body, naming the place.
+    """
+    if file.get("bars") is None:
+        return None
     try:
-        found = body.from_mapping(file.values)
+        return body.from_mapping(file.values)
     except ValueError as error:
         raise RecordInvalidError(place, str(error)) from error
-    return body.advance(found, at, zone, config)
 
 
 def mood(life: Life, soma: Soma) -> Mood:
