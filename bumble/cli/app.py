@@ -38,6 +38,8 @@ COMMANDS = {
     "person": ("person", "Look at and change the people it knows."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "soma": ("soma", "Look at the body."),
+    "noise": ("noise", "Look at stray thoughts, and let some come."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }
@@ -155,7 +157,19 @@ def _words(argv: Sequence[str]) -> list[str]:
 
 
 GROUPS = frozenset(
-    ["session", "knowledge", "journal", "skill", "person", "belief", "episode", "model", "config"]
+    [
+        "session",
+        "knowledge",
+        "journal",
+        "skill",
+        "person",
+        "belief",
+        "episode",
+        "soma",
+        "noise",
+        "model",
+        "config",
+    ]
 )
 
 

@@ -76,7 +76,7 @@ def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
     life = settled(life_of(ada, ScriptedModel([])), body_max_tokens=budget)
     for soma in (moved(life), moved(life, felt=2, social=84), moved(life, felt=6, social=95)):
         for profile in ("reflex", "deliberate"):
-            text = turn.body_text(life, soma, profile)  # type: ignore[arg-type]
+            text = turn.body_text(life, soma, profile)
             assert len(text) // 4 <= budget
             assert bool(text) == (budget >= 12)
 
