@@ -143,16 +143,20 @@ def to_mapping(soma: Soma) -> dict[str, object]:
             for each in soma.affects
         ],
         "felt": _felt_mapping(soma.felt) if soma.felt else None,
-        "noise": {
-            "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
-            "fragments": [_fragment_mapping(each) for each in soma.noise],
-        },
+        "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
     }
 
 
 def _felt_mapping(felt: Felt) -> dict[str, object]:
     # the audience is written also when it is empty, or the one of an earlier line would stay
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
+
+
+def _noise_mapping(soma: Soma) -> dict[str, object]:
+    return {
+        "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
+        "fragments": [_fragment_mapping(each) for each in soma.noise],
+    }
 
 
 def _fragment_mapping(held: Fragment) -> dict[str, object]:
