@@ -165,12 +165,12 @@ def _names(life: Life, audience: Sequence[str]) -> list[str]:
 
 def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
-    lying = "\n".join(f"- {one.text}" for one in pieces).replace("</", "< /")
+    around = "\n".join(f"- {one.text}" for one in pieces).replace("</", "< /")
     heard = "\n".join(ring.line(one) for one in soma.noise).replace("</", "< /")
     text = prompts.load("noise").fill(
         name=life.identity.name,
         body=ebb.reflection_line(soma, life.body.soma),
-        lying=lying or "(nothing: it is quiet)",
+        around=around or "(nothing: it is quiet)",
         heard=heard or "(nothing)",
     )
     request = Request(
