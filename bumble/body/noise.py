@@ -25,6 +25,7 @@ class Fragment:
     kind: str  # `thought` or `dream`
     salience: float  # how much it stands out, in [0, 1]
     at: datetime  # timezone-aware
+    audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class NoiseConfig:
     dream_protected_hours: float  # a dream's fragment younger than this is never pushed out
 
 
-def fragment(text: str, kind: str, salience: float, at: datetime) -> Fragment:
+def fragment(
+    text: str, kind: str, salience: float, at: datetime, audience: tuple[str, ...] = ()
+) -> Fragment:
     """Make a fragment of what a model wrote: one line, without marks or bullets, cut to length.
 
     Raises:
@@ -52,7 +55,7 @@ def fragment(text: str, kind: str, salience: float, at: datetime) -> Fragment:
         raise ValueError(f"a fragment is a {THOUGHT} or a {DREAM}, not {kind!r}")
     if not 0 <= salience <= 1:
         raise ValueError("a fragment's salience must be in [0, 1]")
-    return Fragment(plain, kind, salience, at)
+    return Fragment(plain, kind, salience, at, audience)
 
 
 def words(text: str) -> frozenset[str]:

@@ -44,6 +44,8 @@ COMMANDS = {
     "reflect": ("reflect", "Think about the people it talked with."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "soma": ("soma", "Look at the body."),
+    "noise": ("noise", "Look at stray thoughts, and let some come."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }
@@ -170,6 +172,8 @@ GROUPS = frozenset(
         "person",
         "belief",
         "episode",
+        "soma",
+        "noise",
         "model",
         "config",
     ]
