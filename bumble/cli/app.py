@@ -38,6 +38,10 @@ COMMANDS = {
     "person": ("person", "Look at and change the people it knows."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "distill": (
+        "distill",
+        "Draw facts, beliefs and notes from what was said.",
+    ),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }

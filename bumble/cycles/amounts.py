@@ -88,10 +88,17 @@ def found(words: Sequence[str]) -> Iterator[str]:
         if word in _OF_MONTH:
             yield f"@{_OF_MONTH[word]}"
         if date := _DATE.search(word):
-            for part in map(int, date.groups()):
-                yield f"#{part}"
-                yield f"@{part}"
+            yield from _of_date(*date.groups())
         before = value
+
+
+def _of_date(first: str, second: str, third: str) -> Iterator[str]:
+    """Yield what a date gives: 2026-05-24 no number 5; of 05/06/2026 each may be the month."""
+    days = [third] if len(first) > 2 else [first, second]
+    months = [second] if len(first) > 2 else [first, second]
+    yield f"#{int(first if len(first) > 2 else third)}"
+    yield from (f"#{int(one)}" for one in days)
+    yield from (f"@{int(one)}" for one in months)
 
 
 def found_in_signs(text: str) -> Iterator[str]:

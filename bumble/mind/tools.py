@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from jsonschema import Draft202012Validator
 
+from bumble.cycles import secrets
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
@@ -22,6 +23,7 @@ from bumble.stores import journal, knowledge, skills
 from bumble.stores.records import Provenance
 
 AGENCY = frozenset({"say", "end_turn"})  # speaking and stopping; all others do work
+WRITES = frozenset({"update_knowledge", "write_journal", "update_skill"})
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -90,6 +92,8 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
+        if name in WRITES:
+            secrets.refuse(*(str(value) for value in arguments.values()))
         return _RUNNERS[name](dict(arguments), context)
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)

@@ -118,7 +118,12 @@ def test_a_number_has_many_forms(text: str, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "source"), [("It is 35 kg.", "It is 3.5 kg."), ("We have 5 bees.", "twenty-five bees")]
+    ("text", "source"),
+    [
+        ("It is 35 kg.", "It is 3.5 kg."),
+        ("We have 5 bees.", "twenty-five bees"),
+        ("We have 5 bees.", "Sam (2026-05-24): we have bees"),
+    ],
 )
 def test_another_number_is_another_number(text: str, source: str) -> None:
     assert unsupported(text, [source]) != ()
