@@ -6,9 +6,10 @@ Chooses and words memories for a prompt; finding and ranking them is the index's
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from bumble.cycles import feeling
+from bumble.cycles import beliefs, feeling
 from bumble.cycles.life import Life
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -17,6 +18,7 @@ from bumble.index.search import Hit
 from bumble.llm import tokens
 from bumble.mind import imprints
 from bumble.mind.prompt import Block
+from bumble.stores import beliefs as store
 from bumble.stores import knowledge, records, relationships, skills
 from bumble.stores.sessions import Session
 
@@ -85,6 +87,7 @@ def _memories(
         factor=imprints.factor(life.entity, life.body, mood, at),
     )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
+    near = _believed(life, near, at)
     return _block(
         "memories", "What comes to mind:", [f"- {line(hit, MEMORY_TOKENS)}" for hit in near]
     )
@@ -105,6 +108,23 @@ def _block(name: str, heading: str, lines: Sequence[str]) -> Block:
         return Block(name, "")
     inside = "\n".join(lines).replace("</memory", "< /memory")
     return Block(name, f"{heading}\n<memory>\n{inside}\n</memory>")
+
+
+def _believed(life: Life, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+    """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
+    if not any(hit.kind == "belief" for hit in hits):
+        return list(hits)
+    held = {one.id: one for one in store.read(life.entity.beliefs)}
+    config = life.config.memory.beliefs
+    kept: list[Hit] = []
+    for hit in hits:
+        belief = held.get(hit.id) if hit.kind == "belief" else None
+        if belief is None:
+            kept.append(hit)
+        elif not beliefs.superseded(belief, held, at, config):
+            unsure = beliefs.strength(belief, at, config) < beliefs.UNSURE_BELOW
+            kept.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
+    return kept
 
 
 def line(hit: Hit, limit_tokens: int) -> str:
@@ -131,6 +151,7 @@ def text(life: Life, query: str, session: Session, person: str) -> str:
             life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
         ),
     )
+    hits = _believed(life, hits, at)
     if not hits:
         return "Nothing comes to mind."
     return "\n".join(f"- [{hit.kind}] {line(hit, RESULT_TOKENS)}" for hit in hits)
