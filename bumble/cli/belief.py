@@ -243,7 +243,7 @@ def contradict(
     if against is not None and against.id == belief.id:
         raise UsageError("A belief can't contradict itself.")
     at, config = _at(opened), opened.config.memory.beliefs
-    planned = [cycle.plan_contradict(belief, against and against.id, at, config)]
+    planned = [cycle.plan_contradict(belief, against.id if against else None, at, config)]
     if against is not None:
         why = f"contradicts {belief.id}"
         planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))

@@ -32,7 +32,7 @@ def message(n: int, speaker: str, text: str, trust: str = "") -> Message:
 
 def said(
     entity: Entity,
-    lines: Sequence[tuple[str, str] | tuple[str, str, str]],
+    lines: Sequence[tuple[str, ...]],
     name: str = "ses_1",
     by: str = "sam",
 ) -> Session:
