@@ -46,6 +46,7 @@ COMMANDS = {
     "episode": ("episode", "Look at and change what happened."),
     "soma": ("soma", "Look at the body."),
     "noise": ("noise", "Look at stray thoughts, and let some come."),
+    "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }
