@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from bumble import files
 from bumble.body import affects, ebb, significance
 from bumble.body.bars import Bar, Bars
 from bumble.body.significance import Significance
@@ -24,7 +25,7 @@ from bumble.cycles.work import Check, Gate, Outcome
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import terms
 from bumble.index.search import Hit
 from bumble.llm import ledger, tokens
@@ -57,7 +58,7 @@ def check(life: Life) -> Check[Job]:
     for session_id in cursors.waiting(file):
         if cursors.first(file, session_id, (REMEMBER,)) is None:
             continue
-        session = _session(life, session_id)
+        session = conversation(life, session_id)
         if session is None:
             continue
         waiting = cursors.messages(file, session, (REMEMBER,))
@@ -84,12 +85,13 @@ def _rules(life: Life) -> Rules:
     )
 
 
-def _session(life: Life, session_id: str) -> Session | None:
+def conversation(life: Life, session_id: str) -> Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
-    file = life.entity.root / sessions.path(session_id)
+    path = sessions.path(session_id)
     try:
-        return transcripts.load(file) if file.is_file() else None
-    except RecordInvalidError:
+        file = files.inside(life.entity.root, path)
+        return transcripts.load(file) if records.is_id(session_id) and file.is_file() else None
+    except (RecordInvalidError, UnsafePathError):
         return None
 
 
@@ -123,7 +125,7 @@ def run(life: Life, job: Job) -> Outcome:
         _note(life, job, sentence)
         return _passed_over(life, job, sentence, data)
     told = telling.tell(life, scene)
-    episode = _episode(life, session, job, weight, told)
+    episode = _episode(life, session, job, scene, weight, told)
     label = f" ({episode.summary_source}: {told.excerpt})" if told.excerpt else ""
     title = tokens.cut(" ".join(told.telling.narrative.split()), LINE_TOKENS)
     return Outcome(
@@ -248,14 +250,16 @@ def _alike(hit: Hit, asked: set[str]) -> float:
     return len(asked & there) / max(1, min(len(asked), len(there)))
 
 
-def _episode(life: Life, session: Session, job: Job, weight: Significance, told: Told) -> Episode:
-    first, last = job.messages[0], job.messages[-1]
+def _episode(
+    life: Life, session: Session, job: Job, scene: Scene, weight: Significance, told: Told
+) -> Episode:
+    first, last, said = job.messages[0], job.messages[-1], scene.said
     until = [one for one in session.messages if one.at <= last.at]
     origin = Provenance(
         by=telling.PURPOSE,
         model="" if told.excerpt else life.model.name,
-        sources=(session.id, *(message.id for message in job.messages)),
-        trust=records.lowest_trust(message.trust for message in job.messages),
+        sources=(session.id, *(message.id for message in said)),
+        trust=records.lowest_trust(message.trust for message in said),
         # who had been there by then: somebody who joins later was not told it
         audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
     )

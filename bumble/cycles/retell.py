@@ -12,7 +12,7 @@ from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
-from bumble.stores import episodes, records, sessions, transcripts
+from bumble.stores import episodes, records
 from bumble.stores.episodes import Episode
 
 MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
@@ -49,10 +49,9 @@ def _jobs(life: Life) -> Iterator[Job]:
 
 def _scene(life: Life, episode: Episode) -> Scene | None:
     """Return what an excerpt was cut from; None if that is gone."""
-    file = life.entity.root / sessions.path(episode.session)
-    if not file.is_file():
+    session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
+    if session is None:
         return None
-    session, wanted = transcripts.load(file), set(episode.provenance.sources)
     messages = [one for one in session.messages if one.id in wanted]
     return remember.scene_of(life, session, messages) if messages else None
 

@@ -27,10 +27,12 @@ PURPOSE = "remember"
 TEMPERATURE = 0.3
 CONVERSATION_TOKENS = 1200  # on a CPU, half a minute to read
 MESSAGE_TOKENS = (200, 100, 50, 25)  # of one message: the first that lets all fit
-NARRATIVE_CHARS, NARRATIVE_SENTENCES = 900, 6
+NARRATIVE_CHARS, NARRATIVE_SENTENCES = 1200, 6
+SLACK_CHARS = 300  # beyond its limit a reflection is cut, not refused
 LEAST_CHARS = 20  # of a narrative
 EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
+LEAST_WORDS = 2  # of substance in a sentence, of which one must have been said
 SHARED_LETTERS = 4  # two forms of one word begin alike
 
 
@@ -126,7 +128,7 @@ def _quoted(scene: Scene, message: Message) -> str:
 def _schema(life: Life) -> dict[str, Any]:
     limits = {
         "narrative": NARRATIVE_CHARS,
-        "reflection": life.config.memory.episode_reflection_max_chars,
+        "reflection": life.config.memory.episode_reflection_max_chars + SLACK_CHARS,
     }
     return {
         "type": "object",
@@ -189,12 +191,18 @@ def _keeper(scene: Scene) -> Callable[[str], bool]:
 def _rests_on(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence holds anything of the conversation but names."""
     known = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
-    there = {word for message in scene.said for word in _stems(message.text)} - known
-    return lambda sentence: bool(_stems(sentence) & there)
+    there = {word for message in scene.said for word in _stems(message.text)}
+
+    def rests(sentence: str) -> bool:
+        own = _stems(sentence) - known
+        return len(own) < LEAST_WORDS or bool(own & there)
+
+    return rests
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:SHARED_LETTERS] for word in stopwords.telling_words(text)}
+    words = (word for word in stopwords.telling_words(text) if word not in voices.IN_TALK)
+    return {word[:SHARED_LETTERS] for word in words}
 
 
 def _kept(

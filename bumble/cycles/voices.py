@@ -46,23 +46,21 @@ def borrowed(sentence: str, said: Iterable[str]) -> str | None:
     Returns:
         The word that is theirs ("dog"); None if there is none.
     """
-    theirs = {word for text in said for word in _claims(text)}
-    mine = _claims(_QUOTED.sub(" ", sentence))
+    theirs = {word for text in said for words in _claims(text) for word in words}
+    mine = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
     return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
 
 
-def _claims(text: str) -> list[str]:
-    """Return the first word of substance after each "I" and "my"."""
+def _claims(text: str) -> list[list[str]]:
+    """Return the words of substance that follow each "I" and "my", where there are any."""
     found = []
     for sentence in evidence.sentences(text):
         words = stopwords.words(sentence)
         for n, word in enumerate(words):
-            if word not in FIRST_PERSON:
-                continue
-            after = words[n + 1 : n + 1 + REACH]
-            first = next((one for one in after if one not in EMPTY), None)
-            if first and first not in IN_TALK:
-                found.append(first.removesuffix("'s"))
+            after = words[n + 1 : n + 1 + REACH] if word in FIRST_PERSON else []
+            telling = [one.removesuffix("'s") for one in after if one not in EMPTY]
+            if telling and telling[0] not in IN_TALK:
+                found.append(telling)
     return found
 
 

@@ -17,7 +17,7 @@ from bumble.index.search import Hit
 from bumble.llm import tokens
 from bumble.mind import imprints
 from bumble.mind.prompt import Block
-from bumble.stores import knowledge, records, relationships, skills
+from bumble.stores import episodes, knowledge, records, relationships, skills
 from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
@@ -110,7 +110,15 @@ def _block(name: str, heading: str, lines: Sequence[str]) -> Block:
 def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
-    return f"{when}{_line(hit.text, limit_tokens)}"
+    return f"{when}{_line(told(hit), limit_tokens)}"
+
+
+def told(hit: Hit) -> str:
+    """Return what a memory says; of an episode, what happened rather than why it mattered."""
+    if hit.kind != "episode":
+        return hit.text
+    parts = episodes.telling(hit.text)
+    return parts.narrative or parts.reflection
 
 
 def _line(text: str, limit_tokens: int) -> str:
