@@ -173,8 +173,7 @@ def _planned(life: Life, job: Job, episode: Episode | None) -> list[Change | Non
     file = state.read(life.entity.state)
     session = transcripts.load(life.entity.root / sessions.path(job.session_id))
     last = job.messages[-1].id
-    waits_from = cursors.first(file, session.id, (REMEMBER,))
-    if waits_from is None or waits_from > last:
+    if last not in {message.id for message in cursors.messages(file, session, (REMEMBER,))}:
         return []
     why = f"{len(job.messages)} messages were remembered"
     moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
