@@ -203,6 +203,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         rng=opened.shell.rng,
         writes=writes,
         temperature=run.temperature if run else TEMPERATURE,
+        tell=lambda text: output.warn(opened.shell, text),
     )
 
 
