@@ -31,7 +31,7 @@ NOTES = ("uncommitted",)  # below `.bumble/`
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
-BUSY_TRIES, BUSY_WAIT_SECONDS = 5, 0.1  # another git holds the index
+BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class Commits:
         """Run a command that writes, on some files; why it fails is why they wait."""
         at = self.keeping.clock().isoformat(timespec="seconds")
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-        who = {}
+        who: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
             done = git.call(
                 self.root,
@@ -288,9 +288,9 @@ class Commits:
                 given="\0".join(paths).encode(errors="surrogateescape"),
                 environ={**dates, **who},
             )
-            if done.code == 0:
-                return
-            if "index.lock" in done.err:
+            if done.code == 0 or (done.code == 1 and not done.err):
+                return  # or there is nothing left to commit: the git of a killed writer did it
+            if "index.lock" in done.err or "cannot lock ref" in done.err:
                 time.sleep(BUSY_WAIT_SECONDS)
             elif not who and ("ident" in done.err or "email" in done.err):
                 who = _author(self.keeping.name)

@@ -111,6 +111,15 @@ def state(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
 def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     """Merge what is known of a claim: evidence joins, and confidence rests on all of it."""
     last = _newer(ours, theirs, "reinforced", "formed")
+    found = [_found(base, side) for side in (ours, theirs)]
+
+    def confidence(c0: Any, c1: Any, c2: Any) -> Any:
+        if not all(isinstance(one, int | float) for one in (c0, c1, c2)):
+            return last.get("confidence", ABSENT)
+        if found[0] and found[0] == found[1]:  # one finding, not two
+            return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2
+        return _together(c0, c1, c2)
+
     rules: dict[str, Rule] = {
         **ORIGIN,
         "evidence": joined,
@@ -118,22 +127,17 @@ def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
         "formed": earlier,
         "reinforced": later,
         "status": lambda *_: last.get("status", ABSENT),
-        "confidence": lambda *values: _confidence(*values, base, ours, theirs),
+        "confidence": confidence,
     }
     return mapping(base, ours, theirs, rules)
 
 
-def _confidence(c0: Any, c1: Any, c2: Any, base: Values, ours: Values, theirs: Values) -> Any:
-    """Let what either side found count once for what is joined.
+def _together(c0: float, c1: float, c2: float) -> float:
+    """Let what either side found count.
 
     What confirms takes its share of the doubt that is left, what contradicts its share of the
-    confidence; evidence that both sides found is one finding.
+    confidence.
     """
-    if not all(isinstance(one, int | float) for one in (c0, c1, c2)):
-        return _newer(ours, theirs, "reinforced", "formed").get("confidence", ABSENT)
-    found = [_found(base, side) for side in (ours, theirs)]
-    if found[0] == found[1] and found[0]:
-        return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2
     doubt, left = 1.0 - c0, 1.0
     for side in (c1, c2):
         if side >= c0:
