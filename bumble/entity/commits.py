@@ -236,6 +236,7 @@ class Commits:
 
     def _look(self, paths: Iterable[str]) -> list[Entry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
+        self._let_others_finish()
         wanted = sorted(set(paths))
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
         done = git.call(
@@ -254,9 +255,18 @@ class Commits:
         self.waits = self._in_the_way(kept, detached=detached)
         return kept
 
+    def _let_others_finish(self) -> None:
+        """Wait a moment for another git, such as that of a writer which was killed."""
+        for _ in range(BUSY_TRIES):
+            if not (self.repository.private / "index.lock").exists():
+                break
+            time.sleep(BUSY_WAIT_SECONDS)
+
     def _in_the_way(self, looked: Sequence[Entry], *, detached: bool) -> str:
         if self.repository.under_way:
             return f"{self.repository.under_way} is under way; finish it first"
+        if (self.repository.private / "index.lock").exists():
+            return self._busy
         if detached:
             return "no branch is checked out (`git switch main` goes back to one)"
         staged = [one.path for one in looked if one.staged or one.unmerged]
@@ -296,8 +306,12 @@ class Commits:
                 who = _author(self.keeping.name)
             else:
                 break
-        busy = f"another git is at work; if none is, remove {self.repository.private}/index.lock"
-        self.waits = busy if "index.lock" in done.err else f"git refuses: {done.why}"
+        self.waits = self._busy if "index.lock" in done.err else f"git refuses: {done.why}"
+
+    @property
+    def _busy(self) -> str:
+        lock = self.repository.private / "index.lock"
+        return f"another git is at work; if none is, remove {lock}"
 
     def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
         """Put down what is about to be written."""

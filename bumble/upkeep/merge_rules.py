@@ -105,7 +105,7 @@ def _thought_at(one: Any) -> tuple[Any, str]:
 
 def state(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
-    return mapping(base, ours, theirs, {"sessions": nested({}, moved)}, nested({}, by_kind))
+    return mapping(base, ours, theirs, {"sessions": nested({}, moved)}, by_kind)
 
 
 def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
@@ -126,10 +126,12 @@ def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
         "contradicts": joined,
         "formed": earlier,
         "reinforced": later,
-        "status": lambda *_: last.get("status", ABSENT),
         "confidence": confidence,
     }
-    return mapping(base, ours, theirs, rules)
+    merged = mapping(base, ours, theirs, rules)
+    if last.get("reinforced") != base.get("reinforced") and "status" not in last:
+        merged.pop("status", None)  # put away on one side, and confirmed later on the other
+    return merged
 
 
 def _together(c0: float, c1: float, c2: float) -> float:

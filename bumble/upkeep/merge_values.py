@@ -26,7 +26,7 @@ class Clash(Exception):
 
 def plain(base: Any, ours: Any, theirs: Any) -> Any:
     """Take the side that changed; mappings are merged key by key, lists joined."""
-    alone = unchanged(base, ours, theirs)
+    alone = ours if _same(ours, theirs) else unchanged(base, ours, theirs)
     if alone is not BOTH:
         return alone
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
@@ -197,8 +197,8 @@ def _either(base: Any, ours: Any, theirs: Any) -> Any:
 
 
 def unchanged(base: Any, ours: Any, theirs: Any) -> Any:
-    """Return what stands where one side at most changed it; BOTH where both did."""
-    if _same(ours, theirs) or _same(theirs, base):
+    """Return what stands where one side at most changed it; BOTH where both did, though alike."""
+    if _same(theirs, base):
         return ours
     return theirs if _same(ours, base) else BOTH
 
