@@ -37,9 +37,9 @@ def undo(
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Take back one change: its files as they were, in a commit of its own.
+    """Take back one change.
 
-    What was written to the same files since stays, or the undo is refused with exit code 13.
+    Its files become what they were, in a commit of its own. What was written to the same files since stays, or the undo is refused with exit code 13.
     Conversations stay word for word.
     """
     from bumble.cli import history
