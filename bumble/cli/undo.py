@@ -39,8 +39,8 @@ def undo(
 ) -> None:
     """Take back one change.
 
-    Its files become what they were, in a commit of its own. What was written to the same files since stays, or the undo is refused with exit code 13.
-    Conversations stay word for word.
+    Its files become what they were, in a commit of its own. What was written to them since stays,
+    or the undo is refused with exit code 13. Conversations stay word for word.
     """
     from bumble.cli import history
     from bumble.upkeep import undo as room

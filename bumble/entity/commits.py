@@ -27,7 +27,7 @@ from bumble.git import Done, Repository
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
-NOTES = ("uncommitted",)  # below `.bumble/`
+NOTES = "uncommitted"  # below `.bumble/`
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -126,7 +126,7 @@ def _is_asked_for(root: Path) -> bool:
 
 def notes(root: Path) -> list[Note]:
     """Return what is not committed yet, oldest first; one that can't be read is passed over."""
-    folder = root.joinpath(".bumble", *NOTES)
+    folder = root / ".bumble" / NOTES
     found = sorted(folder.glob("*.json")) if folder.is_dir() else []
     return [note for file in found if (note := _read_note(file)) is not None]
 
@@ -315,7 +315,7 @@ class Commits:
 
     def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
         """Put down what is about to be written."""
-        folder = self.root.joinpath(".bumble", *NOTES)
+        folder = self.root / ".bumble" / NOTES
         with files.refusing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         numbers = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]

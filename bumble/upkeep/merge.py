@@ -101,7 +101,7 @@ def _narrative(base: str, ours: str, theirs: str) -> Merged:
     """Take the story that was told later, whole: two halves of two stories are none."""
     told = [moment(narrative.parse(text).source.meta.get("at")) for text in (ours, theirs)]
     if told[0] is None or told[1] is None or told[0] == told[1]:
-        return _document((base, ours, theirs), merge_rules.settle)
+        return _document((base, ours, theirs), merge_rules.origin)
     return Merged(ours if told[0] > told[1] else theirs, True)
 
 

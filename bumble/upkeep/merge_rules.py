@@ -23,7 +23,6 @@ from bumble.upkeep.merge_values import (
     counted,
     earlier,
     greater,
-    heard_by,
     joined,
     later,
     mapping,
@@ -208,14 +207,9 @@ def record(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     return mapping(base, ours, theirs, rules)
 
 
-def settle(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
-    """Merge the front matter of any other file."""
-    return mapping(base, ours, theirs, {**ORIGIN})
-
-
 def origin(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
-    """Merge where a text comes from."""
-    return mapping(base, ours, theirs, {**ORIGIN, "audience": heard_by})
+    """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
+    return mapping(base, ours, theirs, ORIGIN)
 
 
 def _newer(ours: Values, theirs: Values, *keys: str) -> Values:

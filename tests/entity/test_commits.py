@@ -49,10 +49,6 @@ def run(folder: Path, *words: str) -> str:
     return done.stdout.rstrip("\n")
 
 
-class Heard(list[str]):
-    """What was told."""
-
-
 def keeping(heard: list[str] | None = None, *, autocommit: bool = True) -> Keeping:
     said = heard if heard is not None else []
     return Keeping(autocommit, "Ada", lambda: NOON, said.append)
@@ -129,7 +125,7 @@ def test_an_edit_by_hand_in_a_file_of_the_set_is_committed_before_as_the_owners(
 def test_a_version_the_owner_staged_is_left_alone_and_the_set_waits(root: Path) -> None:
     (root / "portrait.md").write_text("staged\n")
     run(root, "add", "portrait.md")
-    heard = Heard()
+    heard: list[str] = []
     commits.apply(root, dream(root), keeping(heard))
     assert "you have staged portrait.md" in heard[0]
     assert (root / "portrait.md").read_text() == "new\n"
@@ -179,7 +175,7 @@ def test_a_kill_anywhere_is_caught_up_by_the_next_set(root: Path, tmp_path: Path
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
         written = (root / "portrait.md").read_text() == "new\n"
-        heard = Heard()
+        heard: list[str] = []
         commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
         assert status(root) == [], (n, heard)
         wanted = ["note: x", *(["dream: tides"] if written else []), "start"]
@@ -220,7 +216,7 @@ def test_an_edit_after_a_kill_is_not_committed_as_the_sets(
 
 def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
     (root / ".git" / "index.lock").touch()
-    heard = Heard()
+    heard: list[str] = []
     commits.apply(root, dream(root), keeping(heard))
     assert "another git is at work" in heard[0]
     assert subjects(root) == ["start"]
@@ -231,7 +227,7 @@ def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
 
 def test_several_sets_that_waited_are_one_commit_that_tells_of_all(root: Path) -> None:
     run(root, "checkout", "-q", "--detach")
-    heard = Heard()
+    heard: list[str] = []
     for n in range(3):
         commits.apply(root, ChangeSet(f"note: {n}", (put(f"{n}.md", "x\n", root),)), keeping(heard))
     assert "no branch is checked out" in heard[0]
@@ -265,7 +261,7 @@ def test_a_merge_with_conflicts_in_its_files_is_refused(root: Path, autocommit: 
 
 def test_a_merge_in_other_files_lets_it_write_and_the_commit_waits(root: Path) -> None:
     conflicted(root)
-    heard = Heard()
+    heard: list[str] = []
     commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
     assert "a merge is under way" in heard[0]
     (root / "portrait.md").write_text("both\n")
@@ -313,7 +309,7 @@ def test_ignored_files_are_written_and_not_committed(root: Path) -> None:
 
 def test_a_repository_inside_the_folder_is_not_ours_to_commit(root: Path) -> None:
     run(root, "init", "-q", "workspace")
-    heard = Heard()
+    heard: list[str] = []
     planned = (put("workspace/a.txt", "x\n", root), put("x.md", "x\n", root))
     commits.apply(root, ChangeSet("note: x", planned), keeping(heard))
     assert touched(root) == ["x.md"]
@@ -359,7 +355,7 @@ def test_in_a_larger_repository_only_if_the_entity_asks_for_it(
 def test_off_or_without_git_nothing_is_committed_or_noted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard = Heard()
+    heard: list[str] = []
     commits.apply(root, dream(root), keeping(heard, autocommit=False))
     monkeypatch.setenv("PATH", "")
     commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
