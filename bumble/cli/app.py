@@ -49,6 +49,10 @@ COMMANDS = {
     "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
+    "log": ("log", "Show what became part of the entity, and when."),
+    "diff": ("diff", "Show what changed, in memories rather than lines."),
+    "undo": ("undo", "Take back one change."),
+    "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70

@@ -248,6 +248,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         writes=writes,
         environ=opened.shell.environ,
         temperature=run.temperature if run else TEMPERATURE,
+        tell=lambda text: output.warn(opened.shell, text),
     )
 
 

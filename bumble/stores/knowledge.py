@@ -111,6 +111,16 @@ def find(knowledge: Knowledge, title: str) -> Section | None:
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
 
 
+def with_origin(section: Section, provenance: Provenance) -> str:
+    """Return the source of a section with another origin in its comment."""
+    own = _own(section)
+    comment = _COMMENT.match(own)
+    rest = own[comment.end() :] if comment and _read_comment(comment[1]) else own
+    newline = markdown.newline_of(section.source)
+    told = _comment(provenance.meta()).replace("\n", newline)
+    return section.heading + told + rest + section.tail
+
+
 def plan_set(
     knowledge: Knowledge,
     title: str,

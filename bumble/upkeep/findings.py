@@ -77,6 +77,9 @@ CODES: dict[str, Code] = {
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge."),
+    "git-driver": Code(
+        "note", "git has not been told how to merge an entity's files by meaning.", mends=True
+    ),
     "git-tracked": Code("problem", "git keeps files that are derived."),
 }
 
