@@ -38,6 +38,12 @@ COMMANDS = {
     "person": ("person", "Look at and change the people it knows."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "tick": (
+        "tick",
+        "Do whatever is due: reminders, what turns left, sleep and dreams.",
+    ),
+    "cron": ("cron", "Have the system run `bumble tick`."),
+    "remind": ("remind", "Have something said at some time."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }
@@ -155,7 +161,19 @@ def _words(argv: Sequence[str]) -> list[str]:
 
 
 GROUPS = frozenset(
-    ["session", "knowledge", "journal", "skill", "person", "belief", "episode", "model", "config"]
+    [
+        "session",
+        "knowledge",
+        "journal",
+        "skill",
+        "person",
+        "belief",
+        "episode",
+        "model",
+        "config",
+        "cron",
+        "remind",
+    ]
 )
 
 

@@ -25,6 +25,7 @@ from bumble.stores import (
     knowledge,
     relationships,
     skills,
+    state,
     transcripts,
 )
 
@@ -62,6 +63,8 @@ def status(
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
         "unanswered": [one for talk in talks for one in _unanswered(talk)],
+        "today": _today(opened),
+        "pending": _or(opened, lambda: _pending(opened), dict[str, int]()),
         "counts": _counts(opened),
         "index": _index(opened),
     }
@@ -174,6 +177,26 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
     ]
 
 
+def _today(opened: Opened) -> dict[str, int | None]:
+    """Say what today has cost up to now."""
+    from bumble.cycles import budget
+
+    spent = budget.today(opened.entity.ledger, opened.shell.now(), records.zone(opened))
+    limit = opened.config.limits.tokens_per_day
+    return {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
+
+
+def _pending(opened: Opened) -> dict[str, int]:
+    """Count the conversations of which something is still to be made, by what."""
+    from bumble.cycles import cursors
+
+    counts: dict[str, int] = {}
+    for left in cursors.waiting(state.read(opened.entity.state)).values():
+        for name in left:
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
 def _counts(opened: Opened) -> dict[str, int | None]:
     """Count what there is by its files, without reading them; None for a file that is broken."""
     entity, zone = opened.entity, records.zone(opened)
@@ -218,6 +241,8 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
         *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
+        ("today", _today_line(data["today"])),
+        ("still to do", ", ".join(f"{name} {n}" for name, n in data["pending"].items())),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]
@@ -265,6 +290,14 @@ def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> st
 def _unanswered_line(opened: Opened, one: dict[str, Any]) -> str:
     at = records.when(records.moment(one["at"], opened, "at"), opened)
     return f"{at} {output.shorten(one['text'], 60)}"
+
+
+def _today_line(today: dict[str, int | None]) -> str:
+    calls, tokens, limit = today["calls"], today["tokens"], today["tokens_per_day"]
+    if not calls and limit is None:
+        return ""
+    most = f" of {limit:,}" if limit is not None else ""
+    return f"{records.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens"
 
 
 def _counts_line(counts: dict[str, int | None]) -> str:

@@ -17,6 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.markdown import Document
 from bumble.stores import (
+    automations,
     beliefs,
     dreams,
     episodes,
@@ -26,11 +27,13 @@ from bumble.stores import (
     narrative,
     records,
     relationships,
+    reminders,
     sessions,
     skills,
     transcripts,
 )
 from bumble.stores.sessions import Session
+from bumble.upkeep import schedule
 from bumble.upkeep.findings import Finding
 from bumble.yamltext import SourceError
 
@@ -105,6 +108,8 @@ def _files(entity: Entity) -> list[_File]:
         *many("person", relationships.paths(entity.relationships), "bumble person edit"),
         *skill_files,
         *many("dream", dreams.paths(entity.dreams)),
+        *many("reminder", reminders.paths(entity.reminders)),
+        *many("automation", automations.paths(entity.automations)),
         *many("session", transcripts.paths(entity.sessions)),
         *many("handover", handovers),
     ]
@@ -184,6 +189,15 @@ def _times(
         case "dream":
             dream = records.load(file.path, dreams.parse)
             return _dated(dream.source, at=dream.at)
+        case "reminder":
+            reminder = reminders.load(file.path)
+            if reminder.repeat:
+                also += _schedule(reminder.repeat, reminder.source, "repeat", relative, file)
+            return _dated(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
+        case "automation":
+            automation = automations.load(file.path)
+            also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
+            return _dated(automation.source, last=automation.last)
         case "handover":
             transcripts.read_handover(look.entity.sessions, file.path.parent.name)
             return []
@@ -204,6 +218,16 @@ def _person(file: _File, relative: str, names: dict[str, list[str]]) -> list[Dat
         last_interaction=person.last_interaction,
         last_reflection=person.last_reflection,
     )
+
+
+def _schedule(
+    expression: str, document: Document, key: str, relative: str, file: _File
+) -> Iterator[Finding]:
+    try:
+        schedule.check(expression)
+    except ValueError as error:
+        line = document.line_of(key)
+        yield Finding("schedule-invalid", str(error), relative, line, file.edit)
 
 
 def _sections(known: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
@@ -300,6 +324,8 @@ def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
         entity.dreams,
         entity.episodes,
         entity.relationships,
+        entity.reminders,
+        entity.automations,
     ):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path not in known and not path.name.startswith("."):
