@@ -40,7 +40,9 @@ IdArgument = Annotated[
 ]
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)(?:in|ec|ours?|ays?|eeks?)?\s*")
+DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
+)
 
 
 @app.command()
@@ -154,7 +156,7 @@ def _duration(text: str) -> timedelta:
     if not parts or DURATION.sub("", wanted):
         raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
     try:
-        return sum((timedelta(**{UNITS[unit]: float(n)}) for n, unit in parts), timedelta())
+        return sum((timedelta(**{UNITS[unit[0]]: float(n)}) for n, unit in parts), timedelta())
     except OverflowError:
         raise UsageError(f"--in {text}: that is too far away") from None
 

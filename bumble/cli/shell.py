@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,8 @@ from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.models.means import Means
+
+NICENESS = 10  # of what nobody waits for
 
 
 @dataclass
@@ -119,7 +122,7 @@ def spawn_detached(arguments: Sequence[str]) -> None:
         detached["creationflags"] = (
             subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         )
-    subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-P", "-m", "bumble", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -127,3 +130,6 @@ def spawn_detached(arguments: Sequence[str]) -> None:
         start_new_session=True,
         **detached,
     )
+    if sys.platform != "win32":
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, started.pid, NICENESS)

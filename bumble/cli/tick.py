@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from bumble.upkeep.tick import Work
 
 app = typer.Typer(rich_markup_mode=None)
-NICENESS = 10  # whoever waits for nothing makes way
 
 
 @app.command()
@@ -78,8 +76,6 @@ def tick(
             return
         if settle_only:
             limit = opened.config.limits.passes_per_turn
-            if hasattr(os, "nice"):
-                os.nice(NICENESS)
         elif not dry_run:
             presence.stop_settling(opened.entity)
         with presence.at_work(opened.entity, stoppable=settle_only) as free:

@@ -138,8 +138,8 @@ def plan_new(reminder: Reminder, why: str) -> Change:
 
 def plan_delivered(
     reminder: Reminder, at: datetime, following: datetime | None, why: str
-) -> Change:
-    """Plan to note that a reminder was said.
+) -> Change | None:
+    """Plan to note that a reminder was said; None if that is noted already.
 
     Args:
         reminder: As it was read.
@@ -150,10 +150,7 @@ def plan_delivered(
     values: dict[str, Any] = {"delivered": records.stamp(at)}
     values |= {"done": True} if following is None else {"at": records.stamp(following)}
     document = records.with_values(reminder.source, values)
-    change = records.plan_edit(path(reminder.id), reminder.source, document, why)
-    if change is None:
-        raise TypeError("a reminder that is due is not done yet")
-    return change
+    return records.plan_edit(path(reminder.id), reminder.source, document, why)
 
 
 def plan_forget(reminder: Reminder, why: str) -> Change:

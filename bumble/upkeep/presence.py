@@ -40,9 +40,15 @@ def spoke_just_now(entity: Entity, now: datetime) -> bool:
     """Whether somebody said something within the last minute."""
     for file in transcripts.paths(entity.sessions):
         with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
-            if timedelta() <= now - transcripts.read_info(file).last_at < JUST_NOW:
-                return True
+            if _recent(transcripts.read_info(file).last_at, now):
+                said = transcripts.load(file).messages
+                if any(_recent(one.at, now) for one in said if not one.unprompted):
+                    return True
     return False
+
+
+def _recent(at: datetime, now: datetime) -> bool:
+    return timedelta() <= now - at < JUST_NOW
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def run(life: Life, reminder: Reminder) -> Outcome:
             return []  # another process was faster
         why = f"say: {' '.join(reminder.text.split())[:60]}"
         noted = reminders.plan_delivered(now, at, following, why)
-        return [_said(life, reminder, text, message_id, at, why), noted]
+        return [_said(life, reminder, text, message_id, at, why), noted] if noted else []
 
     told = f"{reminder.deliver}: {text}"
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
