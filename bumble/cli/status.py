@@ -139,9 +139,11 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, tools.declared(opened.config.tools), opened.config.prompt
+    )
     always = tokens.estimate_message(stable.text)
-    seen = history.view(talk.messages if talk else (), max(256, limit - always))
+    seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
     said = sum(tokens.estimate_message(message.content) for message in seen.messages)
     return {
         "tokens": limit,

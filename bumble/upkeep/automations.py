@@ -12,11 +12,13 @@ from datetime import datetime
 from bumble import prompts
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
-from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request, ToolCall
-from bumble.mind import loop, recall, route, tools, turn
+from bumble.mind import gate as gates
+from bumble.mind import loop, recall, route, toolcache, tools, turn
+from bumble.mind.toolcache import ToolCache
 from bumble.stores import automations, journal, records, sessions
 from bumble.stores.automations import Automation
 from bumble.stores.records import Provenance
@@ -106,10 +108,21 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
             audience=(owner.id,),
         ),
         recall=lambda query: recall.text(life, query, talk, owner.id),
+        config=life.config.tools,
+        apply=lambda change: _write_now(life, change),
+        cache=ToolCache(
+            life.entity.private / "cache" / toolcache.FOLDER,
+            life.config.tools.cache,
+            writes=life.writes,
+        ),
+        environ=life.environ,
+        expand=lambda _: "There is no conversation here.",
     )
     written: set[str] = set()
 
     def carry_out(call: ToolCall) -> tools.Result:
+        if call.name == tools.COMMAND.name and not life.writes:
+            return tools.Result("failed: no program is run in a dry run", failed=True)
         result = tools.run(call.name, call.arguments, context)
         change = result.plan() if result.plan else None
         if change is None or change.adds:
@@ -122,12 +135,19 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
     return loop.run(
         life.model,
         _request(life, automation, owner.name, at),
-        tools.DECLARED,
+        tools.declared(life.config.tools),
         life.config.cognition.loop,
         carry_out,
         lambda _: None,
         person=owner.name,
+        gate=gates.Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
     )
+
+
+def _write_now(life: Life, change: Change) -> None:
+    if not life.writes:
+        raise RefusedError("nothing may be written in a dry run")
+    life.apply(ChangeSet(f"automation: {change.why}", (change,)))
 
 
 def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Request:
@@ -143,6 +163,7 @@ def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Re
     return Request(
         messages=(Message("system", stable), Message("user", asked)),
         purpose=TAG,
+        schema=loop.schema(tools.declared(life.config.tools)),
         max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
         temperature=profile.temperature,
         thinking=profile.thinking,

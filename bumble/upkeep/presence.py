@@ -48,7 +48,7 @@ def spoke_just_now(entity: Entity, now: datetime) -> bool:
 
 
 def _recent(at: datetime, now: datetime) -> bool:
-    return timedelta() <= now - at < JUST_NOW
+    return abs(now - at) < JUST_NOW
 
 
 @contextmanager
