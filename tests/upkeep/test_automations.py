@@ -18,12 +18,21 @@ from bumble.stores import automations, knowledge, transcripts
 from bumble.stores.automations import Automation
 from bumble.upkeep import automations as cycle
 from tests.cycles.test_budget import Absent
-from tests.mind.test_turn import NOON, Clock, act, ada, life_of, say
+from tests.mind import test_turn as turns
+from tests.mind.test_turn import NOON, Clock, ada, life_of
 
 __all__ = ["ada"]
 PASS = Pass("automations", cycle.check, cycle.run)
 DAILY = "0 8 * * *"
 MORNING = datetime.fromisoformat("2026-05-25T08:00:00+01:00")
+
+
+def act(tool: str, **arguments: Any) -> Reply:
+    return replace(turns.act(tool, **arguments), purpose="automation")
+
+
+def say(text: str) -> Reply:
+    return act("say", text=text)
 
 
 def life_at(entity: Entity, at: datetime, model: ScriptedModel) -> Life:
@@ -105,11 +114,10 @@ def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
 
 def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
     automate(ada)
-    nothing = Reply('{"actions": [{"tool": "end_turn", "arguments": {}}]}')
-    replies = [nothing, nothing, say("Well.")] + [nothing] * 9
-    model = ScriptedModel(replies)
+    nothing = replace(act("end_turn"), always=True)
     failures = []
     for day in range(10):
+        model = ScriptedModel([say("Well.") if day == 2 else nothing])
         run_all(life_at(ada, MORNING + timedelta(days=day), model))
         failures.append((look(ada).failures, look(ada).enabled))
     assert failures[:4] == [(1, True), (2, True), (0, True), (1, True)]
