@@ -47,6 +47,9 @@ COMMANDS = {
     "soma": ("soma", "Look at the body."),
     "noise": ("noise", "Look at stray thoughts, and let some come."),
     "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
+    "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
+    "cron": ("cron", "Have the system run `bumble tick`."),
+    "remind": ("remind", "Have something said at some time."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
     "log": ("log", "Show what became part of the entity, and when."),
@@ -181,6 +184,8 @@ GROUPS = frozenset(
         "noise",
         "model",
         "config",
+        "cron",
+        "remind",
     ]
 )
 

@@ -113,11 +113,8 @@ def find(knowledge: Knowledge, title: str) -> Section | None:
 
 def with_origin(section: Section, provenance: Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
-    own = _own(section)
-    comment = _COMMENT.match(own)
-    rest = own[comment.end() :] if comment and _read_comment(comment[1]) else own
-    newline = markdown.newline_of(section.source)
-    told = _comment(provenance.meta()).replace("\n", newline)
+    _, rest = comments.split(_own(section))
+    told = comments.render(provenance).replace("\n", markdown.newline_of(section.source))
     return section.heading + told + rest + section.tail
 
 
