@@ -77,7 +77,12 @@ def run(life: Life, automation: Automation) -> Outcome:
         now = automations.load(file) if file.exists() else None
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
-        kept = [] if failed else [journal.plan_add(at, said, life.zone, why, tags=(TAG,))]
+        origin = _origin(life, automation)
+        kept = (
+            []
+            if failed
+            else [journal.plan_add(at, said, life.zone, why, tags=(TAG,), provenance=origin)]
+        )
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
         return [*kept, noted, *(write() for write in writes)]
 
@@ -100,13 +105,7 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
         entity=life.entity,
         at=at,
         zone=life.zone,
-        provenance=Provenance(
-            by=TAG,
-            model=life.model.name,
-            sources=(automation.id,),
-            trust="entity",
-            audience=(owner.id,),
-        ),
+        provenance=_origin(life, automation),
         recall=lambda query: recall.answer(life, query, talk),
         config=life.config.tools,
         apply=lambda change: _write_now(life, change),
@@ -141,6 +140,16 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
         lambda _: None,
         person=owner.name,
         gate=gates.Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
+    )
+
+
+def _origin(life: Life, automation: Automation) -> Provenance:
+    return Provenance(
+        by=TAG,
+        model=life.model.name,
+        sources=(automation.id,),
+        trust="entity",
+        audience=(turn.owner_id(life.entity, life.identity),),
     )
 
 

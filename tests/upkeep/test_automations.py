@@ -61,7 +61,10 @@ def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
     assert run_all(life_at(ada, MORNING - timedelta(minutes=1), model)) == []
     assert len(run_all(life_at(ada, MORNING, model))) == 1
     assert run_all(life_at(ada, MORNING + timedelta(hours=3), model)) == []
-    assert ada.journal.read_text().endswith("\n## 2026-05-25 08:00:00 #automation\n\nQuiet.\n")
+    written = ada.journal.read_text()
+    assert "\n## 2026-05-25 08:00:00 #automation\n" in written
+    assert "audience: [sam]" in written
+    assert written.endswith("\n\nQuiet.\n")
     assert look(ada).last == MORNING
     assert transcripts.paths(ada.sessions) == []
 
