@@ -276,6 +276,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         rng=opened.shell.rng,
         writes=writes,
         environ=opened.shell.environ,
+        judges=run.judges if run else True,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
     )

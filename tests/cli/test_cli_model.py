@@ -31,7 +31,9 @@ def entry(name: str, source: str) -> str:
         sha256: {SHA256}
         sources:
           - {source}
-    chat: {{thinking: none, native_tools: false, trust_extraction: false, temperature: 0.4}}
+    chat:
+      {{thinking: none, native_tools: false, trust_extraction: false, judges: false,
+        temperature: 0.4}}
 """
 
 
@@ -212,6 +214,7 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
         "native_tools": False,
         "thinking": "none",
         "trust_extraction": False,
+        "judges": False,
         "temperature": 0.4,
     }
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from bumble.models.catalog import ChatRun, Entry, Source, WeightsFile
 
-CHAT = ChatRun(thinking="none", native_tools=False, trust_extraction=False, temperature=0.5)
+CHAT = ChatRun(
+    thinking="none", native_tools=False, trust_extraction=False, judges=False, temperature=0.5
+)
 
 
 def entry(*files: tuple[str, bytes, tuple[Source, ...]], name: str = "tiny") -> Entry:

@@ -29,6 +29,7 @@ models:
       thinking: none
       native_tools: true
       trust_extraction: true
+      judges: true
       temperature: 0.5
 """.replace("SHA", "0" * 63 + "a")
 
