@@ -7,6 +7,7 @@ A fragment is stored as it was thought; the `[dream]` before a dream's fragment 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +26,7 @@ class Fragment:
     kind: str  # `thought` or `dream`
     salience: float  # how much it stands out, in [0, 1]
     at: datetime  # timezone-aware
+    audience: tuple[str, ...] = ()  # ids of those whose prompts it may enter; empty: everyone's
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class NoiseConfig:
     dream_protected_hours: float  # a dream's fragment younger than this is never pushed out
 
 
-def fragment(text: str, kind: str, salience: float, at: datetime) -> Fragment:
+def fragment(
+    text: str, kind: str, salience: float, at: datetime, audience: tuple[str, ...] = ()
+) -> Fragment:
     """Make a fragment of what a model wrote: one line, without marks or bullets, cut to length.
 
     Raises:
@@ -52,7 +56,7 @@ def fragment(text: str, kind: str, salience: float, at: datetime) -> Fragment:
         raise ValueError(f"a fragment is a {THOUGHT} or a {DREAM}, not {kind!r}")
     if not 0 <= salience <= 1:
         raise ValueError("a fragment's salience must be in [0, 1]")
-    return Fragment(plain, kind, salience, at)
+    return Fragment(plain, kind, salience, at, audience)
 
 
 def words(text: str) -> frozenset[str]:
@@ -103,6 +107,13 @@ def is_protected(held: Fragment, now: datetime, config: NoiseConfig) -> bool:
     """Tell whether a fragment is a dream's and still young."""
     hours = seconds_between(held.at, now) / 3600
     return held.kind == DREAM and hours < config.dream_protected_hours
+
+
+def shared_with(ring: tuple[Fragment, ...], readers: Collection[str]) -> tuple[Fragment, ...]:
+    """Return the fragments that all of some people may meet."""
+    return tuple(
+        held for held in ring if not held.audience or (readers and set(readers) <= {*held.audience})
+    )
 
 
 def line(held: Fragment) -> str:

@@ -134,6 +134,7 @@ def to_mapping(soma: Soma) -> dict[str, object]:
                     "kind": each.kind,
                     "salience": _rounded(each.salience),
                     "at": each.at.isoformat(),
+                    **({"audience": list(each.audience)} if each.audience else {}),
                 }
                 for each in soma.noise
             ],
@@ -219,8 +220,10 @@ def _read_fragment(value: object, place: str) -> Fragment:
     kind = fields.text(fields.entry(section, "kind", place), f"{place}.kind")
     salience = fields.number(fields.entry(section, "salience", place), f"{place}.salience", 0, 1)
     at = fields.moment(fields.entry(section, "at", place), f"{place}.at")
+    names = fields.items(section.get("audience"), f"{place}.audience")
+    audience = tuple(fields.text(name, f"{place}.audience") for name in names)
     try:
-        return noise.fragment(text, kind, salience, at)
+        return noise.fragment(text, kind, salience, at, audience)
     except ValueError as problem:
         raise ValueError(f"`{place}`: {problem}") from None
 

@@ -131,12 +131,13 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     """Estimate how full the window is before the next message."""
     from bumble.cycles import history
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools
+    from bumble.mind import prompt, tools, turn
 
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED)
+    readers = talk.people if talk else (turn.owner_id(opened.entity, opened.identity),)
+    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED, readers)
     always = tokens.estimate_message(stable.text)
     seen = history.view(talk.messages if talk else (), max(256, limit - always))
     said = sum(tokens.estimate_message(message.content) for message in seen.messages)

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change
+from bumble.entity.config import Identity
+from bumble.entity.folder import Entity
 from bumble.stores import records, relationships
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Session
@@ -23,6 +25,13 @@ def plan_met(life: Life, person: str, name: str, at: datetime, session: Session)
     if met is None:
         raise TypeError("a first talk always changes the count")
     return Change(met.path, met.why, met.data)
+
+
+def owner_id(entity: Entity, identity: Identity) -> str:
+    """Return the id of the person the entity belongs to."""
+    owner = identity.owner.name or "you"
+    match = relationships.match(list(relationships.read(entity.relationships)), owner)
+    return match.id if match else relationships.person_id(owner)
 
 
 def interactions(life: Life) -> int:

@@ -31,7 +31,7 @@ from bumble.stores import (
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
-VERSION = f"1.{terms.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"2.{terms.VERSION}"  # raise it when the same file would give other chunks
 KINDS = (
     "episode",
     "knowledge",
@@ -224,7 +224,7 @@ def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
             f"{one.at:%Y-%m-%d %H:%M:%S}",
             one.text,
             one.line + gap,
-            Provenance(),
+            Provenance(audience=one.audience),
             head=f"({spoken_date(one.at.date())}) {tags}".strip() + " ",
             at=one.at.isoformat(),
         )

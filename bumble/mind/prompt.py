@@ -50,8 +50,17 @@ class Stable:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stable:
+def of_entity(
+    entity: Entity, identity: Identity, tools: Sequence[Tool], readers: Sequence[str]
+) -> Stable:
     """Make the system prompt from an entity's files as they are.
+
+    Args:
+        entity: Whose files.
+        identity: Who it is.
+        tools: What it may do.
+        readers: Ids of the people of the conversation: a story that is not for all of them, or for
+            everyone, stays out.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -62,7 +71,7 @@ def of_entity(entity: Entity, identity: Identity, tools: Sequence[Tool]) -> Stab
         tools,
         list(skills_store.read(entity.skills)),
         knowledge_store.read(entity.knowledge),
-        story.text if story else "",
+        narrative_store.told_to(story, readers),
     )
 
 

@@ -117,7 +117,13 @@ def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
 
 def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
     def plan() -> Change:
-        return journal.plan_add(context.at, arguments["text"], context.zone, "write in the journal")
+        return journal.plan_add(
+            context.at,
+            arguments["text"],
+            context.zone,
+            "write in the journal",
+            audience=context.provenance.audience,
+        )
 
     plan()  # refuses what it would refuse later
     return Result("written", plan=plan)

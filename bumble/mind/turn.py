@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from bumble.body import ebb, endocrine
+from bumble.body import ebb, endocrine, noise
 from bumble.body.soma import Soma
 from bumble.cycles import cursors, feeling, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
@@ -79,9 +79,7 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
 
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
-    owner = identity.owner.name or "you"
-    match = relationships.match(list(relationships.read(entity.relationships)), owner)
-    return match.id if match else relationships.person_id(owner)
+    return people.owner_id(entity, identity)
 
 
 def open_session(
@@ -125,6 +123,7 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     """Recall, route and make the request that answers the last message of a session."""
     said, before = session.messages[-1], session.messages[:-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
+    soma = replace(soma, noise=noise.shared_with(soma.noise, session.people))
     mood = feeling.mood(life, soma)
     decided = route.route(
         said.text,
@@ -133,9 +132,9 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         intensity=feeling.intensity(life, soma),
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
-    stable = stable_part(life)
+    stable = stable_part(life, session.people)
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
-    blocks.append(Block("body", body_text(life, soma, decided.profile)))
+    blocks.append(Block("body", body_text(life, soma, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     seen = history.view(before, history_budget(life, stable))
@@ -302,9 +301,9 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
     )
 
 
-def stable_part(life: Life) -> Stable:
-    """Make the system prompt from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED)
+def stable_part(life: Life, readers: Sequence[str]) -> Stable:
+    """Make the system prompt of a talk with some people from the files as they are."""
+    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, readers)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
@@ -337,7 +336,9 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
     )
 
 
-def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
+def body_text(
+    life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str]
+) -> str:
     """Put the body into words, as loud as it is; in a reflex only its mood."""
     level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
     limit = life.config.prompt.body_max_tokens * 4
@@ -347,7 +348,7 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
     block = ebb.body_block(soma, level, life.body.soma, words)
     endocrine_text = endocrine.section(
         soma.hormones,
-        phenotype=phenotype(life),
+        phenotype=phenotype(life, readers),
         interactions=people.interactions(life),
         config=life.body.soma.hormones,
         endocrine=life.body.endocrine,
@@ -357,10 +358,10 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
     return f"{block}\n{whole}" if whole else block
 
 
-def phenotype(life: Life) -> str:
-    """Return how the entity sees itself: the first sentence of its story."""
-    story = narrative.read(life.entity.narrative)
-    return story.text if story else ""
+def phenotype(life: Life, readers: Sequence[str]) -> str:
+    """Return how the entity sees itself: its story, of which the first sentence is used."""
+    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
 def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:

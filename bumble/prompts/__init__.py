@@ -33,6 +33,12 @@ class Prompt:
         return Template(self.text).substitute(values)
 
 
+def tagged(tag: str, text: str) -> str:
+    """Wrap outside text so that it is data: its own closing tags can't end the wrapping."""
+    inside = text.replace(f"</{tag}", f"< /{tag}")
+    return f"<{tag}>\n{inside}\n</{tag}>"
+
+
 @cache
 def load(name: str) -> Prompt:
     """Read a prompt of this package.

@@ -46,6 +46,7 @@ class Episode:
     session: str  # id of the conversation it is a stretch of; empty if none
     summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
     dormant: bool  # found by search, not by recall
+    faded: bool  # dormant because it faded, not because a person wanted it
     provenance: Provenance
     text: str  # Markdown, without surrounding blank lines
     source: Document  # the file as it stands; edits splice its lines
@@ -74,6 +75,7 @@ def of(document: Document, episode_id: str) -> Episode:
         session=records.field(meta, "session", str, ""),
         summary_source=records.field(meta, "summary_source", str, ""),
         dormant=records.field(meta, "dormant", bool, False),
+        faded=meta.get("faded") is not None,
         provenance=records.provenance(meta),
         text=document.body,
         source=document,
@@ -175,9 +177,21 @@ def plan_retell(
     return _plan(folder, episode, document.with_body(text), why)
 
 
-def plan_dormant(folder: Path, episode: Episode, *, dormant: bool, why: str) -> Change | None:
-    """Plan to take an episode out of recall, or back in."""
-    values = {"dormant": True if dormant else None}
+def plan_dormant(
+    folder: Path, episode: Episode, *, dormant: bool, why: str, faded: bool = False
+) -> Change | None:
+    """Plan to take an episode out of recall, or back in.
+
+    Args:
+        folder: Of the episodes.
+        episode: As it was read.
+        dormant: Out, or back in.
+        why: For the change set.
+        faded: It goes because it faded, so that it may come back when it matters more; what a
+            person has put to sleep stays asleep.
+    """
+    mark = episode.significance if dormant and faded else None
+    values = {"dormant": True if dormant else None, "faded": mark}
     return _plan(folder, episode, records.with_values(episode.source, values), why)
 
 

@@ -1,24 +1,26 @@
 """The journal: the entity's diary, which only ever grows.
 
 One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
-blank line, the entry. Knows nothing of models.
+blank line, the entry. What is not for everyone says for whom, in a comment under its heading:
+`<!-- {audience: [sam]} -->`. Knows nothing of models.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
-from bumble import markdown
+from bumble import markdown, yamltext
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.stores import records
 
 PATH = "journal.md"
+_COMMENT = re.compile(r"\s*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r?\n|\Z)")
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)((?: #[^\s#]+)*)")
 
 
@@ -28,9 +30,10 @@ class Entry:
 
     at: datetime  # in the entity's time zone
     tags: tuple[str, ...]  # without `#`
-    text: str  # Markdown, without surrounding blank lines
+    text: str  # Markdown, without heading, comment and surrounding blank lines
     line: int  # of the heading, in the file
     source: str  # heading and text, byte for byte
+    audience: tuple[str, ...] = ()  # who may meet it in a prompt; empty: everyone
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,20 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
             entries[-1] = _joined(entries[-1], one.source)
         else:
             preamble += one.source
-    return Journal(preamble, tuple(entries), source)
+    return Journal(preamble, tuple(_with_audience(entry) for entry in entries), source)
+
+
+def _with_audience(entry: Entry) -> Entry:
+    """Read for whom an entry is; a comment of another kind is part of the text."""
+    comment = _COMMENT.match(entry.text)
+    if comment is None:
+        return entry
+    try:
+        origin = records.provenance(yamltext.parse_mapping(comment[1]))
+    except ValueError:
+        return entry
+    rest = entry.text[comment.end() :].strip("\r\n").rstrip()
+    return replace(entry, text=rest, audience=origin.audience)
 
 
 def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | None:
@@ -93,7 +109,13 @@ def read(file: Path, zone: tzinfo) -> Journal:
 
 
 def plan_add(
-    at: datetime, text: str, zone: tzinfo, why: str, *, tags: tuple[str, ...] = ()
+    at: datetime,
+    text: str,
+    zone: tzinfo,
+    why: str,
+    *,
+    tags: tuple[str, ...] = (),
+    audience: tuple[str, ...] = (),
 ) -> Change:
     """Plan to add an entry at the end; what is there stays, byte for byte.
 
@@ -106,6 +128,8 @@ def plan_add(
         raise UsageError("A journal entry needs a text.")
     marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
     head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
+    if audience:
+        head += f"\n<!-- {yamltext.inline({'audience': list(audience)})} -->"
     return changes.add(PATH, f"\n{head}\n\n{markdown.contained(text)}\n", why)
 
 
