@@ -38,6 +38,12 @@ COMMANDS = {
     "person": ("person", "Look at and change the people it knows."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "consolidate": ("consolidate", "Put memory in order: what has faded, weak beliefs, the story."),
+    "narrate": (
+        "narrate",
+        "Have the entity tell its story anew, from its memories and the story so far.",
+    ),
+    "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
 }

@@ -27,6 +27,7 @@ from bumble.cycles.work import Check, Gate, Outcome
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request
 from bumble.stores import beliefs, dreams, episodes, journal, records, state
@@ -76,6 +77,21 @@ class Night:
     provenance: Provenance
 
 
+@dataclass(frozen=True)
+class Past:
+    """What there was before, as `state.yaml` keeps it."""
+
+    file: MappingFile
+    last_at: datetime | None  # of the last dream
+    empty_at: datetime | None  # when there was nothing to dream of
+    day: str  # of the last dream, in the entity's time zone
+    count: int  # dreams on that day
+
+    def count_on(self, day: str) -> int:
+        """Return how many dreams there were on a day."""
+        return self.count if self.day == day else 0
+
+
 def check(life: Life, *, force: bool = False, seed: int | None = None) -> Check[Job]:
     """Look at the five gates; asks no model and looks at no memory."""
     at = life.now()
@@ -96,7 +112,7 @@ def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
     said = silence.last_said(life.entity)
     quiet = None if said is None else seconds_between(said, at)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    file = state.read(life.entity.state)
+    past = _past(life)
     return (
         Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
         Gate(
@@ -105,48 +121,57 @@ def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
             f"at least {config.min_silence_seconds:g} s",
             quiet is None or quiet >= config.min_silence_seconds,
         ),
-        _cooldown(life, file, at),
+        _cooldown(life, past, at),
         Gate(
             "hours",
             f"{at.astimezone(life.zone):%H:%M}",
             f"one of the hours {hours}",
             in_hours(at, life.zone, config.dream_hours),
         ),
-        _cap(life, file, at),
+        _cap(life, past, at),
     )
 
 
-def _cooldown(life: Life, file: MappingFile, at: datetime) -> Gate:
+def _past(life: Life) -> Past:
+    """Read what there was.
+
+    Raises:
+        RecordInvalidError: If the file does not hold it.
+    """
+    file = state.read(life.entity.state)
+    values = file.get(SECTION, default={})
+    try:
+        if not isinstance(values, dict):
+            raise ValueError(f"`{SECTION}` should be a mapping")
+        times = [
+            None if values.get(name) is None else records.field(values, name, datetime)
+            for name in ("last_at", "empty_at")
+        ]
+        count = records.field(values, "count", int, 0)
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+    return Past(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
     """Time since the last dream, and since a night in which there was nothing to dream of."""
     config = life.config.soma.dreams
-    last, empty = (_time(file, name) for name in ("last_at", "empty_at"))
-    if empty and (not last or seconds_between(last, empty) > 0):
-        since, wanted = seconds_between(empty, at), config.empty_backoff_minutes * 60
-        told = f"{since:.0f} s since there was nothing to dream of"
-        if last:
-            wanted = max(wanted, config.min_gap_seconds - seconds_between(last, empty))
-    elif last:
-        since, wanted = seconds_between(last, at), config.min_gap_seconds
-        told = f"{since:.0f} s since the last dream"
-    else:
+    times = [
+        (past.last_at, config.min_gap_seconds, "the last dream"),
+        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
+    ]
+    waits = [(seconds_between(then, at), wanted, what) for then, wanted, what in times if then]
+    if not waits:
         return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
-    return Gate("cooldown", told, f"at least {wanted:g} s", since >= wanted)
+    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
+    return Gate(
+        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
+    )
 
 
-def _cap(life: Life, file: MappingFile, at: datetime) -> Gate:
-    most, count = life.config.soma.dreams.max_cycles_per_day, _count(life, file, at)
+def _cap(life: Life, past: Past, at: datetime) -> Gate:
+    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
     return Gate("daily cap", f"{count} today", f"fewer than {most}", count < most)
-
-
-def _time(file: MappingFile, name: str) -> datetime | None:
-    found = file.get(SECTION, name)
-    return None if found is None else records.moment(found, f"{SECTION}.{name}")
-
-
-def _count(life: Life, file: MappingFile, at: datetime) -> int:
-    """Return how many dreams there were on the day of the entity's calendar."""
-    same = str(file.get(SECTION, "day", default="")) == _day(life, at)
-    return int(file.get(SECTION, "count", default=0)) if same else 0
 
 
 def _day(life: Life, at: datetime) -> str:
@@ -163,9 +188,7 @@ def pool(life: Life, at: datetime) -> Pool:
         pairs.Memory(
             one.id,
             one.at,
-            significance.decayed(
-                one.significance, seconds_between(one.at, at), life.body.fading
-            ),
+            significance.decayed(one.significance, seconds_between(one.at, at), life.body.fading),
             one.audience,
         )
         for one in known.values()
@@ -180,7 +203,9 @@ def pool(life: Life, at: datetime) -> Pool:
 
 def _can_be_dreamt(episode: Episode) -> bool:
     origin = episode.provenance
-    dreamt = origin.by == EVENT or any(one.startswith(f"{dreams.PREFIX}_") for one in origin.sources)
+    dreamt = origin.by == EVENT or any(
+        one.startswith(f"{dreams.PREFIX}_") for one in origin.sources
+    )
     return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
 
 
@@ -338,8 +363,8 @@ def _whole(life: Life, episode: Episode) -> str:
 
 def _plan(life: Life, job: Job, night: Night) -> Sequence[Change | None]:
     """Plan all that a dream becomes, on the files as they are."""
-    config, file = life.config.soma.dreams, state.read(life.entity.state)
-    still = (_cooldown(life, file, job.at), _cap(life, file, job.at))
+    config, past = life.config.soma.dreams, _past(life)
+    still = (_cooldown(life, past, job.at), _cap(life, past, job.at))
     if not job.bypassed and not all(gate.passes for gate in still):
         return ()  # another process has dreamt in the meantime
     planned: list[Change | None] = []
@@ -364,7 +389,7 @@ def _plan(life: Life, job: Job, night: Night) -> Sequence[Change | None]:
         forced=bool(job.bypassed),
         provenance=night.provenance,
     )
-    return (*planned, dreams.plan_new(record, "keep the dream"), _counted(life, job, file))
+    return (*planned, dreams.plan_new(record, "keep the dream"), _counted(life, job, past))
 
 
 def _diary(life: Life, job: Job, night: Night) -> Change:
@@ -408,11 +433,8 @@ def _noise(life: Life, job: Job, night: Night) -> Change | None:
     return feeling.plan(life, job.at, move, "the dream lingers")
 
 
-def _counted(life: Life, job: Job, file: MappingFile) -> Change | None:
-    values = {
-        "last_at": records.stamp(job.at),
-        "day": _day(life, job.at),
-        "count": _count(life, file, job.at) + 1,
-    }
-    gone = [(SECTION, "empty_at")] if file.get(SECTION, "empty_at") else []
-    return state.plan_write(file, {SECTION: values}, "count the dream", remove=gone)
+def _counted(life: Life, job: Job, past: Past) -> Change | None:
+    day = _day(life, job.at)
+    values = {"last_at": records.stamp(job.at), "day": day, "count": past.count_on(day) + 1}
+    gone = [(SECTION, "empty_at")] if past.empty_at else []
+    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)

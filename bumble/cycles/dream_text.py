@@ -21,7 +21,7 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _MARKER = re.compile(
-    r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.):]\s*|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
+    r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.)]\s+|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’«»„`*_ \t"
@@ -88,12 +88,13 @@ def _thread(rows: Sequence[str]) -> str:
 
 
 def _plain(line: str) -> str:
-    """Strip bullets, numbers, emphasis and quotation marks."""
-    line = " ".join(line.split())
-    while (marker := _MARKER.match(line)) and marker.end():
-        line = line[marker.end() :]
-    line = re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line)
-    return line.strip(_QUOTES).lstrip("#>-+=|<~ ")
+    """Strip bullets, numbers, emphasis and quotation marks, however they are nested."""
+    line, before = " ".join(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line).split()), ""
+    while line != before:
+        before = line
+        line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
+        line = line.strip(_QUOTES).lstrip("#>-+=|<~ ")
+    return line
 
 
 def _cut(text: str, most: int) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bumble.cycles.circles import Audience, fits
 from bumble.embed.protocol import Floats
@@ -19,6 +20,8 @@ from bumble.embed.protocol import Floats
 CANDIDATES = 500  # the most significant memories; their pairs are compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
 Key = frozenset[str]  # the ids of a pair
+Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def eligible(
     able = [
         memory
         for memory in memories
-        if memory.significance > rules.min_significance and (vectors is None or memory.id in vectors)
+        if memory.significance > rules.min_significance
+        and (vectors is None or memory.id in vectors)
     ]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
     best.sort(key=lambda memory: (memory.at, memory.id))
@@ -91,7 +95,7 @@ def eligible(
     )
 
 
-def _far_apart(best: Sequence[Memory], hours: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _far_apart(best: Sequence[Memory], hours: float) -> tuple[Places, Places]:
     """Return the places of all pairs, older and newer, that time and audience let meet."""
     at = np.array([memory.at.timestamp() for memory in best])
     older, newer = np.triu_indices(len(best), 1)
@@ -104,11 +108,11 @@ def _far_apart(best: Sequence[Memory], hours: float) -> tuple[np.ndarray, np.nda
     return older[together], newer[together]
 
 
-def _kept(likeness: Floats, rules: Rules) -> np.ndarray:  # type: ignore[type-arg]
+def _kept(likeness: Floats, rules: Rules) -> Mask:
     if not rules.band or not likeness.size:
-        return likeness <= rules.max_similarity
+        return np.asarray(likeness <= rules.max_similarity)
     low, high = np.quantile(likeness, rules.band)
-    return (likeness >= low) & (likeness <= high)
+    return np.asarray((likeness >= low) & (likeness <= high))
 
 
 def _pair(older: Memory, newer: Memory, similarity: float | None) -> Pair:

@@ -336,9 +336,7 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
     )
 
 
-def body_text(
-    life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str]
-) -> str:
+def body_text(life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str]) -> str:
     """Put the body into words, as loud as it is; in a reflex only its mood."""
     level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
     limit = life.config.prompt.body_max_tokens * 4
