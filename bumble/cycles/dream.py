@@ -179,26 +179,35 @@ def _day(life: Life, at: datetime) -> str:
 
 
 def pool(life: Life, at: datetime) -> Pool:
-    """Find what may be dreamt of; the index is brought up to date, so that vectors are there."""
+    """Find what may be dreamt of, and which of it may meet."""
     config = life.config.soma.dreams
-    life.memory.sync()
-    vectors = life.memory.vectors_of("episode")
     known = {one.id: one for one in episodes.read(life.entity.episodes) if _can_be_dreamt(one)}
-    memories = [
-        pairs.Memory(
-            one.id,
-            one.at,
-            significance.decayed(one.significance, seconds_between(one.at, at), life.body.fading),
-            one.audience,
-        )
-        for one in known.values()
-    ]
+
+    def left(one: Episode) -> float:
+        age = seconds_between(one.at, at)
+        return significance.decayed(one.significance, age, life.body.fading)
+
     rules = pairs.Rules(
         config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
     )
-    found = pairs.eligible(memories, rules, vectors, partial(_scaled, life))
-    scale = "none" if vectors is None else life.config.embedding.similarity
-    return Pool(known, found, scale)
+    memories = [pairs.Memory(one.id, one.at, left(one), one.audience) for one in known.values()]
+    best = pairs.candidates(memories, rules)
+    vectors = _vectors(life, [known[memory.id] for memory in best])
+    found = pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    return Pool(known, found, "none" if vectors is None else life.config.embedding.similarity)
+
+
+def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
+    """Embed what memories say; None without an embedder.
+
+    The vectors of the index will not do: each has date and people in it, which all memories share,
+    so that hardly any two are unlike (docs/log.md).
+    """
+    embedder = life.memory.embedder
+    if embedder is None:
+        return None
+    rows = embedder.embed_documents([one.text for one in found]) if found else ()
+    return {one.id: row for one, row in zip(found, rows, strict=True)}
 
 
 def _can_be_dreamt(episode: Episode) -> bool:

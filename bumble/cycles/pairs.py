@@ -7,7 +7,7 @@ takes memories, vectors and chance, and knows no files.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bumble.cycles.circles import Audience, fits
 from bumble.embed.protocol import Floats
 
-CANDIDATES = 500  # the most significant memories; their pairs are compared each with each
+CANDIDATES = 200  # the most significant memories, compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
 Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
@@ -59,8 +59,15 @@ class Pair:
         return frozenset(self.ids)
 
 
+def candidates(memories: Iterable[Memory], rules: Rules) -> list[Memory]:
+    """Return the memories that matter enough, the most significant of them, oldest first."""
+    able = [memory for memory in memories if memory.significance > rules.min_significance]
+    best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
+    return sorted(best, key=lambda memory: (memory.at, memory.id))
+
+
 def eligible(
-    memories: Sequence[Memory],
+    memories: Iterable[Memory],
     rules: Rules,
     vectors: Mapping[str, Floats] | None,
     scaled: Callable[[Floats], Floats] = lambda cosine: cosine,
@@ -68,19 +75,14 @@ def eligible(
     """Return all pairs that keep the rules, in an order that depends on the memories alone.
 
     Args:
-        memories: In any order.
+        memories: In any order; of a great many the candidates.
         rules: What makes a pair.
         vectors: By id, of length 1; a memory that has none is left out. None: time alone decides.
         scaled: Takes cosines to the scale of `max_similarity`.
     """
-    able = [
-        memory
-        for memory in memories
-        if memory.significance > rules.min_significance
-        and (vectors is None or memory.id in vectors)
-    ]
-    best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
-    best.sort(key=lambda memory: (memory.at, memory.id))
+    best = candidates(memories, rules)
+    if vectors is not None:
+        best = [memory for memory in best if memory.id in vectors]
     if len(best) < 2:
         return ()
     first, second = _far_apart(best, rules.min_gap_hours)

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
-from bumble.embed.protocol import Embedder, Floats
+from bumble.embed.protocol import Embedder
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
@@ -69,23 +67,6 @@ class Memory:
                 where=self.place,
                 progress=progress,
             )
-
-    def vectors_of(self, kind: str) -> dict[str, Floats] | None:
-        """Return one vector of length 1 for each record of a kind; call `sync` before.
-
-        Returns:
-            By the record's id; what has no vector is left out. None if there is no embedder.
-
-        Raises:
-            IndexUnusableError: If there is no index that can be used.
-        """
-        if self.embedder is None:
-            return None
-        with search.opened(self.entity, self.place) as index:
-            found = index.database.vectors_of(kind)
-        means = {record: passages.mean(axis=0) for record, passages in found.items()}
-        lengths = {record: float(np.linalg.norm(mean)) for record, mean in means.items()}
-        return {record: means[record] / length for record, length in lengths.items() if length}
 
     def search(
         self,

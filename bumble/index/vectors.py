@@ -227,18 +227,6 @@ class Database:
         """Drop the embeddings of texts that no chunk holds any more."""
         self.run("delete from embeddings where hash not in (select hash from chunks)")
 
-    def vectors_of(self, kind: str) -> dict[str, Floats]:
-        """Return the vectors of all records of a kind by id, one for each passage: shape (n, d)."""
-        found = self.rows(
-            "select record, vector from chunks join vectors using (id) where kind = ?"
-            " order by record, ordinal",
-            (kind,),
-        )
-        rows: dict[str, list[Floats]] = {}
-        for record, blob in found:
-            rows.setdefault(str(record), []).append(np.frombuffer(blob, np.float32))
-        return {record: np.stack(passages) for record, passages in rows.items()}
-
     def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
         """Return the chunks that have no vector yet, with their recipes, newest first."""
         found = self.rows(
