@@ -38,6 +38,7 @@ class Part:
     check: Callable[[Life], Check[Any]]
     run: Callable[[Life, Any], Outcome]
     most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
+    alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def parts(strength: Strength = as_stored) -> tuple[Part, ...]:
     return (
         Part("fading", faded, let_fade),
         Part("beliefs", partial(weak, strength=strength), partial(archive, strength=strength)),
-        Part("story", partial(story_due, strength=strength), narrate.run, most=1),
+        Part("story", partial(story_due, strength=strength), narrate.run, most=1, alone=False),
     )
 
 
@@ -91,9 +92,10 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
     now = signature(life)
     steps = _steps(life, parts() if work is None else work) if waited.passes else []
     told = "new memories" if now != seen else "nothing new"
-    if steps:
-        told += f", {len(steps)} to do"
-    changed = Gate("changed", told, "something new or to do", now != seen or bool(steps) or force)
+    urgent = [step for step in steps if step.part and step.part.alone]
+    if urgent:
+        told += f", {len(urgent)} to do"
+    changed = Gate("changed", told, "something new or to do", now != seen or bool(urgent) or force)
     return Check((waited, changed), (*steps, Step(None, Done(at, count, now))))
 
 

@@ -19,7 +19,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import prompt
+from bumble.mind import prompt, tools, turn
 from bumble.stores import beliefs, dreams, episodes, journal, state
 from tests.cycles.nights import (
     DREAM,
@@ -506,8 +506,6 @@ def _reset(root: Path, before: dict[str, bytes]) -> None:
 
 
 def test_no_tool_leads_to_a_dream(ada: Entity) -> None:
-    from bumble.mind import tools
-
     assert not [tool.name for tool in tools.DECLARED if "dream" in tool.name]
     stable = prompt.of_entity(ada, life_of(ada).identity, tools.DECLARED, ("sam",))
     assert "dream" not in stable.text
@@ -517,3 +515,21 @@ def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Enti
     utc = replace(life_of(ada, [WROTE], overrides=ON), clock=lambda: NIGHT.astimezone(UTC))
     work.apply(utc, dream.run(utc, dream.check(utc).jobs[0]))
     assert "## 2026-05-24 03:12:47 #dream" in ada.journal.read_text()
+
+
+def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(ada: Entity) -> None:
+    night(ada, **{"soma.ebb.quiet_below": 0.0, "soma.ebb.high_from": 0.0})
+    loud = {"soma.ebb.quiet_below": 0.0, "soma.ebb.high_from": 0.0}
+    for speaker, dreamt in (("Sam", True), ("Bo", False)):
+        model = ScriptedModel(
+            [Reply('{"actions": [{"tool": "say", "arguments": {"text": "Hm."}}]}')]
+        )
+        life = life_of(ada, model, NIGHT + timedelta(hours=6), overrides=loud)
+        who = turn.person(ada, life.identity, speaker)
+        session, is_new = turn.open_session(life, who, life.clock(), new=True)
+        heard = turn.listen(life, session, is_new, who, "I have been wondering about everything?")
+        life.memory.sync()
+        turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
+        text = "".join(one.content for one in model.requests[0].messages)
+        assert ("[dream] i plant whales" in text) == dreamt
+        assert ("what will not rise" in text) <= dreamt

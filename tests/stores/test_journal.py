@@ -79,3 +79,21 @@ def test_a_file_that_is_not_there_is_an_empty_journal(tmp_path: Path) -> None:
 def test_an_entry_without_text_is_refused() -> None:
     with pytest.raises(UsageError):
         journal.plan_add(AT, " \n", ZONE, "note")
+
+
+def test_an_entry_says_for_whom_it_is_under_its_heading(tmp_path: Path) -> None:
+    private = journal.plan_add(AT, "Between us.", ZONE, "note", audience=("sam", "bo"))
+    changes.apply(tmp_path, ChangeSet("note", (private,)))
+    added(tmp_path, "For all.")
+    text = (tmp_path / "journal.md").read_text()
+    assert "03:12:47\n<!-- {audience: [sam, bo]} -->\n\nBetween us.\n" in text
+    first, second = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert (first.text, first.audience) == ("Between us.", ("sam", "bo"))
+    assert (second.text, second.audience) == ("For all.", ())
+
+
+def test_a_comment_of_another_kind_is_part_of_the_entry() -> None:
+    source = "## 2026-01-01 00:00:00\n<!-- {not: [closed} -->\n\nx\n"
+    (entry,) = journal.parse(source, zone=ZONE).entries
+    assert entry.text.startswith("<!-- {not")
+    assert entry.audience == ()
