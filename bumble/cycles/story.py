@@ -51,7 +51,7 @@ class Sources:
     @property
     def audience(self) -> Audience:
         """For whom a story told from them is."""
-        told = [one.audience for one in (*self.episodes, *self.people)]
+        told = [one.audience for one in self.episodes] + [one.audience for one in self.people]
         told += [one.audience for one in self.beliefs] + [one.audience for one in self.dreams]
         return circles.joined(told)
 

@@ -86,7 +86,7 @@ def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
     assert once(ada, NIGHT + INTERVAL)
 
 
-def test_what_a_dream_or_the_diary_adds_is_no_news(ada: Entity) -> None:
+def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
     once(ada)
     entry = journal.plan_add(NIGHT, "a lake", LISBON, "", tags=("dream",))
     changes.apply(ada.root, ChangeSet("", (entry,)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,10 @@ def telling(**parts: str) -> Reply:
     return Reply(json.dumps(told), purpose="narrate", always=True)
 
 
-def told(entity: Entity, *replies: Reply, force: bool = False, **more: Any) -> Outcome:
-    life = life_of(entity, list(replies) or [telling()], overrides=more)
+def told(
+    entity: Entity, *replies: Reply, force: bool = False, settings: Mapping[str, Any] | None = None
+) -> Outcome:
+    life = life_of(entity, list(replies) or [telling()], overrides=settings)
     found = narrate.check(life, force=force)
     assert found.due
     outcome = narrate.run(life, found.jobs[0])
@@ -244,7 +247,7 @@ def test_the_story_before_is_kept_and_read(ada: Entity) -> None:
 
 def test_a_story_is_never_longer_than_the_limit(ada: Entity) -> None:
     long = "The storm was loud and the bread was flat. " * 60
-    told(ada, telling(happening=long), **{"memory.narrative.max_words": 120})
+    told(ada, telling(happening=long), settings={"memory.narrative.max_words": 120})
     assert len(narrative.uncited(the_story(ada).text).split()) <= 120 + 12  # headings
 
 

@@ -11,10 +11,9 @@ AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 CITED = "## What matters\n\nThe sea. (ep_01, ep_02)\n\nRain (a lot). (ep_03)"
 
 
-def story(text: str = CITED, **origin: tuple[str, ...]) -> narrative.Narrative:
-    change = narrative.plan_tell(
-        None, text, AT, Provenance("narrate", **origin), "tell", fingerprint="f1"
-    )
+def story(sources: tuple[str, ...] = (), audience: tuple[str, ...] = ()) -> narrative.Narrative:
+    origin = Provenance("narrate", sources=sources, audience=audience)
+    change = narrative.plan_tell(None, CITED, AT, origin, "tell", fingerprint="f1")
     assert change is not None
     assert change.data is not None
     return narrative.parse(change.data.decode())
