@@ -32,6 +32,10 @@ COMMANDS = {
     "recall": ("recall", "Search everything the entity remembers."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
+    "route": ("route", "See whether a message is a reflex or is thought about."),
+    "context": ("context", "See what the model is told."),
+    "compact": ("compact", "Show a long conversation shorter: cut, clear, summarise."),
+    "expand": ("expand", "Print the whole of a text that the entity was shown cut or cleared."),
     "knowledge": ("knowledge", "Look at and change durable facts."),
     "journal": ("journal", "Read and write the diary."),
     "skill": ("skill", "Look at and change how-to notes."),
@@ -161,7 +165,18 @@ def _words(argv: Sequence[str]) -> list[str]:
 
 
 GROUPS = frozenset(
-    ["session", "knowledge", "journal", "skill", "person", "belief", "episode", "model", "config"]
+    [
+        "session",
+        "context",
+        "knowledge",
+        "journal",
+        "skill",
+        "person",
+        "belief",
+        "episode",
+        "model",
+        "config",
+    ]
 )
 
 

@@ -17,13 +17,14 @@ from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
-from bumble.errors import WeightsMissingError
+from bumble.errors import UserError, WeightsMissingError
 from bumble.index.memory import Memory
+from bumble.llm.absent import AbsentModel
 from bumble.llm.lazy import LazyModel
 from bumble.llm.ledger import Recorded
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
-from bumble.mind import turn
+from bumble.mind import report, turn
 from bumble.mind.turn import Person, Turn
 from bumble.models import store
 from bumble.models.choose import Choice
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
     from bumble.stores.sessions import Session
 
 LAST_REQUEST = "last_request.json"
+LAST_REPORT = "last_report.json"
 
 
 class OpenMind:
     """An entity that is being talked to."""
 
-    def __init__(self, opened: Opened, life: Life, person: Person, choice: Choice) -> None:
+    def __init__(self, opened: Opened, life: Life, person: Person, choice: Choice | None) -> None:
         self.opened, self.life, self.person, self.choice = opened, life, person, choice
         self.session: Session
         self.is_new = True
@@ -64,6 +66,14 @@ class OpenMind:
             self.last = turn.answer(self.life, prepared, say)
         self.session = self.last.session
         return self.last
+
+    def look(self, text: str) -> Turn:
+        """Build the request that would answer a message; nothing is sent or written."""
+        heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
+        self._sync()
+        return turn.prepare(
+            self.life, heard, self.person, last_spoke=self._last_spoke(), compacts=False
+        )
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
@@ -100,29 +110,24 @@ class OpenMind:
     def status(self) -> list[str]:
         """Say who talks with whom, by which model."""
         session = "not begun" if self.is_new else self.session.id
+        why = self.choice.why if self.choice else "none could be opened"
         return [
             f"{self.opened.identity.name} in {self.opened.entity.root}",
             f"with {self.person.name}, conversation {session}",
-            f"{self.life.model.name} ({self.choice.why}), window {self.life.window_tokens} tokens",
+            f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
 
-    def context(self) -> list[str]:
-        """Say what the last request was made of, with estimated tokens."""
-        if self.last is None:
-            return ["Nothing has been sent yet."]
-        parts = [(f"stable: {part.name}", part.tokens) for part in self.last.stable.parts]
-        parts += [(f"now: {block.name}", block.tokens) for block in self.last.blocks]
-        history = sum(len(one.content) // 4 + 10 for one in self.last.request.messages[1:-1])
-        rows = [
-            [name, f"~{count} tokens"] for name, count in [*parts, ("history", history)] if count
-        ]
-        return output.table(rows)
+    def report(self) -> report.Report | None:
+        """Say what the last request of this process was made of."""
+        return None if self.last is None else report.of(self.life, self.last, "run")
 
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
         data = [[one.role, one.content] for one in done.request.messages]
         files.write_atomic(place, json.dumps(data).encode(), mode=0o600)
+        told = report.to_data(report.of(self.life, done, "run"))
+        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode(), mode=0o600)
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
@@ -155,6 +160,26 @@ def open_mind(
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
         yield OpenMind(opened, life, person, chosen)
+    finally:
+        model.close()
+
+
+@contextmanager
+def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
+    """Open what a request is built from; no weights are fetched, and nothing is written."""
+    person = turn.person(opened.entity, opened.identity, speaker)
+    chosen, model = None, None
+    try:
+        chosen = choose_model(opened)
+        model = open_model(opened, chosen, writes=False)
+    except UserError as error:  # a request can be built for a model that is not there
+        model = AbsentModel(error)
+    try:
+        life = _life(opened, chosen, model, yes=False, writes=False)
+        life.memory.syncs = True  # derived files may be brought up to date by looking
+        mind = OpenMind(opened, life, person, chosen)
+        mind.begin(session_id=None, new=False)
+        yield mind
     finally:
         model.close()
 
@@ -202,6 +227,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         clock=opened.shell.now,
         rng=opened.shell.rng,
         writes=writes,
+        environ=opened.shell.environ,
         temperature=run.temperature if run else TEMPERATURE,
     )
 

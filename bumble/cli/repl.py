@@ -10,7 +10,7 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.cli import chat, output
+from bumble.cli import chat, context, output
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def _status(mind: OpenMind) -> bool:
 
 
 def _context(mind: OpenMind) -> bool:
-    output.say("\n".join(mind.context()))
+    found = mind.report()
+    output.say("\n".join(context.listed(found)) if found else "Nothing has been sent yet.")
     return False
 
 

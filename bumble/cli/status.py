@@ -137,9 +137,12 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
     readers = talk.people if talk else (people.owner_id(opened.entity, opened.identity),)
-    stable = prompt.of_entity(opened.entity, opened.identity, tools.DECLARED, readers)
+    declared = tools.declared(opened.config.tools)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
+    )
     always = tokens.estimate_message(stable.text)
-    seen = history.view(talk.messages if talk else (), max(256, limit - always))
+    seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
     said = sum(tokens.estimate_message(message.content) for message in seen.messages)
     return {
         "tokens": limit,

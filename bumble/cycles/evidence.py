@@ -32,7 +32,7 @@ def unsupported(text: str, sources: Iterable[str], known: Iterable[str] = ()) ->
         known: Names that need no source: the entity's own, those of the people who took part.
     """
     there = {_plain(word) for source in (*sources, *known) for word in _WORD.findall(source)}
-    return tuple(dict.fromkeys(word for word in _claims(text) if not _occurs(_plain(word), there)))
+    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(_plain(word), there)))
 
 
 def supported(text: str, sources: Sequence[str], known: Sequence[str] = ()) -> str:
@@ -41,7 +41,7 @@ def supported(text: str, sources: Sequence[str], known: Sequence[str] = ()) -> s
     return " ".join(kept)
 
 
-def _claims(text: str) -> list[str]:
+def claims(text: str) -> list[str]:
     """Return the words that say something checkable: with a digit, or with a capital letter."""
     found = []
     for sentence in sentences(text):

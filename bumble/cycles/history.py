@@ -1,8 +1,8 @@
 """A stored conversation as the model sees it.
 
-What was once shown is shown the same way for ever: the view of a longer transcript begins with
-the view of the shorter one, so that its evaluated prefix can be kept. Only where the window is full
-does the beginning move, and then by half a window at once.
+The view is computed from the transcript alone, compactions included: what was once shown is shown
+the same way for ever, until a compaction says otherwise, so that its evaluated prefix can be kept.
+Where no compaction makes room, the beginning moves by half a window at once.
 Knows nothing of preambles: they are never stored.
 """
 
@@ -12,9 +12,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bumble import files
 from bumble.llm import tokens
 from bumble.llm.protocol import Message
-from bumble.stores import sessions
+from bumble.stores import sessions, transcripts
+from bumble.stores.sessions import Compaction, Session
+
+CLEARED = "[Old tool output cleared to save context space]"
+CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,28 @@ class View:
 
     messages: tuple[Message, ...]  # roles alternate between user and assistant
     left_out: int  # stored messages before these that the window has no room for
+    summarized: int = 0  # stored messages that a summary stands for
 
 
-def view(stored: Sequence[sessions.Message], budget_tokens: int) -> View:
-    """Render a transcript within a budget."""
-    turns = _turns(stored)
+@dataclass(frozen=True)
+class Shown:
+    """One part of a view."""
+
+    id: str  # of the message; of the compaction, for a summary
+    role: str  # of the stored message; "summary" for a summary
+    message: Message
+
+
+def view(session: Session, budget_tokens: int, *, before: str | None = None) -> View:
+    """Render a transcript within a budget.
+
+    Args:
+        session: What was said.
+        budget_tokens: What it may take.
+        before: Id of a message; it and what follows are not shown.
+    """
+    parts = shown(session, before=before)
+    turns = _turns(parts)
     start, used = 0, 0
     for n, turn in enumerate(turns):
         used += _cost(turn)
@@ -36,31 +58,100 @@ def view(stored: Sequence[sessions.Message], budget_tokens: int) -> View:
                 used -= _cost(turns[start])
                 start += 1
     left_out = sum(len(turn) for turn in turns[:start])
-    shown = [message for turn in turns[start:] for message in turn]
-    return View(_joined([render(message) for message in shown]), left_out)
+    kept = [part.message for turn in turns[start:] for part in turn]
+    summary = standing(session)
+    return View(_joined(kept), left_out, len(stretch(session, summary)) if summary else 0)
 
 
-def _turns(stored: Sequence[sessions.Message]) -> list[list[sessions.Message]]:
-    """Group messages into turns: what a person said and all that followed from it."""
-    turns: list[list[sessions.Message]] = []
-    for message in stored:
-        if message.role == "user" or not turns:
+def shown(session: Session, *, before: str | None = None) -> list[Shown]:
+    """Return every part of the view, oldest first, however long it is."""
+    summary = standing(session)
+    covered = {one.id for one in stretch(session, summary)} if summary else set()
+    effects = [(one, {each.id for each in stretch(session, one)}) for one in session.compactions]
+    parts: list[Shown] = []
+    for message in session.messages:
+        if message.id == before:
+            break
+        if message.id not in covered:
+            within = [one for one, ids in effects if message.id in ids]
+            parts.append(Shown(message.id, message.role, _render(message, within)))
+        elif summary is not None:
+            parts.append(Shown(summary.id, "summary", Message("user", summary_text(summary))))
+            summary = None
+    return parts
+
+
+def standing(session: Session) -> Compaction | None:
+    """Return the summary that stands: each updates the one before it."""
+    return next((one for one in reversed(session.compactions) if one.kind == "summary"), None)
+
+
+def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+    """Return the messages a compaction is about; none if an end of it is not there any more."""
+    ids = [one.id for one in session.messages]
+    if compaction.first not in ids or compaction.last not in ids:
+        return ()
+    return session.messages[ids.index(compaction.first) : ids.index(compaction.last) + 1]
+
+
+def _turns(parts: Sequence[Shown]) -> list[list[Shown]]:
+    """Group the parts into turns: what a person said and all that followed from it."""
+    turns: list[list[Shown]] = []
+    for part in parts:
+        if part.role in ("user", "summary") or not turns:
             turns.append([])
-        turns[-1].append(message)
+        turns[-1].append(part)
     return turns
 
 
-def _cost(turn: Sequence[sessions.Message]) -> int:
-    return sum(tokens.estimate_message(render(message).content) for message in turn)
+def _cost(turn: Sequence[Shown]) -> int:
+    return sum(tokens.estimate_message(part.message.content) for part in turn)
 
 
-def render(message: sessions.Message) -> Message:
-    """Render one stored message."""
+def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
+    """Render a message as the compactions that are about it have left it."""
+    if message.role == "tool" and any(one.kind == "prune" for one in within):
+        return render_cleared(message)
+    limits = [one.limits for one in within if one.kind == "cut"]
+    limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
+    if limit and tokens.estimate(message.text) > limit:
+        return render(message, text=cut(message.text, limit))
+    return render(message)
+
+
+def render(message: sessions.Message, *, text: str | None = None) -> Message:
+    """Render one stored message, with its own text or a shorter one."""
+    said = message.text if text is None else text
     if message.role == "assistant":
-        return Message("assistant", actions_text(message))
+        return Message("assistant", actions_text(message, said))
     if message.role == "tool":
-        return Message("user", result_text(str(message.extra.get("tool", "tool")), message.text))
-    return Message("user", spoken(str(message.extra.get("name", "")), message.text))
+        return Message("user", result_text(str(message.extra.get("tool", "tool")), said))
+    return Message("user", spoken(str(message.extra.get("name", "")), said))
+
+
+def render_cleared(message: sessions.Message) -> Message:
+    """Render a tool's result as the note that it was cleared, with what brings it back."""
+    note = f"{CLEARED} ref {reference(message.text)}"
+    return Message("user", result_text(str(message.extra.get("tool", "tool")), note))
+
+
+def reference(text: str) -> str:
+    """Return the name by which a text that is not shown whole can be asked for."""
+    return files.sha256(text.encode(errors="replace"))[: transcripts.REFERENCE_CHARS]
+
+
+def cut(text: str, limit_tokens: int) -> str:
+    """Return beginning and end of a long text, with a marker that names the whole."""
+    marker = f"\n[… {len(text):,} characters in all, cut here; ref {reference(text)} …]\n"
+    room = max(0, limit_tokens * 4 - len(marker))
+    head = int(room * CUT_SHARE)
+    return text[:head] + marker + text[len(text) - (room - head) :]
+
+
+def summary_text(summary: Compaction) -> str:
+    """Render a summary as data."""
+    inside = summary.summary.replace("</summary", "< /summary")
+    return f"[Earlier in this conversation]\n<summary>\n{inside}\n</summary>"
 
 
 def spoken(name: str, text: str) -> str:
@@ -68,13 +159,14 @@ def spoken(name: str, text: str) -> str:
     return f"{name}: {text}" if name else text
 
 
-def actions_text(message: sessions.Message) -> str:
+def actions_text(message: sessions.Message, said: str | None = None) -> str:
     """Render what the entity did in the form it answers in."""
+    text = message.text if said is None else said
     actions = [
         {"tool": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls
     ]
-    if message.text or not actions:
-        actions.insert(0, {"tool": "say", "arguments": {"text": message.text}})
+    if text or not actions:
+        actions.insert(0, {"tool": "say", "arguments": {"text": text}})
     return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -33,6 +33,8 @@ class Life:
     clock: Callable[[], datetime]
     rng: random.Random
     writes: bool = True  # False: incognito, the folder is not touched
+    environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
+    judges: bool = True  # whether the model can tell if its own work is done
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
 
     @property

@@ -250,6 +250,7 @@ class McpServerConfig:
 class ToolsConfig:
     """What the entity may use."""
 
+    files: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     output_max_tokens: Positive

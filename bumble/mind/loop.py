@@ -5,20 +5,26 @@ Works on messages and tools only; storing what happened is the turn's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from itertools import groupby
+from typing import Any, Literal
 
 from bumble import prompts
 from bumble.cycles import history
 from bumble.entity.config import LoopConfig
+from bumble.errors import AnswerInvalidError
 from bumble.llm import actions
 from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
-from bumble.mind.tools import AGENCY, Plan, Result
+from bumble.mind.gate import Gate, Work
+from bumble.mind.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 
-Stopped = Literal["done", "step_cap", "interrupted", "length"]
+Stopped = Literal["done", "waiting", "step_cap", "interrupted", "length", "unfinished"]
 Say = Callable[[str], None]
+UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
+LONG_ADVICE = " If it is that long, write it to a file and say where it is."
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Step:
     said: str  # what the person heard, empty if nothing
     calls: tuple[ToolCall, ...]  # work that was asked for
     results: tuple[Result, ...]  # one a call
+    ends: bool = True  # whether the model wants the turn to end with it
+    waits: bool = False  # whether it would rather hear more first
 
 
 @dataclass
@@ -48,6 +56,7 @@ class Outcome:
     steps: list[Step] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     stopped: Stopped = "done"
+    missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
 
     @property
     def said(self) -> str:
@@ -59,6 +68,24 @@ class Outcome:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]
         return [result.plan for result in results if result.plan is not None]
+
+    def work(self, config: LoopConfig) -> list[Work]:
+        """The last tools that ran, each with the beginning of its result."""
+        pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
+        return [
+            Work(call.name, " ".join(result.text.split())[: config.preview_chars], result.failed)
+            for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
+        ]
+
+
+def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, Any]:
+    """Describe an answer of the loop: speech, or work.
+
+    They are apart because what is said beside a call would be said without its result.
+    """
+    agency = [tool for tool in tools if tool.name in AGENCY]
+    work = [tool for tool in tools if tool.name not in AGENCY]
+    return actions.schema([agency] if speech_only else [agency, work])
 
 
 class _Speaker:
@@ -109,30 +136,33 @@ def run(
     say: Say,
     *,
     person: str,
+    gate: Gate,
 ) -> Outcome:
     """Let the model act until the turn ends.
 
     Args:
         model: Who is asked.
         request: Stable prompt, history and the message with its preamble; budget and thinking.
-        tools: What may be called.
+        tools: What may be called; declared on every request, also where only speech is left.
         config: Bounds.
         carry_out: Runs one work call; never raises for what the model got wrong.
         say: Receives what the person hears, piece by piece.
         person: What the person is called.
+        gate: Decides whether the turn may end.
 
     Returns:
         The steps; on Ctrl-C those up to then, with what was heard of the last.
+
+    Raises:
+        AnswerInvalidError: If the model's actions can't be read, and not at the second try either.
     """
     outcome = Outcome()
-    # Work and speech are apart: what is said beside a call would be said without its result.
-    schema = actions.schema(
-        [[t for t in tools if t.name in AGENCY], [t for t in tools if t.name not in AGENCY]]
-    )
     messages = list(request.messages)
+    rounds, cuts, unreadable = 0, 0, False
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        asked = replace(request, messages=tuple(messages), schema=schema)
+        answers = schema(tools, speech_only=rounds >= config.max_tool_rounds)
+        asked = replace(request, messages=tuple(messages), schema=answers)
         speaker = _Speaker(say, [step.said for step in outcome.steps if step.said])
         try:
             completion = model.complete(asked, speaker.feed)
@@ -141,50 +171,95 @@ def run(
             outcome.stopped = "interrupted"
             return outcome
         outcome.completions.append(completion)
-        step = _carry_out(
-            completion, speaker.finish(), carry_out, outcome.steps, config.repeat_limit
-        )
+        try:
+            calls = completion.tool_calls or actions.parse(completion.text)
+        except AnswerInvalidError:
+            if unreadable or speaker.heard:
+                raise
+            unreadable = True
+            messages += [Message("assistant", completion.text), Message("user", UNREADABLE)]
+            continue
+        step = _step(calls, speaker.finish(), carry_out, outcome.steps, config.repeat_limit)
         outcome.steps.append(step)
-        if not step.calls:
-            outcome.stopped = "length" if completion.finish_reason == "length" else "done"
+        cut = completion.finish_reason == "length" and not step.calls
+        cuts = cuts + 1 if cut else 0
+        rounds += bool(step.calls)
+        back = _back(outcome, step, config, person, gate, cuts)
+        if back is None:
             return outcome
-        back = f"{_results(step)}\n\n{_nudge(outcome, step, person)}"  # only results are stored
         messages += [Message("assistant", completion.text), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 
 
-def _carry_out(
-    completion: Completion,
+def _back(
+    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, cuts: int
+) -> str | None:
+    """Return what the model is told next, None if the turn ends; only results are stored."""
+    if step.calls:
+        return f"{_results(step)}\n\n{_nudge(outcome, step, person)}"
+    if cuts > config.length_stops:
+        outcome.stopped = "length"
+        return None
+    if cuts:
+        advice = LONG_ADVICE if cuts == config.length_stops else ""
+        return prompts.load("cut_off").fill(advice=advice)
+    if step.waits and not outcome.said:
+        outcome.stopped = "waiting"
+        return None
+    if not step.ends:  # it only thought
+        return _unfinished(outcome, "now speak, or act", person)
+    missing = gate.missing(outcome.said, outcome.work(config))
+    if not missing:
+        return None
+    outcome.missing.append(missing)
+    if len(outcome.missing) > gate.config.max_continues:
+        outcome.stopped = "unfinished"
+        return None
+    return _unfinished(outcome, missing, person)
+
+
+def _unfinished(outcome: Outcome, missing: str, person: str) -> str:
+    heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
+    return prompts.load("unfinished").fill(missing=missing, said=heard, person=person)
+
+
+def _step(
+    calls: Sequence[ToolCall],
     said: str,
     carry_out: Callable[[ToolCall], Result],
     before: Sequence[Step],
     repeat_limit: int,
 ) -> Step:
-    calls = completion.tool_calls or actions.parse(completion.text)
+    agency = {call.name for call in calls} & AGENCY
     work = tuple(call for call in calls if call.name not in AGENCY)
-    results: list[Result] = []
     earlier = [call for step in before for call in step.calls]
-    for call in work:
-        if _repeats(call, earlier) >= repeat_limit:
-            text = (
-                f"refused: {call.name} was called like this {repeat_limit} times; use its results"
-            )
-            results.append(Result(text, failed=True))
+    results: list[Result] = []
+    for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
+        some = list(group)
+        refused = [_refused(one, [*earlier, *some[:n]], repeat_limit) for n, one in enumerate(some)]
+        pairs = list(zip(some, refused, strict=True))
+        if read_only and len(some) > 1:  # they change nothing, so none waits for another
+            with ThreadPoolExecutor(len(some)) as pool:
+                results += pool.map(lambda pair: pair[1] or carry_out(pair[0]), pairs)
         else:
-            results.append(carry_out(call))
-        earlier.append(call)
-    return Step(said, work, tuple(results))
+            results += [refusal or carry_out(call) for call, refusal in pairs]
+        earlier += some
+    thinks_only = agency == {"think"} and not said
+    return Step(said, work, tuple(results), not thinks_only, "wait" in agency)
 
 
-def _repeats(call: ToolCall, earlier: Sequence[ToolCall]) -> int:
-    """Count how often a call was made in a row just before."""
+def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:
+    """Refuse a call that was made so often in a row just before."""
     count = 0
     for one in reversed(earlier):
         if (one.name, one.arguments) != (call.name, call.arguments):
             break
         count += 1
-    return count
+    if count < limit:
+        return None
+    text = f"refused: {call.name} was called like this {limit} times; use its results"
+    return Result(text, failed=True)
 
 
 def _results(step: Step) -> str:
@@ -195,12 +270,15 @@ def _results(step: Step) -> str:
 
 
 def _nudge(outcome: Outcome, step: Step, person: str) -> str:
-    """Turn the model back to the person: what failed, and what they have heard already."""
+    """Turn the model back to the person: what failed, what was searched, what they heard."""
     failed = [
         call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
     ]
+    calls = [call for one in outcome.steps for call in one.calls if call.name in SEARCHES]
+    asked = [f'"{value}"' for call in calls for value in call.arguments.values()]
     return prompts.load("nudge").fill(
         failed=f" {', '.join(failed)} failed." if failed else "",
+        asked=f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         said=f" {person} has heard this already: {outcome.said}" if outcome.said else "",
         person=person,
     )

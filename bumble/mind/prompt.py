@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bumble import prompts
-from bumble.entity.config import Identity
+from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm import tokens
 from bumble.llm.protocol import Tool
+from bumble.mind import bootstrap
+from bumble.mind.bootstrap import BootstrapFile
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
 from bumble.stores import skills as skills_store
@@ -51,7 +53,11 @@ class Stable:
 
 
 def of_entity(
-    entity: Entity, identity: Identity, tools: Sequence[Tool], readers: Sequence[str]
+    entity: Entity,
+    identity: Identity,
+    tools: Sequence[Tool],
+    config: PromptConfig,
+    readers: Sequence[str],
 ) -> Stable:
     """Make the system prompt from an entity's files as they are.
 
@@ -59,6 +65,7 @@ def of_entity(
         entity: Whose files.
         identity: Who it is.
         tools: What it may do.
+        config: Which files of the owner's go in, and how long.
         readers: Ids of the people of the conversation: a story that is not for all of them, or for
             everyone, stays out.
 
@@ -72,6 +79,7 @@ def of_entity(
         list(skills_store.read(entity.skills)),
         knowledge_store.read(entity.knowledge),
         narrative_store.told_to(story, readers),
+        bootstrap.read(entity, config),
     )
 
 
@@ -81,6 +89,7 @@ def stable(
     skills: Sequence[Skill],
     knowledge: Knowledge,
     narrative: str,
+    own_files: Sequence[BootstrapFile] = (),
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -89,9 +98,10 @@ def stable(
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
-        "tools": "\n".join(_tool_line(tool) for tool in tools),
+        "tools": "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", _skill_lines(skills)),
         "knowledge": _section("# Always true", _locked(knowledge)),
+        "files": _section("# Files you keep in mind", _files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": f"Your days are counted in the time zone {identity.timezone}.",
     }
@@ -99,7 +109,8 @@ def stable(
     return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
 
 
-def _tool_line(tool: Tool) -> str:
+def tool_line(tool: Tool) -> str:
+    """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))
     return f"- {tool.name}({names}): {tool.description}"
 
@@ -114,6 +125,12 @@ def _skill_lines(skills: Sequence[Skill]) -> str:
 def _locked(knowledge: Knowledge) -> str:
     return "\n\n".join(
         f"## {section.title}\n{section.text}" for section in knowledge.sections if section.locked
+    )
+
+
+def _files(own_files: Sequence[BootstrapFile]) -> str:
+    return "\n".join(
+        tagged("file", one.text, f' name="{one.name}"') for one in own_files if one.text
     )
 
 

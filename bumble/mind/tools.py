@@ -15,13 +15,19 @@ from zoneinfo import ZoneInfo
 from jsonschema import Draft202012Validator
 
 from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.llm.protocol import Tool
+from bumble.mind import workspace
+from bumble.mind.toolcache import ToolCache
 from bumble.stores import journal, knowledge, skills
 from bumble.stores.records import Provenance
 
-AGENCY = frozenset({"say", "end_turn"})  # speaking and stopping; all others do work
+AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
+SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
+READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
+READ_ONLY |= {"list_files"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -35,6 +41,11 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what it writes
     recall: Callable[[str], str]  # searches memory, gives text
+    config: ToolsConfig
+    apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
+    cache: ToolCache
+    environ: Mapping[str, str]
+    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
 
 
 @dataclass(frozen=True)
@@ -59,10 +70,18 @@ def _parameters(**texts: str) -> Mapping[str, Any]:
 
 DECLARED: tuple[Tool, ...] = (
     Tool("say", "speak to the person", _parameters(text="what they hear")),
+    Tool("think", "reason for yourself; nobody hears it", _parameters(text="the thought")),
+    Tool("wait", "say nothing yet: they have more to say", _parameters()),
+    Tool("end_turn", "stop here", _parameters()),
     Tool(
         "recall",
         "search older memories, for what is not in front of you",
         _parameters(query="what to look for"),
+    ),
+    Tool(
+        "expand_message",
+        "read the whole of what is shown cut or cleared, by its ref",
+        _parameters(ref="the 12 letters and digits behind `ref`"),
     ),
     Tool(
         "update_knowledge",
@@ -79,14 +98,36 @@ DECLARED: tuple[Tool, ...] = (
     ),
 )
 
+FILES: tuple[Tool, ...] = (
+    Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
+    Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
+    Tool(
+        "write_file",
+        "write a file in your workspace",
+        _parameters(path="its name", text="all that is to be in it"),
+    ),
+)
+COMMAND = Tool(
+    "run_command",
+    "run a program in your workspace",
+    _parameters(command="program and arguments, no shell"),
+)
+
+
+def declared(config: ToolsConfig) -> tuple[Tool, ...]:
+    """Return the tools an entity has: files and programs only where the owner allows them."""
+    allowed = (*DECLARED, *(FILES if config.files else ()))
+    return (*allowed, COMMAND) if config.run_command else allowed
+
 
 def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
-    declared = next((tool for tool in DECLARED if tool.name == name), None)
-    if declared is None or name in AGENCY:
-        known = ", ".join(tool.name for tool in DECLARED)
+    known_tools = declared(context.config)
+    found = next((tool for tool in known_tools if tool.name == name), None)
+    if found is None or name in AGENCY:
+        known = ", ".join(tool.name for tool in known_tools)
         return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
-    problem = next(Draft202012Validator(declared.parameters).iter_errors(arguments), None)
+    problem = next(Draft202012Validator(found.parameters).iter_errors(arguments), None)
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
@@ -97,6 +138,10 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(context.recall(arguments["query"]))
+
+
+def _expand(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(context.expand(arguments["ref"]))
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
@@ -158,11 +203,41 @@ def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("saved" if plan() else "that is already written down", plan=plan)
 
 
+def _list_files(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(workspace.listing(context.entity, arguments["folder"]))
+
+
+def _read_file(arguments: Mapping[str, str], context: Context) -> Result:
+    state = workspace.state(context.entity, arguments["path"])
+    kept = context.cache.get("read_file", arguments, state, context.at)
+    if kept is not None:
+        return Result(kept)
+    text = workspace.read(context.entity, arguments["path"])
+    context.cache.put("read_file", arguments, state, text, context.at)
+    return Result(text)
+
+
+def _write_file(arguments: Mapping[str, str], context: Context) -> Result:
+    context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
+    return Result(f"written: workspace/{arguments['path']}")
+
+
+def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
+    timeout = context.config.command_timeout_seconds
+    text = workspace.run(context.entity, arguments["command"], timeout, context.environ)
+    return Result(text, failed=not text.startswith("exit 0"))
+
+
 _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "recall": _recall,
+    "expand_message": _expand,
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,
     "list_skills": _list_skills,
     "read_skill": _read_skill,
     "update_skill": _update_skill,
+    "list_files": _list_files,
+    "read_file": _read_file,
+    "write_file": _write_file,
+    "run_command": _run_command,
 }

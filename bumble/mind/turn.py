@@ -18,24 +18,27 @@ from zoneinfo import ZoneInfo
 
 from bumble.body import ebb, endocrine, noise
 from bumble.body.soma import Soma
-from bumble.cycles import cursors, feeling, history, people
+from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
-from bumble.errors import FileChangedError, UsageError, UserError
+from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import loop, prompt, recall, route, tools
+from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools
+from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
+from bumble.mind.toolcache import ToolCache
 from bumble.stores import narrative, records, relationships, sessions, state, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
+HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 HEARD, SPOKE = "message_in", "message_out"
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
@@ -58,9 +61,10 @@ class Turn:
     route: route.Route
     stable: Stable
     blocks: tuple[Block, ...]  # what was true right now, as it was sent
-    left_out: int  # stored messages the window had no room for
+    seen: history.View  # of the conversation
     request: Request
     outcome: Outcome = field(default_factory=Outcome)
+    originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
 
 
@@ -119,13 +123,30 @@ def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -
     return sessions.appended(session, [message])
 
 
-def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime | None) -> Turn:
-    """Recall, route and make the request that answers the last message of a session."""
-    said, before = session.messages[-1], session.messages[:-1]
+def prepare(
+    life: Life,
+    session: Session,
+    who: Person,
+    *,
+    last_spoke: datetime | None,
+    compacts: bool = True,
+) -> Turn:
+    """Recall, route and make the request that answers the last message of a session.
+
+    Args:
+        life: Whose turn.
+        session: With the message that is to be answered.
+        who: Who said it.
+        last_spoke: When they last said something before; None if never.
+        compacts: Whether a conversation that is too long is compacted first, if need be by the
+            model; False only looks.
+    """
+    said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     soma = replace(soma, noise=noise.shared_with(soma.noise, session.people))
     mood = feeling.mood(life, soma)
-    decided = route.route(
+    decided = route.decide(
+        life.model if compacts else None,
         said.text,
         life.config.cognition.router,
         mood=mood.name,
@@ -133,11 +154,16 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life, session.people)
+    compacted = None
+    if compacts:
+        stable_tokens = tokens.estimate_message(stable.text)
+        session, compacted = compact.make_room(life, session, stable_tokens)
     blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
     blocks.append(Block("body", body_text(life, soma, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
+    blocks.append(Block("handover", handover_text(life, session, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
-    seen = history.view(before, history_budget(life, stable))
+    seen = history.view(session, history_budget(life, stable), before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = sum(tokens.estimate_message(message.content) for message in messages)
@@ -145,13 +171,16 @@ def prepare(life: Life, session: Session, who: Person, *, last_spoke: datetime |
         messages=messages,
         purpose="chat",
         max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
+        schema=loop.schema(tools.declared(life.config.tools)),
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=life.rng.getrandbits(31),
         cache_id=session.id if life.writes else None,
         cache_family=str(life.entity.root) if life.writes else None,
     )
-    turn = Turn(session, who, decided, stable, kept, seen.left_out, request)
+    turn = Turn(session, who, decided, stable, kept, seen, request)
+    if compacted:
+        turn.notes.append(compacted.lines[0])
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
@@ -171,21 +200,53 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             at=life.clock(),
             zone=life.zone,
             provenance=_provenance(life, turn),
+            config=life.config.tools,
+            apply=lambda change: _write_now(life, change),
+            cache=ToolCache(
+                life.entity.private / "cache" / toolcache.FOLDER,
+                life.config.tools.cache,
+                writes=life.writes,
+            ),
+            environ=life.environ,
+            expand=lambda reference: expand.original(life.entity, reference, turn.session),
             recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
         )
-        return tools.run(call.name, call.arguments, context)
+        return _shortened(life, turn, tools.run(call.name, call.arguments, context))
 
     turn.outcome = loop.run(
         life.model,
         turn.request,
-        tools.DECLARED,
+        tools.declared(life.config.tools),
         life.config.cognition.loop,
         carry_out,
         say,
         person=turn.person.name,
+        gate=Gate(
+            life.model,
+            life.config.cognition.gate,
+            turn.session.messages[-1].text,
+            judges=life.judges and turn.route.profile == "deliberate",
+        ),
     )
     _commit(life, turn)
     return turn
+
+
+def _write_now(life: Life, change: Change) -> None:
+    if not life.writes:
+        raise RefusedError("nothing may be written in this conversation")
+    life.apply(ChangeSet(f"chat: {change.why}", (change,)))
+
+
+def _shortened(life: Life, turn: Turn, result: tools.Result) -> tools.Result:
+    """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
+    limit = life.config.tools.output_max_tokens
+    if tokens.estimate(result.text) <= limit:
+        return result
+    data = result.text.encode(errors="replace")
+    _, change = transcripts.plan_blob(turn.session.id, data, "keep a long result")
+    turn.originals[change.path] = change
+    return replace(result, text=history.cut(result.text, limit))
 
 
 def _commit(life: Life, turn: Turn) -> None:
@@ -196,6 +257,7 @@ def _commit(life: Life, turn: Turn) -> None:
         return
     title = f"chat: {turn.person.name} and {life.identity.name}"
     added = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
+    added += turn.originals.values()
     waiting = [*_lived(life, turn), *turn.outcome.plans]
     for _ in range(COMMIT_TRIES + len(waiting)):
         planned, later = _planned(turn, waiting, {change.path for change in added})
@@ -267,11 +329,13 @@ def _planned(
 def _messages(life: Life, turn: Turn) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
+    last = turn.session.messages[-1].at
     soma = feeling.read(life, life.now())
     tag = ebb.episode_tag(soma, life.body.soma, life.body.ebb)
 
     def add(role: str, text: str, **fields: object) -> None:
-        at = life.clock()
+        nonlocal last  # ids sort by time: no two messages may have the same
+        last = at = max(life.clock(), last + timedelta(milliseconds=1))
         message_id = records.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
@@ -303,12 +367,13 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
 
 def stable_part(life: Life, readers: Sequence[str]) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are."""
-    return prompt.of_entity(life.entity, life.identity, tools.DECLARED, readers)
+    declared = tools.declared(life.config.tools)
+    return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
-    seen = history.view(turn.session.messages, history_budget(life, turn.stable))
+    seen = history.view(turn.session, history_budget(life, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")
 
@@ -354,6 +419,15 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName, readers: Seque
     room = limit - len(block) - 1
     whole = endocrine_text if len(endocrine_text) <= room else ""
     return f"{block}\n{whole}" if whole else block
+
+
+def handover_text(life: Life, session: Session, at: datetime) -> str:
+    """Return the brief of the last conversation, in the first turns of one that goes on from it."""
+    spoken = sum(message.role == "user" for message in session.messages)
+    if spoken > HANDOVER_TURNS:
+        return ""
+    found = handover.brief(life, session)
+    return handover.prompt_text(life, found, at) if found and found.fits else ""
 
 
 def phenotype(life: Life, readers: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from bumble.yamltext import SourceError
 PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
 FOLDER = "sessions"
 FILE = "messages.jsonl"
+COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
 
 
@@ -67,13 +68,15 @@ class Appraised:
 
 @dataclass(frozen=True)
 class Compaction:
-    """A summary that stands for a stretch of messages when a prompt is made."""
+    """How a stretch of messages is shown from now on: the lines themselves stay as they are."""
 
     id: str  # `cmp_<ULID>`
     at: datetime
-    summary: str
-    first: str  # ids of the first and last message it stands for
+    summary: str  # stands for them; empty for the other kinds
+    first: str  # ids of the first and last message it is about
     last: str
+    kind: str = "summary"  # one of COMPACTION_KINDS
+    limits: tuple[int, int] = (0, 0)  # "cut": tokens of a message, and of a tool's result
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -250,14 +253,32 @@ def _appraised(data: Mapping[str, Any]) -> Appraised:
     )
 
 
+_COMPACTION_FIELDS = (
+    "type",
+    "id",
+    "at",
+    "summary",
+    "first",
+    "last",
+    "kind",
+    "message_tokens",
+    "result_tokens",
+)
+
+
 def _compaction(data: Mapping[str, Any]) -> Compaction:
     return Compaction(
         id=records.field(data, "id", str),
         at=records.field(data, "at", datetime),
-        summary=records.field(data, "summary", str),
+        summary=records.field(data, "summary", str, ""),
         first=records.field(data, "first", str),
         last=records.field(data, "last", str),
-        extra=_extra(data, ("type", "id", "at", "summary", "first", "last")),
+        kind=records.choice(data, "kind", COMPACTION_KINDS, "summary"),
+        limits=(
+            records.field(data, "message_tokens", int, 0),
+            records.field(data, "result_tokens", int, 0),
+        ),
+        extra=_extra(data, _COMPACTION_FIELDS),
     )
 
 
@@ -300,15 +321,7 @@ def render(record: Record) -> str:
         case Appraised():
             data = {"type": "appraisal"} | _appraised_data(record)
         case Compaction():
-            data = {
-                "type": "compaction",
-                "id": record.id,
-                "at": _stamp(record.at),
-                "summary": record.summary,
-                "first": record.first,
-                "last": record.last,
-                **record.extra,
-            }
+            data = {"type": "compaction"} | _compaction_data(record)
         case Undo():
             data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
         case End():
@@ -332,6 +345,14 @@ def _message_data(message: Message) -> dict[str, Any]:
     head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
     speaker = {"speaker": message.speaker} if message.speaker else {}
     return {**head, **speaker, "text": message.text, **optional, **message.extra}
+
+
+def _compaction_data(one: Compaction) -> dict[str, Any]:
+    head = {"id": one.id, "at": _stamp(one.at)}
+    kind = {"kind": one.kind} if one.kind != "summary" else {"summary": one.summary}
+    limits = {"message_tokens": one.limits[0], "result_tokens": one.limits[1]}
+    cut = limits if one.kind == "cut" else {}
+    return {**head, **kind, **cut, "first": one.first, "last": one.last, **one.extra}
 
 
 def _appraised_data(one: Appraised) -> dict[str, Any]:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.body import parameters
 from bumble.cycles.life import Life
-from bumble.embed.hashing import HashingEmbedder
-from bumble.entity import changes, create, settings
+from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.stores import episodes, sessions
 from bumble.stores.records import Provenance
+from tests.cycles import lives
 
 LISBON = ZoneInfo("Europe/Lisbon")
 NIGHT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=LISBON)
@@ -52,27 +51,9 @@ def life_of(
     embeds: bool = True,
 ) -> Life:
     """One process in the entity's life, at a fixed time."""
-    loaded = settings.load(entity.file, flags=overrides or {})
-    assert loaded.identity is not None
     model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies or [])
-    values = loaded.values
-    memory = Memory(
-        entity,
-        HashingEmbedder if embeds else lambda: None,
-        name="Ada",
-        zone=LISBON,
-        config=loaded.config.recall,
-    )
-    return Life(
-        entity,
-        loaded.identity,
-        loaded.config,
-        parameters.read(values["soma"], values["memory"], values["recall"]),
-        model,
-        memory,
-        lambda: at,
-        random.Random(seed),
-    )
+    life = lives.life_of(entity, model, flags=overrides, embeds=embeds)
+    return replace(life, clock=lambda: at, rng=random.Random(seed))
 
 
 def remember(

@@ -21,7 +21,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import prompt, tools, turn
+from bumble.mind import tools, turn
 from bumble.stores import beliefs, dreams, episodes, journal, state
 from tests.cycles.nights import (
     DREAM,
@@ -515,9 +515,10 @@ def _reset(root: Path, before: dict[str, bytes]) -> None:
 
 
 def test_no_tool_leads_to_a_dream(ada: Entity) -> None:
-    assert not [tool.name for tool in tools.DECLARED if "dream" in tool.name]
-    stable = prompt.of_entity(ada, life_of(ada).identity, tools.DECLARED, ("sam",))
-    assert "dream" not in stable.text
+    assert not [
+        tool.name for tool in tools.declared(life_of(ada).config.tools) if "dream" in tool.name
+    ]
+    assert "dream" not in turn.stable_part(life_of(ada), ("sam",)).text
 
 
 def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Entity) -> None:

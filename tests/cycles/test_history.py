@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from bumble.cycles import history
 from bumble.llm import actions
-from bumble.stores.sessions import Message, ToolCall
+from bumble.stores import sessions
+from bumble.stores.sessions import Message, Session, ToolCall
 
 START = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
 
 def message(n: int, role: str, text: str, calls: tuple[ToolCall, ...] = ()) -> Message:
     extra = {"tool": "recall"} if role == "tool" else {}
-    return Message(f"msg_{n}", START + timedelta(seconds=n), role, text, "", calls, extra=extra)
+    return Message(f"msg_{n:04}", START + timedelta(seconds=n), role, text, "", calls, extra=extra)
 
 
 roles = st.lists(
@@ -27,10 +28,14 @@ def transcript(spec: list[tuple[str, str]]) -> list[Message]:
     return [message(n, role, text) for n, (role, text) in enumerate(spec)]
 
 
+def talk(stored: list[Message], *more: sessions.Record) -> Session:
+    return sessions.appended(sessions.new("ses_1", START, "sam"), [*stored, *more])
+
+
 @given(roles)
 def test_roles_alternate_and_nothing_is_lost_within_the_budget(spec: list[tuple[str, str]]) -> None:
     stored = transcript(spec)
-    seen = history.view(stored, 10**9)
+    seen = history.view(talk(stored), 10**9)
     shown = [one.role for one in seen.messages]
     assert seen.left_out == 0
     assert all(one != after for one, after in itertools.pairwise(shown))
@@ -44,7 +49,10 @@ def test_a_longer_transcript_begins_like_the_shorter_unless_the_window_is_full(
 ) -> None:
     stored = transcript(spec)
     for end in range(1, len(stored)):
-        before, after = history.view(stored[:end], budget), history.view(stored[: end + 1], budget)
+        before, after = (
+            history.view(talk(stored[:end]), budget),
+            history.view(talk(stored[: end + 1]), budget),
+        )
         if before.left_out == after.left_out:
             old = [(one.role, one.content) for one in before.messages]
             new = [(one.role, one.content) for one in after.messages]
@@ -57,7 +65,7 @@ def test_the_view_fits_unless_a_single_turn_does_not(
     spec: list[tuple[str, str]], budget: int
 ) -> None:
     stored = transcript(spec)
-    seen = history.view(stored, budget)
+    seen = history.view(talk(stored), budget)
     used = sum(len(one.content) // 4 for one in seen.messages)
     turns = sum(one.role == "user" for one in stored[seen.left_out + 1 :])
     assert used <= budget or turns == 0

@@ -15,7 +15,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import prompt, tools
+from bumble.mind import turn
 from bumble.stores import beliefs, journal, narrative, relationships
 from bumble.stores.records import Provenance
 from tests.cycles.nights import LISBON, NIGHT, life_of, lived, newborn, remember, truth
@@ -162,10 +162,9 @@ def test_what_others_told_in_private_is_not_in_the_story(ada: Entity) -> None:
 def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
     told(ada)
     assert the_story(ada).provenance.audience == ("sam",)
-    identity = life_of(ada).identity
 
     def stable(*readers: str) -> str:
-        return prompt.of_entity(ada, identity, tools.DECLARED, readers).text
+        return turn.stable_part(life_of(ada), readers).text
 
     assert "planted tomatoes, and a storm came.\n" in stable("sam")
     assert "ep_01" not in stable("sam")
@@ -179,8 +178,7 @@ def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None
     part = {"uses": ["e1"], "text": "The sea rose, and it was loud."}
     told(entity, Reply(json.dumps(dict.fromkeys(TOLD, part))))
     assert the_story(entity).provenance.audience == ()
-    identity = life_of(entity).identity
-    assert "The sea rose" in prompt.of_entity(entity, identity, tools.DECLARED, ("bo",)).text
+    assert "The sea rose" in turn.stable_part(life_of(entity), ("bo",)).text
 
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:

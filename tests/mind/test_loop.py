@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,9 +10,12 @@ from typing import Any
 import pytest
 
 from bumble.entity import settings
+from bumble.entity.config import LoopConfig
+from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Completion, Message, OnText, Request, ToolCall
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import loop, tools
+from bumble.mind.gate import Gate
 from bumble.mind.tools import Result
 
 CONFIG = settings.load().config.cognition.loop
@@ -27,6 +32,29 @@ def say(text: str) -> str:
 
 def recall(query: str) -> str:
     return act(("recall", {"query": query}))
+
+
+def gate_of(model: ScriptedModel, *, judges: bool = False) -> Gate:
+    return Gate(model, settings.load().config.cognition.gate, "Hello", judges)
+
+
+def go(
+    model: ScriptedModel,
+    person: Person,
+    config: LoopConfig = CONFIG,
+    *,
+    judges: bool = False,
+) -> loop.Outcome:
+    return loop.run(
+        model,
+        REQUEST,
+        tools.DECLARED,
+        config,
+        person.carry_out,
+        person.hear,
+        person="Sam",
+        gate=gate_of(model, judges=judges),
+    )
 
 
 class Person:
@@ -48,7 +76,14 @@ class Person:
 def run(replies: list[Reply], person: Person) -> tuple[loop.Outcome, ScriptedModel]:
     model = ScriptedModel(replies)
     done = loop.run(
-        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
+        model,
+        REQUEST,
+        tools.DECLARED,
+        CONFIG,
+        person.carry_out,
+        person.hear,
+        person="Sam",
+        gate=gate_of(model),
     )
     return done, model
 
@@ -94,9 +129,11 @@ def test_plain_text_is_speech() -> None:
 def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
     person = Person()
     cut = '{"actions": [{"tool": "say", "arguments": {"text": "It was a dark and'
-    done, _ = run([Reply(cut, finish_reason="length")], person)
-    assert done.said == person.heard == "It was a dark and"
-    assert done.stopped == "length"
+    rest = Reply(say("stormy night."))
+    done, model = run([Reply(cut, finish_reason="length"), rest], person)
+    assert "You were cut off there." in model.requests[1].messages[-1].content
+    assert done.said == person.heard == "It was a dark and\n\nstormy night."
+    assert done.stopped == "done"
 
 
 def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
@@ -108,15 +145,12 @@ def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
 
 
 def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
-    person = Person()
-    _, model = run([Reply(say("Hi"))], person)
-    schema = model.requests[0].schema
-    assert schema is not None
+    schema = loop.schema(tools.DECLARED)
     groups = schema["properties"]["actions"]["anyOf"]
     names = [
         {one["properties"]["tool"]["const"] for one in group["items"]["anyOf"]} for group in groups
     ]
-    assert names[0] == {"say"}
+    assert names[0] == {"say", "think", "wait", "end_turn"}
     assert "recall" in names[1]
     assert "say" not in names[1]
 
@@ -140,7 +174,14 @@ def test_an_interrupt_keeps_what_was_heard() -> None:
     person = Person()
     model = Interrupted([Reply(say("This is half of what I had to tell you."))])
     done = loop.run(
-        model, REQUEST, tools.DECLARED, CONFIG, person.carry_out, person.hear, person="Sam"
+        model,
+        REQUEST,
+        tools.DECLARED,
+        CONFIG,
+        person.carry_out,
+        person.hear,
+        person="Sam",
+        gate=gate_of(model),
     )
     assert done.stopped == "interrupted"
     assert done.said
@@ -152,5 +193,177 @@ def test_the_cap_follows_the_rounds_within_its_bounds(rounds: int) -> None:
     person = Person()
     model = ScriptedModel([Reply(recall(f"number {n}")) for n in range(40)])
     config = replace(CONFIG, max_tool_rounds=rounds)
-    loop.run(model, REQUEST, tools.DECLARED, config, person.carry_out, person.hear, person="Sam")
+    loop.run(
+        model,
+        REQUEST,
+        tools.DECLARED,
+        config,
+        person.carry_out,
+        person.hear,
+        person="Sam",
+        gate=gate_of(model),
+    )
     assert len(model.requests) == max(6, min(25, 6 + rounds))
+
+
+def judge(verdict: str, missing: str = "") -> Reply:
+    return Reply(json.dumps({"verdict": verdict, "missing": missing}), purpose="judge")
+
+
+def chat(text: str, **more: Any) -> Reply:
+    return Reply(text, purpose="chat", **more)
+
+
+def test_a_model_that_always_calls_tools_ends_with_speech_when_its_rounds_are_used_up() -> None:
+    person = Person()
+    model = ScriptedModel(
+        [
+            *[chat(recall(f"number {n}")) for n in range(2)],
+            chat(say("I could not find it.")),
+        ]
+    )
+    done = go(model, person, replace(CONFIG, max_tool_rounds=2))
+    assert (done.said, done.stopped) == ("I could not find it.", "done")
+    last = model.requests[-1].schema
+    assert last is not None
+    assert "recall" not in json.dumps(last)
+    assert "recall" in json.dumps(model.requests[0].schema)
+
+
+def test_a_model_that_says_nothing_is_asked_so_often_and_no_more() -> None:
+    person = Person()
+    model = ScriptedModel([chat(act(("end_turn", {})), always=True)])
+    done = go(model, person)
+    assert done.stopped == "unfinished"
+    assert len(model.requests) == 1 + gate_of(model).config.max_continues
+    assert done.missing == ["the person has heard nothing yet"] * len(model.requests)
+
+
+def test_a_promise_without_work_is_sent_back_and_what_was_shown_stays() -> None:
+    person = Person(Result("saved"))
+    model = ScriptedModel(
+        [
+            chat(act(("say", {"text": "I will save that for you."}), ("end_turn", {}))),
+            judge("CONTINUE", "saving it"),
+            chat(act(("update_skill", {"name": "tea", "description": "d", "body": "b"}))),
+            chat(say("It is saved.")),
+            judge("DONE"),
+        ]
+    )
+    done = go(model, person, judges=True)
+    assert [call.name for call in person.calls] == ["update_skill"]
+    assert person.heard == "I will save that for you.\n\nIt is saved."
+    assert (done.stopped, done.missing) == ("done", ["saving it"])
+    assert "Not done yet: saving it" in model.requests[2].messages[-1].content
+
+
+def test_a_model_that_only_promises_ends_flagged() -> None:
+    person = Person()
+    model = ScriptedModel(
+        [
+            chat(say("On my way with that!")),
+            chat(say("Really, soon.")),
+            chat(say("Any minute.")),
+            Reply(judge("CONTINUE", "doing it").text, purpose="judge", always=True),
+        ]
+    )
+    done = go(model, person, judges=True)
+    assert done.stopped == "unfinished"
+    assert len(done.missing) == 1 + gate_of(model).config.max_continues
+
+
+def test_a_judge_that_gives_no_verdict_holds_nobody_up() -> None:
+    model = ScriptedModel(
+        [chat(say("Hello Sam, how are you?")), Reply("Hm.", purpose="judge", always=True)]
+    )
+    assert go(model, Person(), judges=True).stopped == "done"
+
+
+@pytest.mark.parametrize("text", ["Let me see…", "Einen Moment:", "少々お待ちください。。。"])
+def test_what_only_announces_is_not_an_answer_in_any_language(text: str) -> None:
+    model = ScriptedModel([chat(say(text)), chat(say("It is Biscuit."))])
+    done = go(model, Person())
+    assert done.said.endswith("It is Biscuit.")
+    assert done.missing == ["this only announces something"]
+
+
+def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_at_the_third_time() -> None:
+    person = Person()
+    model = ScriptedModel(
+        [chat(f"Part {n} of a very long text", finish_reason="length") for n in range(9)]
+    )
+    done = go(model, person)
+    assert done.stopped == "length"
+    told = [request.messages[-1].content for request in model.requests]
+    assert len(told) == 1 + CONFIG.length_stops
+    assert [loop.LONG_ADVICE in one for one in told] == [False, False, False, True]
+
+
+def test_broken_json_is_told_and_not_run() -> None:
+    person = Person()
+    broken = chat('{"actions":[{"tool":"recall","arguments":{"query":', always=True)
+    model = ScriptedModel([broken])
+    with pytest.raises(AnswerInvalidError):
+        go(model, person)
+    assert len(model.requests) == 2
+    assert person.calls == []
+
+
+def test_a_thought_is_heard_by_nobody_and_does_not_end_the_turn() -> None:
+    person = Person()
+    model = ScriptedModel(
+        [chat(act(("think", {"text": "What would Sam like?"}))), chat(say("Tea, Sam?"))]
+    )
+    done = go(model, person)
+    assert (done.said, person.heard, done.stopped) == ("Tea, Sam?", "Tea, Sam?", "done")
+
+
+def test_waiting_ends_the_turn_without_a_word() -> None:
+    person = Person()
+    done = go(ScriptedModel([chat(act(("wait", {})))]), person)
+    assert (done.said, done.stopped) == ("", "waiting")
+
+
+def test_tools_that_only_read_run_beside_each_other_and_answer_in_order() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    class Together(Person):
+        def carry_out(self, call: ToolCall) -> Result:
+            if call.name == "recall":
+                both.wait()  # breaks unless the other one has begun
+            return Result(f"about {call.arguments['query']}")
+
+    model = ScriptedModel(
+        [
+            chat(act(("recall", {"query": "one"}), ("recall", {"query": "two"}))),
+            chat(say("Found.")),
+        ]
+    )
+    done = go(model, Together())
+    assert [result.text for result in done.steps[0].results] == ["about one", "about two"]
+
+
+def test_tools_that_write_wait_for_each_other() -> None:
+    running: list[str] = []
+
+    class Watching(Person):
+        def carry_out(self, call: ToolCall) -> Result:
+            assert running == []
+            running.append(call.name)
+            time.sleep(0.01)
+            running.clear()
+            return Result("written")
+
+    model = ScriptedModel(
+        [
+            chat(act(("write_journal", {"text": "a"}), ("write_journal", {"text": "b"}))),
+            chat(say("Written.")),
+        ]
+    )
+    assert go(model, Watching()).said == "Written."
+
+
+def test_the_nudge_lists_what_was_searched_already() -> None:
+    model = ScriptedModel([chat(recall("bees")), chat(say("None."))])
+    go(model, Person())
+    assert 'Already searched: "bees".' in model.requests[1].messages[-1].content

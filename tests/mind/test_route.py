@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.entity import settings
+from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import route
 
 CONFIG = settings.load().config.cognition.router
@@ -57,3 +58,43 @@ def test_a_charged_question_is_no_reflex_by_its_length_alone() -> None:
     charged = route.route("Is it done?", CONFIG, intensity=0.9)
     assert calm.rule == "short_question"
     assert charged.rule != "short_question"
+
+
+LONG = "I went along the river and then home again, and it was a fine day, as far as days go." * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "profile", "rule"),
+    [
+        ("CHAT", "reflex", "classifier_chat"),
+        ("GROUNDED", "deliberate", "classifier_grounded"),
+        ("exact.", "deliberate", "classifier_exact"),
+        ('"DEEP"', "deliberate", "classifier_deep"),
+        ("Perhaps CHAT or DEEP", "deliberate", "classifier_unreadable"),
+        ("", "deliberate", "classifier_unreadable"),
+    ],
+)
+def test_where_the_rules_are_unsure_the_model_gives_one_word(
+    answer: str, profile: str, rule: str
+) -> None:
+    model = ScriptedModel([Reply(answer, purpose="route")])
+    found = route.decide(model, LONG, CONFIG)
+    assert (found.profile, found.rule) == (profile, rule)
+    asked = model.requests[0]
+    assert (asked.max_tokens, asked.temperature) == (8, 0.2)
+
+
+def test_without_an_answer_it_is_thought_about() -> None:
+    found = route.decide(ScriptedModel([]), LONG, CONFIG)
+    assert (found.profile, found.rule) == ("deliberate", "classifier_failed")
+
+
+@pytest.mark.parametrize("text", ["lol ok", "haha no way " + "x" * 90, "Hello there!", "Why?"])
+def test_what_is_light_or_plain_asks_no_model(text: str) -> None:
+    model = ScriptedModel([])
+    route.decide(model, text, CONFIG)
+    assert model.requests == []
+
+
+def test_no_model_leaves_it_to_the_rules() -> None:
+    assert route.decide(None, LONG, CONFIG).rule == "small_talk"

@@ -37,7 +37,7 @@ class Clock:
 
 
 def act(tool: str, **arguments: Any) -> Reply:
-    return Reply(json.dumps({"actions": [{"tool": tool, "arguments": arguments}]}))
+    return Reply(json.dumps({"actions": [{"tool": tool, "arguments": arguments}]}), purpose="chat")
 
 
 def say(text: str) -> Reply:
@@ -83,6 +83,11 @@ def talk(life: Life, text: str, speaker: str | None = None, *, new: bool = False
     life.memory.sync()
     prepared = turn.prepare(life, heard, who, last_spoke=None)
     return turn.answer(life, prepared, lambda _: None)
+
+
+def chats(model: ScriptedModel) -> list[Request]:
+    """The requests of the conversation itself."""
+    return [one for one in model.requests if one.purpose == "chat"]
 
 
 def stored(entity: Entity) -> sessions.Session:
@@ -189,7 +194,7 @@ def test_an_earlier_conversation_is_remembered_in_a_new_one(ada: Entity) -> None
     talk(life, "My dog is called Biscuit and he loves the beach.")
     clock.at += timedelta(days=2)
     talk(life, "What is my dog called, the one who loves the beach?", new=True)
-    assert "My dog is called Biscuit" in model.requests[-1].messages[-1].content
+    assert "My dog is called Biscuit" in chats(model)[-1].messages[-1].content
 
 
 def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
@@ -290,22 +295,39 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -
     life = life_of(ada, model)
     talk(life, "hello")
     talk(life, "Why do people dream, and what does it mean to them?")
-    reflex, deliberate = model.requests
+    reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
     assert reflex.schema == deliberate.schema
     assert reflex.messages[0] == deliberate.messages[0]
 
 
-def test_a_small_window_leaves_old_turns_out_and_says_so(ada: Entity) -> None:
+def test_a_full_window_is_compacted_before_the_turn_and_says_so(ada: Entity) -> None:
+    replies = [say(f"Answer {n}: " + "words " * 60) for n in range(16)]
+    model = ScriptedModel(replies, context_tokens=3072)
+    life = life_of(ada, model)
+    done = [talk(life, f"Question {n}: " + "more " * 60) for n in range(16)]
+    assert any("summarised" in note for turn in done for note in turn.notes)
+    shown = "".join(one.content for one in chats(model)[-1].messages)
+    assert "<summary>" in shown
+    assert "- Sam: Question" in shown  # carried word for word, because the model gave no summary
+    used = sum(len(one.content) // 4 for one in chats(model)[-1].messages)
+    assert used + chats(model)[-1].max_tokens <= 3072
+    assert len(stored(ada).messages) == 32
+    assert stored(ada).compactions
+
+
+def test_without_compaction_a_small_window_leaves_old_turns_out_and_says_so(ada: Entity) -> None:
+    with (ada.root / "entity.yaml").open("a") as file:
+        file.write("cognition: {history_compression: {enabled: false}}\n")
     replies = [say(f"Answer {n}: " + "words " * 120) for n in range(12)]
     model = ScriptedModel(replies, context_tokens=2048)
     life = life_of(ada, model)
     done = [talk(life, f"Question {n}: " + "more " * 120) for n in range(12)]
-    assert done[-1].left_out > 0
+    assert done[-1].seen.left_out > 0
     assert done[-1].notes
-    used = sum(len(one.content) // 4 for one in model.requests[-1].messages)
-    assert used + model.requests[-1].max_tokens <= 2048
+    used = sum(len(one.content) // 4 for one in chats(model)[-1].messages)
+    assert used + chats(model)[-1].max_tokens <= 2048
     assert len(stored(ada).messages) == 24
 
 

@@ -115,7 +115,7 @@ def test_a_whole_last_line_without_its_line_end_counts() -> None:
         ('{"type":"message","id":"m","at":"2026-05-24T03:12:47","role":"user"}', "no UTC offset"),
         ('{"type":"message","id":"m","at":"2026-05-24T03:12:47Z","role":"god"}', "one of user"),
         ('{"type":"message","at":"2026-05-24T03:12:47Z","role":"user"}', "`id` is missing"),
-        ('{"type":"compaction","id":"c","at":"2026-05-24T03:12:47Z"}', "`summary` is missing"),
+        ('{"type":"compaction","id":"c","at":"2026-05-24T03:12:47Z"}', "`first` is missing"),
         ("[" * 100_000, "not a line of JSON"),
     ],
 )

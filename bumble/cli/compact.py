@@ -1,0 +1,131 @@
+"""`bumble compact`: show a long conversation shorter; the transcript keeps every word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.cli import cycling, minds, output, records
+from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
+from bumble.cycles import compact as compacting
+from bumble.cycles.compact import Job
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.errors import UsageError
+from bumble.stores import sessions, transcripts
+
+if TYPE_CHECKING:
+    from bumble.stores.sessions import Session
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def compact(
+    ctx: typer.Context,
+    *,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="This conversation. Default: the newest."),
+    ] = None,
+    prune_only: Annotated[
+        bool, typer.Option("--prune-only", help="Clear old tool results only; needs no model.")
+    ] = False,
+    no_model: Annotated[
+        bool,
+        typer.Option("--no-model", help="Keep the lines that say most, instead of a summary."),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back the last compaction; nothing was lost.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is not too long yet.")] = False,
+    check: CheckOption = False,
+    dry_run: DryRunOption = False,
+    exit_code: ExitCodeOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a long conversation shorter: cut, clear, summarise.
+
+    What was said stays in the transcript, word for word; only what the model is shown changes.
+    """
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    if undo and (prune_only or no_model or force or check):
+        raise UsageError("--undo takes back the last compaction; it goes with no other.")
+    talk = _session(opened, session)
+    with minds.open_life(opened, "compact") as life:
+        found: Check[Any]
+        if undo:
+            found = _undo_check(talk)
+        else:
+            found = compacting.check(
+                life, talk, _stable_tokens(opened, talk.people if talk else ())
+            )
+            gates = () if prune_only or force else found.gates
+            jobs = (
+                replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
+            )
+            found = Check(gates, tuple(jobs))
+        cycling.carry_out(
+            opened,
+            life,
+            "compact",
+            lambda _: found,
+            _undo if undo else _compact,
+            only_check=check,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+def _compact(life: Life, job: Job) -> Outcome:
+    return compacting.run(life, job, output.say)
+
+
+def _undo_check(talk: Session | None) -> Check[Session]:
+    made = len(talk.compactions) if talk else 0
+    gate = Gate("compactions", str(made), "one to take back", made > 0)
+    return Check((gate,), (talk,) if talk else ())
+
+
+def _undo(life: Life, talk: Session) -> Outcome:
+    last = talk.compactions[-1]
+    line = sessions.Undo(life.now(), last.id)
+    told = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
+    return Outcome(
+        f"compact: take back {last.id}",
+        lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
+        (told,),
+        {"session": talk.id, "undone": last.id},
+    )
+
+
+def _session(opened: Opened, given: str | None) -> Session | None:
+    if given is not None:
+        return transcripts.find(opened.entity.sessions, given)
+    paths = transcripts.paths(opened.entity.sessions)
+    infos = records.readable(opened, paths, transcripts.read_info).records
+    newest = max(infos, key=lambda one: one.last_at, default=None)
+    return transcripts.find(opened.entity.sessions, newest.id) if newest else None
+
+
+def _stable_tokens(opened: Opened, readers: Sequence[str]) -> int:
+    from bumble.llm import tokens
+    from bumble.mind import prompt, tools
+
+    declared = tools.declared(opened.config.tools)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
+    )
+    return tokens.estimate_message(stable.text)

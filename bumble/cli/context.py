@@ -1,0 +1,223 @@
+"""`bumble context`: what the model is told, how long each part of it is, and what was left out."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble import files
+from bumble.cli import minds, output
+from bumble.cli.minds import LAST_REPORT, LAST_REQUEST
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.mind import report as reports
+from bumble.mind.report import Part, Report
+
+if TYPE_CHECKING:
+    from bumble.mind.turn import Turn
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="See what the model is told.",
+)
+TOP = 30
+SAMPLE = "Hello."  # stands for the next message where none is given
+MessageOption = Annotated[
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who says it. Default: the owner.")
+]
+EstimateOption = Annotated[
+    bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")
+]
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what is in the prompt, and the size of each part."""
+    opened = _opened(ctx, entity, now)
+    found = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context list", reports.to_data(found), list(listed(found)))
+
+
+@app.command()
+def detail(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show each skill, tool and block by its size, and the token budget."""
+    opened = _opened(ctx, entity, now)
+    found = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context detail", reports.to_data(found), list(_detailed(found)))
+
+
+@app.command("json")
+def json_(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+) -> None:
+    """Print the report as JSON."""
+    opened = _opened(ctx, entity, now)
+    opened.shell.json = True
+    found = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context json", reports.to_data(found), "")
+
+
+@app.command()
+def prompt(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the next request, word for word."""
+    opened = _opened(ctx, entity, now)
+    turn = _estimated(opened, speaker, message)[1]
+    messages = [{"role": one.role, "content": one.content} for one in turn.request.messages]
+    data = {"messages": messages, "schema": turn.request.schema}
+    text = [f"--- {one['role']} ---\n{one['content']}" for one in messages]
+    output.result(opened.shell, "context prompt", data, text)
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what differs between the last request and the next, and from which byte on."""
+    opened = _opened(ctx, entity, now)
+    raw = files.read_if_there(opened.entity.private / "cache" / LAST_REQUEST)
+    before = "" if raw is None else _joined(jsonlib.loads(raw))
+    turn = _estimated(opened, speaker, message)[1]
+    after = _joined([[one.role, one.content] for one in turn.request.messages])
+    shared = len(files.common_prefix(before.encode(), after.encode()))
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
+    data = {"sent_before": raw is not None, "first_different_byte": shared, "diff": lines}
+    head = f"{shared} bytes shared from the beginning"
+    said = [head, *(line.rstrip("\n") for line in lines)]
+    output.result(
+        opened.shell, "context diff", data, said if raw else ["Nothing has been sent yet."]
+    )
+
+
+def _joined(messages: list[list[str]]) -> str:
+    return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
+
+
+def _opened(ctx: typer.Context, entity: Any, now: str | None) -> Opened:
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    return opened
+
+
+def _report(opened: Opened, speaker: str | None, message: str | None, *, estimate: bool) -> Report:
+    """Return the report of the last request if that is asked for and there is one."""
+    if not estimate and message is None and speaker is None:
+        raw = files.read_if_there(opened.entity.private / "cache" / LAST_REPORT)
+        stored = reports.from_data(jsonlib.loads(raw)) if raw else None
+        if stored is not None:
+            return stored
+    return _estimated(opened, speaker, message)[0]
+
+
+def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tuple[Report, Turn]:
+    """Build the next request as `chat` would, sending and writing nothing."""
+    with minds.open_to_look(opened, speaker) as mind:
+        turn = mind.look(message or SAMPLE)
+        return reports.of(mind.life, turn, "estimate"), turn
+
+
+def _size(chars: int) -> str:
+    return f"{chars:,} chars (~{chars // 4:,} tok)"
+
+
+def listed(found: Report) -> Iterator[str]:
+    """Write a report in lines."""
+    yield "Context breakdown"
+    yield f"Workspace: {found.workspace}"
+    yield f"System prompt ({found.source}): {_size(found.system_chars)}"
+    yield "Files of your own:"
+    for one in found.files:
+        sizes = f"raw {_size(one.raw_chars)} | injected {_size(one.injected_chars)}"
+        yield f"- {one.name}: {one.status} | {sizes}"
+    skill_chars = sum(part.chars for part in found.skills)
+    yield f"Skills list: {_size(skill_chars)} ({len(found.skills)} skills)"
+    yield f"Tools: {', '.join(part.name for part in found.tools)}"
+    yield f"Tool list: {_size(sum(part.chars for part in found.tools))}"
+    yield f"Answer schema (JSON): {_size(found.schema_chars)} (beside the messages, not text)"
+    yield f"Before the message: {_size(sum(part.chars for part in found.preamble))}"
+    yield (
+        f"Conversation: {_size(found.history_chars)} in {found.history_messages} messages,"
+        f" {found.summarized_messages} summarised, {found.left_out_messages} left out"
+    )
+    counted = "counted by the backend" if found.prompt_tokens else "estimated"
+    cached = f", {found.cached_tokens} of them cached" if found.cached_tokens else ""
+    yield (
+        f"Session tokens: {found.total_tokens:,} ({counted}{cached}) / ctx={found.window_tokens:,}"
+    )
+    yield f"Total sent: {found.total_bytes:,} bytes ({found.source}, {found.model}, {found.at})"
+    if found.too_long:
+        yield "The next message compacts the conversation first (`bumble compact --check`)."
+
+
+def _detailed(found: Report) -> Iterator[str]:
+    yield from listed(found)
+    groups = (
+        ("System prompt, by part", found.system),
+        ("Top skills (prompt entry size)", found.skills),
+        ("Top tools (schema size)", found.schemas),
+        ("Before the message, by block", found.preamble),
+    )
+    for title, parts in groups:
+        yield ""
+        yield f"{title}:"
+        yield from _top(parts)
+    yield ""
+    yield "Token budget:"
+    rows = [[name, f"~{count:,}"] for name, count in reports.budget(found)]
+    yield from output.table(rows, indent="- ")
+
+
+def _top(parts: tuple[Part, ...]) -> Iterator[str]:
+    ranked, more = reports.largest(parts, TOP)
+    for part in ranked:
+        yield f"- {part.name}: {_size(part.chars)}"
+    if more:
+        yield f"... (+{more} more)"
+    if not ranked:
+        yield "- none"

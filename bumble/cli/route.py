@@ -1,0 +1,60 @@
+"""`bumble route`: where a message would go, and by which rule."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bumble.cli import bodies, minds, output
+from bumble.cli.opening import open_entity
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def route(
+    ctx: typer.Context,
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
+    ],
+    *,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Decide by the rules alone.")
+    ] = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """See whether a message is a reflex or is thought about.
+
+    Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
+    """
+    from bumble.cycles import feeling
+    from bumble.mind import route as routes
+
+    said = bodies.standard_input() if text == ["-"] else " ".join(text)
+    if not said.strip():
+        raise UsageError("There is nothing to route: the message is empty.")
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    with minds.open_life(opened, "route") as life:
+        soma = feeling.read(life, life.now())
+        found = routes.decide(
+            None if no_model else life.model,
+            said,
+            opened.config.cognition.router,
+            mood=feeling.mood(life, soma).name,
+            intensity=feeling.intensity(life, soma),
+        )
+    data: dict[str, Any] = {
+        "profile": found.profile,
+        "rule": found.rule,
+        "confidence": found.confidence,
+        "by_model": found.rule.startswith("classifier"),
+    }
+    line = f"{found.profile}, by the rule {found.rule} (confidence {found.confidence:.2f})"
+    output.result(opened.shell, "route", data, line)

@@ -1,0 +1,366 @@
+"""Compaction: long conversations are shown shorter, and nothing that was said is lost.
+
+In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
+summarised. Each step adds a line to the transcript that says how a stretch is shown from now on
+(`history` computes the view); the stretch itself stays, and an undo takes the line back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bumble.cycles import history, summary, work
+from bumble.cycles.life import Life
+from bumble.cycles.summary import SummaryInput
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.entity.config import HistoryCompressionConfig
+from bumble.llm import tokens
+from bumble.stores import records, sessions
+from bumble.stores.sessions import Compaction, Message, Session
+
+SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
+SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
+TOKENS_PER_WORD = 1.4
+LEAST_SUMMARY_TOKENS = 150
+CLEAR_BATCH = 6  # old tool results are cleared that many at once, so that the prefix seldom moves
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversation that is too long."""
+
+    session: Session
+    stable_tokens: int  # of what stands before the conversation in every request
+    only_prune: bool = False
+    use_model: bool = True  # False: the lines that say most, instead of a summary
+    falls_back: bool = False  # whether those lines do where the model gives nothing usable
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long the next request is, estimated."""
+
+    stable: int
+    history: int
+    window: int
+    threshold: int  # total from which it is too long
+    target: int  # of the history, once it was compacted
+
+    @property
+    def total(self) -> int:
+        """Everything before the next message."""
+        return self.stable + self.history
+
+    @property
+    def full(self) -> bool:
+        """Whether the conversation has to be compacted."""
+        return self.total > self.threshold
+
+
+@dataclass
+class Made:
+    """What a compaction did."""
+
+    session: Session  # as it is once the records are in the transcript
+    records: list[Compaction] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    passes: int = 0
+
+    def add(self, record: Compaction) -> None:
+        """Take a step."""
+        self.records.append(record)
+        self.session = sessions.appended(self.session, [record])
+
+
+def measure(life: Life, session: Session, stable_tokens: int) -> Size:
+    """Estimate the next request without a model."""
+    config = life.config.cognition.history_compression
+    window = life.window_tokens
+    small = config.preset == "small"
+    ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
+    said = _tokens(session)
+    target = int(window * config.compaction_target_ratio)
+    if small:
+        words = SMALL_FULL_WORDS if said > window * SMALL_FULL else SMALL_WORDS
+        target = min(int(window * ratio / 2), int(words * TOKENS_PER_WORD) + target)
+    return Size(stable_tokens, said, window, int(window * ratio), target)
+
+
+def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
+    """Tell whether a conversation is too long; asks no model, writes nothing."""
+    config = life.config.cognition.history_compression
+    enabled = Gate("enabled", str(config.enabled).lower(), "true", config.enabled)
+    if session is None:
+        return Check((enabled, Gate("conversation", "none", "one", False)), ())
+    size = measure(life, session, stable_tokens)
+    share = size.total / size.window
+    length = Gate(
+        "length",
+        f"~{size.total} tokens, {share:.0%} of {size.window}"
+        f" (always {size.stable}, conversation {size.history})",
+        f"over {size.threshold}",
+        size.full,
+    )
+    return Check((enabled, length), (Job(session, stable_tokens),))
+
+
+def run(life: Life, job: Job, note: Note = lambda _: None) -> Outcome:
+    """Compact a conversation.
+
+    Raises:
+        AnswerInvalidError: If the model's summary can't be used; nothing is to change then.
+        ModelUnreachableError: If there is no model.
+    """
+    return _outcome(life, job, make(life, job, note))
+
+
+def _outcome(life: Life, job: Job, made: Made) -> Outcome:
+    """Say what was made, and plan to write it."""
+    before = measure(life, job.session, job.stable_tokens)
+    after = measure(life, made.session, job.stable_tokens)
+    names = {"summary": "summarised", "prune": "old tool results cleared", "cut": "long texts cut"}
+    kinds = [names[one.kind] for one in made.records]
+    did = ", ".join(dict.fromkeys(kinds)) or "nothing could be made shorter"
+    reason = _reason(life, made, after)
+    told = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
+    data = {
+        "session": job.session.id,
+        "before_tokens": before.history,
+        "after_tokens": after.history,
+        "target_tokens": after.target,
+        "fits": after.history <= after.target,
+        "why_not": reason or None,
+        "passes": made.passes,
+        "records": [{"id": one.id, "kind": one.kind} for one in made.records],
+        "notes": made.notes,
+    }
+
+    def plan() -> list[Any]:
+        why = "show the conversation shorter"
+        return [sessions.plan_append(job.session, made.records, why)] if made.records else []
+
+    lines = (told, *made.notes, *([reason] if reason else []))
+    return Outcome(f"compact: {job.session.id}", plan, lines, data)
+
+
+def _reason(life: Life, made: Made, after: Size) -> str:
+    """Say why a conversation is still longer than it should be; empty if it is not."""
+    if after.history <= after.target:
+        return ""
+    config = life.config.cognition.history_compression
+    bounds = boundaries(made.session.messages, config, after.target // 2)
+    if bounds is None:
+        return "still longer than wanted: what is protected at its ends is all there is"
+    kept = len(made.session.messages) - (bounds[1] - bounds[0])
+    return f"still longer than wanted: the {kept} protected messages at its ends take most of it"
+
+
+def make(life: Life, job: Job, note: Note) -> Made:
+    """Work out the steps, cheapest first, until the conversation fits."""
+    config, made = life.config.cognition.history_compression, Made(job.session)
+    first = cut_long(life, made.session)
+    if first is not None:
+        made.add(first)
+    if job.only_prune or not _fits(life, made, job):
+        pruned = prune(life, made.session, protect=config.compaction_protect_last_n)
+        if pruned is not None:
+            made.add(pruned)
+    while not job.only_prune and made.passes < config.compaction_max_passes:
+        if _fits(life, made, job) or not _pass(life, job, made, note):
+            break
+    return made
+
+
+def _fits(life: Life, made: Made, job: Job) -> bool:
+    size = measure(life, made.session, job.stable_tokens)
+    return size.history <= size.target
+
+
+def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
+    """Summarise once more, with a shorter tail each time; whether it was worth it."""
+    config = life.config.cognition.history_compression
+    size = measure(life, made.session, job.stable_tokens)
+    bounds = boundaries(made.session.messages, config, size.target // 2 >> made.passes)
+    if bounds is None:
+        return False
+    stored = made.session.messages
+    ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
+    budget = max(LEAST_SUMMARY_TOKENS, size.target - _cost(ends))
+    given = _given(made.session, bounds, budget)
+    text, extra = _summary(life, job, made, given, note)
+    at = life.now()
+    record = Compaction(
+        id=records.new_id(sessions.COMPACTION_PREFIX, at, life.rng),
+        at=at,
+        summary=text,
+        first=stored[bounds[0]].id,
+        last=stored[bounds[1] - 1].id,
+        extra=extra,
+    )
+    made.passes += 1
+    gained = size.history - _tokens(sessions.appended(made.session, [record]))
+    if gained <= 0:  # a summary as long as what it stands for is none
+        return False
+    made.add(record)
+    return gained >= size.history * config.compaction_min_gain_ratio
+
+
+def _given(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
+    """Take what a summary has to cover: an earlier one, and the messages behind it."""
+    earlier = history.standing(session)
+    stretch = session.messages[bounds[0] : bounds[1]]
+    covered = {one.id for one in history.stretch(session, earlier)} if earlier else set()
+    text = earlier.summary if earlier else ""
+    new = tuple(one for one in stretch if one.id not in covered)
+    return SummaryInput(text, new, tuple(stretch), budget)
+
+
+def _summary(
+    life: Life, job: Job, made: Made, given: SummaryInput, note: Note
+) -> tuple[str, Mapping[str, Any]]:
+    if job.use_model:
+        try:
+            return summary.told(life, given, note), {"model": life.model.name}
+        except NO_ANSWER as error:
+            if not job.falls_back:
+                raise
+            made.notes.append(f"no summary: {str(error).splitlines()[0]}")
+    made.notes.append("the lines that say most stand for the rest")
+    return summary.excerpt_text(life, given), {"summary_source": "excerpt"}
+
+
+def boundaries(
+    stored: Sequence[Message], config: HistoryCompressionConfig, tail_tokens: int
+) -> tuple[int, int] | None:
+    """Find the middle that a summary may stand for.
+
+    A call of a tool and its results stay on one side.
+
+    Args:
+        stored: All messages.
+        config: How many at either end are protected.
+        tail_tokens: What the protected end may take beyond its least number of messages.
+
+    Returns:
+        Its first position and the one behind its last; None if it is shorter than two messages.
+    """
+    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    end = max(start, len(stored) - config.compaction_protect_last_n)
+    used = _cost(stored[end:])
+    while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
+        end -= 1
+        used += _cost(stored[end : end + 1])
+    while end > start and _inside_group(stored, end):
+        end -= 1
+    return (start, end) if end - start >= 2 else None
+
+
+def _inside_group(stored: Sequence[Message], at: int) -> bool:
+    """Whether a cut before this message would part it from the call it answers."""
+    return at < len(stored) and stored[at].role == "tool"
+
+
+def _group_end(stored: Sequence[Message], at: int) -> int:
+    while _inside_group(stored, at):
+        at += 1
+    return at
+
+
+def prune(life: Life, session: Session, *, protect: int) -> Compaction | None:
+    """Clear old tool results: all but the newest, and none among the protected messages."""
+    config = life.config.cognition.history_compression
+    stored = session.messages
+    results = [one for one in stored if one.role == "tool"]
+    head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    ends = {one.id for one in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
+    newest = results[max(0, len(results) - config.keep_tool_results) :]
+    kept = ends | {one.id for one in newest}
+    cleared = {
+        one.id for old in session.compactions if old.kind == "prune"
+        for one in history.stretch(session, old)
+    }  # fmt: skip
+    old = [one for one in results if one.id not in kept and one.id not in cleared]
+    return _record(life, "prune", old[0].id, old[-1].id) if old else None
+
+
+def prune_batch(life: Life, session: Session) -> Compaction | None:
+    """Clear old tool results if there are many: done once, at the start of a turn."""
+    found = prune(life, session, protect=0)
+    if found is None:
+        return None
+    about = history.stretch(session, found)
+    return found if sum(one.role == "tool" for one in about) >= CLEAR_BATCH else None
+
+
+def cut_long(life: Life, session: Session) -> Compaction | None:
+    """Cut very long messages outside the recent ones."""
+    config = life.config.cognition.history_compression
+    limits = (config.message_max_tokens, config.tool_result_max_tokens)
+    kept = {"user": config.keep_messages_per_role, "assistant": config.keep_messages_per_role}
+    kept["tool"] = config.keep_tool_results
+    head = _group_end(
+        session.messages, min(config.compaction_protect_first_n, len(session.messages))
+    )
+    end = min(_position_of_nth_last(session.messages, role, kept[role]) for role in kept)
+    done = {
+        one.id for old in session.compactions if old.kind == "cut"
+        for one in history.stretch(session, old)
+    }  # fmt: skip
+    long = [
+        one
+        for one in session.messages[head:end]
+        if one.id not in done and tokens.estimate(one.text) > limits[one.role == "tool"]
+    ]
+    return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
+
+
+def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
+    """Return the position of the first of the last `count` messages of a role."""
+    positions = [n for n, one in enumerate(stored) if one.role == role]
+    return positions[max(0, len(positions) - count)] if positions and count else len(stored)
+
+
+def _record(
+    life: Life, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
+) -> Compaction:
+    at = life.now()
+    name = records.new_id(sessions.COMPACTION_PREFIX, at, life.rng)
+    return Compaction(name, at, "", first, last, kind, limits)
+
+
+def _cost(stored: Sequence[Message]) -> int:
+    return sum(tokens.estimate_message(history.render(one).content) for one in stored)
+
+
+def _tokens(session: Session) -> int:
+    return sum(tokens.estimate_message(one.message.content) for one in history.shown(session))
+
+
+def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session, Outcome | None]:
+    """Compact a conversation before its next turn, if it has to be.
+
+    Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
+    the middle.
+
+    Returns:
+        The conversation as it is then, and what was done.
+    """
+    if not life.config.cognition.history_compression.enabled:
+        return session, None
+    job = Job(session, stable_tokens, falls_back=True)
+    if measure(life, session, stable_tokens).full:
+        made = make(life, job, lambda _: None)
+    else:
+        made, batch = Made(session), prune_batch(life, session)
+        if batch is not None:
+            made.add(batch)
+    if not made.records:
+        return session, None
+    outcome = _outcome(life, job, made)
+    if life.writes:
+        work.apply(life, outcome)
+    return made.session, outcome

@@ -1,0 +1,226 @@
+"""Handover: the brief that one conversation leaves for the next with the same people.
+
+The model tells what was going on under six headings; what it names that nobody said is dropped, and
+a brief with too little in it is not written. The things that were touched (files, names, numbers)
+are collected by code, so that "it" and "that file" can be told later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bumble import prompts
+from bumble.cycles import evidence
+from bumble.cycles.life import Life
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.embed.protocol import Embedder
+from bumble.entity.changes import Change
+from bumble.llm import structured, tokens
+from bumble.llm.protocol import Message as PromptMessage
+from bumble.llm.protocol import Request
+from bumble.markdown import Document
+from bumble.stores import records, transcripts
+from bumble.stores.records import Provenance
+from bumble.stores.sessions import Message, Session
+from bumble.stores.transcripts import SessionInfo
+
+HEADINGS = {
+    "subject": "What it was about",
+    "state": "Where it stands",
+    "decisions": "Decisions",
+    "open": "Open threads",
+    "mood": "How it felt",
+    "person": "What to remember of them",
+}
+TOUCHED = "Touched"
+LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
+TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
+MAX_TOKENS = 300
+TEMPERATURE = 0.2
+MAX_TOUCHED = 16
+_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversation that ended without leaving a brief."""
+
+    session: Session
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The brief of an earlier conversation, and how it fits the first message of the next."""
+
+    session: str
+    text: str
+    at: datetime
+    likeness: float | None  # calibrated, in [-1, 1]; None without an embedder
+    fits: bool
+
+
+def check(life: Life) -> Check[Job]:
+    """Find conversations that are over and have left no brief: the last one with each person."""
+    now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
+    newest: dict[str, SessionInfo] = {}
+    for info in transcripts.infos(life.entity.sessions):
+        if info.ended or now - info.last_at > idle:
+            newest[info.by] = max(newest.get(info.by, info), info, key=lambda one: one.last_at)
+    jobs = [
+        Job(session)
+        for info in sorted(newest.values(), key=lambda one: one.last_at)
+        if not (life.entity.sessions / info.id / "handover.md").exists()
+        and len((session := transcripts.find(life.entity.sessions, info.id)).messages)
+        >= LEAST_MESSAGES
+    ]
+    over = Gate("conversations that are over", str(len(newest)), "one without a brief", bool(jobs))
+    return Check((over,), tuple(jobs))
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Write the brief, or say why there is none."""
+    session = job.session
+    title, least = f"handover: {session.id}", life.config.session.handover_min_quality
+    data = {"session": session.id, "written": False}
+    sources = [f"{_name(life, one)}: {one.text}" for one in session.messages]
+    try:
+        values = _told(life, session, sources)
+    except NO_ANSWER as error:
+        told = f"no brief for the next conversation: {str(error).splitlines()[0]}"
+        return Outcome(title, list, (told,), data)
+    quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
+    data |= {"quality": quality, "least": least}
+    if quality < least:
+        told = f"no brief for the next conversation: quality {quality:.2f}, wants {least:.2f}"
+        return Outcome(title, list, (told,), data)
+    text = _text(values, touched(session))
+    origin = Provenance(
+        by="handover",
+        model=life.model.name,
+        sources=(session.id,),
+        trust=records.lowest_trust(one.trust for one in session.messages if one.role == "user"),
+        audience=session.people,
+    )
+
+    def plan() -> list[Change | None]:
+        old = transcripts.read_handover(life.entity.sessions, session.id)
+        why = "leave word for the next conversation"
+        return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
+
+    told = f"left a brief for the next conversation: quality {quality:.2f}"
+    return Outcome(title, plan, (told,), {**data, "written": True})
+
+
+def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]:
+    """Let the model tell it; what it names that nobody said is dropped, sentence by sentence."""
+    answer = structured.answer(life.model, _request(life, sources), _schema())
+    known = [life.identity.name, *(_name(life, one) for one in session.messages)]
+    return {
+        name: evidence.supported(" ".join(str(answer[name]).split()), sources, known)
+        for name in HEADINGS
+    }
+
+
+def _request(life: Life, sources: list[str]) -> Request:
+    lines: list[str] = []
+    left = TEXT_TOKENS
+    for line in reversed(sources):
+        left -= tokens.estimate(line)
+        if left < 0:
+            break
+        lines.insert(0, line)
+    talk = "\n".join(lines).replace("</conversation", "< /conversation")
+    text = prompts.load("handover").fill(name=life.identity.name, conversation=talk)
+    return Request(
+        messages=(PromptMessage("user", text),),
+        purpose="handover",
+        max_tokens=MAX_TOKENS,
+        temperature=TEMPERATURE,
+        seed=life.rng.getrandbits(31),
+    )
+
+
+def _schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "maxLength": 160} for name in HEADINGS},
+        "required": list(HEADINGS),
+        "additionalProperties": False,
+    }
+
+
+def _text(values: Mapping[str, str], things: list[str]) -> str:
+    parts = [f"## {title}\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
+    if things:
+        parts.append(f"## {TOUCHED}\n{', '.join(things)}")
+    return "\n\n".join(parts)
+
+
+def touched(session: Session) -> list[str]:
+    """Return the files, names and numbers of a conversation, the latest first."""
+    found: list[str] = []
+    for message in reversed(session.messages):
+        if message.role == "tool":
+            continue
+        files = _FILE.findall(message.text)
+        names = [one for one in evidence.claims(message.text) if not any(one in f for f in files)]
+        found += [*files, *names]
+    return list(dict.fromkeys(found))[:MAX_TOUCHED]
+
+
+def _name(life: Life, message: Message) -> str:
+    return life.identity.name if message.role != "user" else str(message.extra.get("name", ""))
+
+
+def brief(life: Life, session: Session) -> Brief | None:
+    """Return the brief of the last conversation with the same people, held against the first
+    message of this one; None if there is none."""
+    if not session.messages:
+        return None
+    earlier = [
+        info
+        for info in transcripts.infos(life.entity.sessions)
+        if info.by == session.by and info.id != session.id and info.at < session.at
+    ]
+    for info in sorted(earlier, key=lambda one: one.last_at, reverse=True)[:1]:
+        document = transcripts.read_handover(life.entity.sessions, info.id)
+        if document is None or not _may_read(document, session):
+            return None
+        at = records.field(document.meta, "at", datetime)
+        likeness = _likeness(life.memory.embedder, document.body, session.messages[0].text)
+        threshold = life.config.session.continuity_threshold
+        return Brief(
+            info.id, document.body, at, likeness, likeness is None or likeness >= threshold
+        )
+    return None
+
+
+def _may_read(document: Document, session: Session) -> bool:
+    allowed = records.provenance(document.meta).audience
+    return not allowed or set(session.people) <= set(allowed)
+
+
+def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:
+    """Compare a brief with what was said first, heading by heading: the nearest counts."""
+    if embedder is None:
+        return None
+    parts = [part for part in re.split(r"^## .*$", text, flags=re.MULTILINE) if part.strip()]
+    query = embedder.embed_query(message)
+    vectors = embedder.embed_documents(parts)
+    mean = embedder.unrelated_cosine
+    cosine = max(float(vector @ query) for vector in vectors)
+    return (cosine - mean) / (1 - mean)
+
+
+def prompt_text(life: Life, found: Brief, at: datetime) -> str:
+    """Word a brief for a prompt; an old one says how old it is."""
+    age = at - found.at
+    aged = age > timedelta(hours=life.config.session.handover_aged_hours)
+    head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
+        "Your notes from the last conversation"
+    )  # fmt: skip
+    return prompts.tagged("memory", f"{head}:\n{found.text}")

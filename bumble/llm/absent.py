@@ -1,0 +1,32 @@
+"""A model that is not there: what looks at an entity without asking anything needs none."""
+
+from __future__ import annotations
+
+from bumble.errors import UserError
+from bumble.llm.protocol import Completion, OnText, Request
+
+
+class AbsentModel:
+    """Stands for a `Model` that could not be opened."""
+
+    name = "none"
+    context_tokens = None
+    native_tools = False
+
+    def __init__(self, error: UserError) -> None:
+        """Set up.
+
+        Args:
+            error: Why there is none; every question raises it.
+        """
+        self.error = error
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Raise what stands in the way."""
+        raise self.error
+
+    def warm(self, request: Request) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""

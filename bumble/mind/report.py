@@ -1,0 +1,171 @@
+"""The report of a request: what it is made of, how long each part is, and what was left out.
+
+Made from the very request that is sent, so that its totals are those of what a model gets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from bumble.cycles import compact
+from bumble.cycles.life import Life
+from bumble.llm import tokens
+from bumble.llm.protocol import Request
+from bumble.mind import bootstrap, prompt, tools
+from bumble.mind.turn import Turn
+from bumble.stores import skills
+
+VERSION = 1
+Source = Literal["run", "estimate"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named part of a request."""
+
+    name: str
+    chars: int
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return self.chars // 4
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the owner's in the prompt."""
+
+    name: str
+    status: bootstrap.Status
+    raw_chars: int
+    injected_chars: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one request is made of."""
+
+    source: Source  # of a request that was sent, or of one that would be
+    at: str  # ISO 8601
+    workspace: str
+    session: str
+    model: str
+    window_tokens: int
+    system: tuple[Part, ...]  # of the stable part, in order; their sum is less than its whole
+    files: tuple[File, ...]
+    skills: tuple[Part, ...]
+    tools: tuple[Part, ...]  # their lines in the stable part
+    schemas: tuple[Part, ...]  # as JSON beside the messages
+    preamble: tuple[Part, ...]
+    system_chars: int
+    history_chars: int
+    history_messages: int
+    last_chars: int  # the last message, its preamble included
+    summarized_messages: int
+    left_out_messages: int
+    schema_chars: int
+    messages_bytes: int  # UTF-8, of all messages as they are sent
+    schema_bytes: int
+    prompt_tokens: int | None = None  # as the backend counted them, of a run
+    cached_tokens: int | None = None
+    too_long: bool = False  # whether the next message will compact the conversation first
+
+    @property
+    def total_bytes(self) -> int:
+        """All that is sent, the backend's wrapping left out."""
+        return self.messages_bytes + self.schema_bytes
+
+    @property
+    def total_tokens(self) -> int:
+        """The backend's count of a run, else an estimate of the messages."""
+        estimated = (self.system_chars + self.history_chars + self.last_chars) // 4
+        return self.prompt_tokens or estimated + tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+
+
+def of(life: Life, turn: Turn, source: Source) -> Report:
+    """Report on the request of a turn."""
+    request, stable = turn.request, turn.stable
+    declared = tools.declared(life.config.tools)
+    schema = schema_text(request)
+    first = turn.outcome.completions[0].usage if turn.outcome.completions else None
+    stable_tokens = tokens.estimate_message(stable.text)
+    return Report(
+        source=source,
+        at=life.now().isoformat(timespec="seconds"),
+        workspace=str(life.entity.workspace),
+        session=turn.session.id,
+        model=life.model.name,
+        window_tokens=life.window_tokens,
+        system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
+        files=tuple(
+            File(one.name, one.status, one.raw_chars, one.injected_chars)
+            for one in bootstrap.read(life.entity, life.config.prompt)
+        ),
+        skills=tuple(
+            Part(one.name, len(f"- {one.name}: {one.description}"))
+            for one in skills.read(life.entity.skills)
+        ),
+        tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in declared),
+        schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
+        preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
+        system_chars=len(request.messages[0].content),
+        history_chars=sum(len(one.content) for one in request.messages[1:-1]),
+        history_messages=len(request.messages) - 2,
+        last_chars=len(request.messages[-1].content),
+        summarized_messages=turn.seen.summarized,
+        left_out_messages=turn.seen.left_out,
+        schema_chars=len(schema),
+        messages_bytes=sum(len(one.content.encode()) for one in request.messages),
+        schema_bytes=len(schema.encode()),
+        prompt_tokens=first.prompt_tokens if first else None,
+        cached_tokens=first.cached_tokens if first else None,
+        too_long=compact.measure(life, turn.session, stable_tokens).full,
+    )
+
+
+def schema_text(request: Request) -> str:
+    """Return the schema of the answer as it is sent beside the messages."""
+    return json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
+
+
+def to_data(report: Report) -> dict[str, Any]:
+    """Return a report as plain data, its version and totals included."""
+    data = {"version": VERSION, **asdict(report)}
+    return {**data, "total_bytes": report.total_bytes, "total_tokens": report.total_tokens}
+
+
+def from_data(data: Mapping[str, Any]) -> Report | None:
+    """Read a stored report; None if another version of bumble wrote it."""
+    if data.get("version") != VERSION:
+        return None
+    known = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
+    for name in ("system", "skills", "tools", "schemas", "preamble"):
+        known[name] = tuple(Part(**one) for one in known.get(name, ()))
+    known["files"] = tuple(File(**one) for one in known.get("files", ()))
+    try:
+        return Report(**known)
+    except TypeError:
+        return None
+
+
+def budget(report: Report) -> list[tuple[str, int]]:
+    """Return the token budget of every request: what is there before anybody speaks."""
+    tool_tokens = sum(part.chars for part in report.tools) // 4
+    return [
+        ("System prompt", report.system_chars // 4 - tool_tokens),
+        ("Tool definitions", tool_tokens),
+        ("Base overhead", report.system_chars // 4),
+        ("Answer schema (beside the messages)", report.schema_chars // 4),
+        ("Before the message", sum(part.chars for part in report.preamble) // 4),
+        ("Conversation", report.history_chars // 4),
+    ]
+
+
+def largest(parts: Sequence[Part], limit: int) -> tuple[list[Part], int]:
+    """Return the longest parts, longest first, and how many more there are."""
+    ranked = sorted(parts, key=lambda part: (-part.chars, part.name))
+    return ranked[:limit], max(0, len(ranked) - limit)

@@ -1,0 +1,76 @@
+"""Results of tools kept on disk for a few minutes, so that the same question is not run twice.
+
+Only tools the settings name, and never one that writes. A file that was read is read again as soon
+as its time or size differs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble import files
+from bumble.entity.config import ToolCacheConfig
+
+FOLDER = "tools"
+
+
+@dataclass(frozen=True)
+class ToolCache:
+    """The cache of one entity."""
+
+    folder: Path  # below `.bumble/cache`
+    config: ToolCacheConfig
+    writes: bool = True
+
+    def get(
+        self, tool: str, arguments: Mapping[str, Any], state: Sequence[int], now: datetime
+    ) -> str | None:
+        """Return what a call gave before, None if that is not known, too old, or of another state.
+
+        Args:
+            tool: Its name.
+            arguments: Of the call.
+            state: What must not have changed since: time and size of a file.
+            now: The present.
+        """
+        if tool not in self.config.tools:
+            return None
+        raw = files.read_if_there(self._place(tool, arguments))
+        try:
+            kept = json.loads(raw) if raw else {}
+            age = (now - datetime.fromisoformat(kept["at"])).total_seconds()
+            fresh = 0 <= age <= self.config.ttl_seconds and kept["state"] == list(state)
+            return str(kept["text"]) if fresh else None
+        except (ValueError, KeyError, TypeError):
+            return None  # damaged: it is only a cache
+
+    def put(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        state: Sequence[int],
+        text: str,
+        now: datetime,
+    ) -> None:
+        """Keep a result; the oldest go where there are too many."""
+        if tool not in self.config.tools or not self.writes:
+            return
+        data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
+        with contextlib.suppress(OSError):  # a full disk must not cost the answer
+            files.write_atomic(self._place(tool, arguments), data.encode(), mode=0o600)
+            self._evict()
+
+    def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
+        canonical = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
+        return self.folder / f"{files.sha256(f'{tool} {canonical}'.encode())}.json"
+
+    def _evict(self) -> None:
+        kept = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for file in kept[: max(0, len(kept) - self.config.max_entries)]:
+            file.unlink(missing_ok=True)

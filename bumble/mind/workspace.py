@@ -1,0 +1,131 @@
+"""Files and programs of the entity: everything stays inside its `workspace/`.
+
+Off unless the owner allows it. A path that leads out, by dots or by a link, is refused; a program
+runs in the workspace with next to no environment, for so long and with so much output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from bumble import files
+from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
+from bumble.errors import RefusedError, UsageError
+
+FOLDER = "workspace"
+MAX_READ_BYTES = 1_000_000
+MAX_OUTPUT_BYTES = 1_000_000  # of a program; the rest is thrown away
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP")  # of the environment
+
+
+def locate(entity: Entity, path: str) -> Path:
+    """Return the place of a path in the workspace.
+
+    Raises:
+        UnsafePathError: If it leads out.
+    """
+    entity.workspace.mkdir(exist_ok=True)
+    return files.inside(entity.workspace, path or ".")
+
+
+def read(entity: Entity, path: str) -> str:
+    """Read a file.
+
+    Raises:
+        UsageError: If there is none, or it is no text, or too long.
+    """
+    file = locate(entity, path)
+    if not file.is_file():
+        raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
+    if file.stat().st_size > MAX_READ_BYTES:
+        raise UsageError(f"{path} is longer than {MAX_READ_BYTES:,} bytes")
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not text") from error
+
+
+def state(entity: Entity, path: str) -> tuple[int, ...]:
+    """Return what tells that a file has changed: its time and size; empty if it is not there."""
+    file = locate(entity, path)
+    if not file.is_file():
+        return ()
+    found = file.stat()
+    return (found.st_mtime_ns, found.st_size)
+
+
+def listing(entity: Entity, path: str) -> str:
+    """List a folder, a line a file."""
+    folder = locate(entity, path)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {path}")
+    names = [f"{one.name}/" if one.is_dir() else one.name for one in sorted(folder.iterdir())]
+    return "\n".join(names) or "(empty)"
+
+
+def plan_write(entity: Entity, path: str, text: str) -> Change:
+    """Plan to write a file; what it held goes to `.history/`."""
+    file = locate(entity, path)
+    if file.is_dir() or file == entity.workspace:
+        raise UsageError(f"{path} is a folder")
+    name = f"{FOLDER}/{file.relative_to(Path(os.path.realpath(entity.workspace))).as_posix()}"
+    old = files.read_if_there(file)
+    data = text if text.endswith("\n") else f"{text}\n"
+    digest = None if old is None else files.sha256(old)
+    return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
+
+
+def run(entity: Entity, command: str, timeout_seconds: float, environ: Mapping[str, str]) -> str:
+    """Run a program in the workspace, without a shell.
+
+    Returns:
+        Its exit code and output.
+
+    Raises:
+        UsageError: If the command can't be read or started.
+        RefusedError: If it took too long; all it started is killed.
+    """
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the command can't be read: {error}") from error
+    if not arguments:
+        raise UsageError("there is no command")
+    workspace = locate(entity, "")
+    own = {name: environ[name] for name in PASSED_ON if name in environ}
+    try:
+        process = subprocess.Popen(
+            arguments,
+            cwd=workspace,
+            env={**own, "HOME": str(workspace)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UsageError(f"{arguments[0]}: {error.strerror}") from error
+    try:
+        output, _ = process.communicate(timeout=timeout_seconds)
+    except subprocess.TimeoutExpired as error:
+        _kill(process)
+        raise RefusedError(f"{arguments[0]} took longer than {timeout_seconds:g} s") from error
+    text = output[:MAX_OUTPUT_BYTES].decode(errors="replace").strip()
+    return f"exit {process.returncode}\n{text}".strip()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program and what it started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.communicate()

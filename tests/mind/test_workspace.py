@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.entity import changes, settings
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import RefusedError, UnsafePathError, UsageError
+from bumble.mind import tools, workspace
+from bumble.mind.toolcache import ToolCache
+from tests.cycles.lives import NOON
+
+ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
+CACHE = settings.load().config.tools.cache
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    entity = Entity(tmp_path / "ada")
+    entity.workspace.mkdir(parents=True)
+    return entity
+
+
+def write(entity: Entity, path: str, text: str) -> None:
+    change = workspace.plan_write(entity, path, text)
+    changes.apply(entity.root, ChangeSet("write", (change,)))
+
+
+def test_what_is_written_can_be_read_and_listed(ada: Entity) -> None:
+    write(ada, "notes/tea.md", "Boil water.")
+    assert workspace.read(ada, "notes/tea.md") == "Boil water.\n"
+    assert workspace.listing(ada, "") == "notes/"
+    assert workspace.listing(ada, "notes") == "tea.md"
+
+
+def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
+    write(ada, "tea.md", "Boil water.")
+    write(ada, "tea.md", "Boil milk.")
+    (kept,) = (ada.root / ".history").rglob("*.md")
+    assert kept.read_text() == "Boil water.\n"
+
+
+@pytest.mark.parametrize("path", ["../entity.yaml", "/etc/passwd", "a/../../knowledge.md", "C:\\x"])
+def test_no_path_leads_out(ada: Entity, path: str) -> None:
+    with pytest.raises(UnsafePathError):
+        workspace.read(ada, path)
+    with pytest.raises(UnsafePathError):
+        workspace.plan_write(ada, path, "x")
+
+
+def test_a_link_leads_out_for_nobody(ada: Entity, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("x")
+    (ada.workspace / "link").symlink_to(tmp_path)
+    with pytest.raises(UnsafePathError):
+        workspace.read(ada, "link/secret.txt")
+
+
+def test_a_file_that_is_no_text_is_refused(ada: Entity) -> None:
+    (ada.workspace / "photo").write_bytes(b"\xff\xd8\x00")
+    with pytest.raises(UsageError, match="not text"):
+        workspace.read(ada, "photo")
+
+
+def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Entity) -> None:
+    code = "import os; print(os.getcwd()); print(sorted(os.environ))"
+    text = workspace.run(ada, f'{sys.executable} -c "{code}"', 10, ENVIRON)
+    assert text.startswith("exit 0\n")
+    assert str(ada.workspace) in text
+    assert "SECRET_KEY" not in text
+
+
+def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity) -> None:
+    mark = ada.workspace / "alive"
+    (ada.workspace / "child.py").write_text("import time; time.sleep(2); open('alive', 'w')")
+    (ada.workspace / "slow.py").write_text(
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, 'child.py'])\n"
+        "time.sleep(30)\n"
+    )
+    with pytest.raises(RefusedError, match="longer than"):
+        workspace.run(ada, f"{sys.executable} slow.py", 0.8, ENVIRON)
+    time.sleep(2.2)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("command", ["", "no-such-program-here", "echo 'open"])
+def test_a_command_that_cannot_start_says_why(ada: Entity, command: str) -> None:
+    with pytest.raises(UsageError):
+        workspace.run(ada, command, 5, ENVIRON)
+
+
+def test_files_and_programs_are_off_unless_the_owner_allows_them() -> None:
+    config = settings.load().config.tools
+    names = {tool.name for tool in tools.declared(config)}
+    assert not names & {"read_file", "write_file", "list_files", "run_command"}
+    allowed = settings.load(flags={"tools.files": True}).config.tools
+    assert {"read_file", "write_file"} <= {tool.name for tool in tools.declared(allowed)}
+
+
+def test_a_result_is_kept_until_it_is_old_or_the_file_changes(tmp_path: Path) -> None:
+    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache.put("read_file", {"path": "a"}, (1, 2), "text", NOON)
+    assert cache.get("read_file", {"path": "a"}, (1, 2), NOON) == "text"
+    assert cache.get("read_file", {"path": "a"}, (1, 3), NOON) is None
+    assert cache.get("read_file", {"path": "b"}, (1, 2), NOON) is None
+    late = NOON + timedelta(seconds=CACHE.ttl_seconds + 1)
+    assert cache.get("read_file", {"path": "a"}, (1, 2), late) is None
+
+
+def test_what_a_tool_writes_is_never_kept(tmp_path: Path) -> None:
+    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache.put("write_file", {"path": "a"}, (), "written", NOON)
+    assert cache.get("write_file", {"path": "a"}, (), NOON) is None
+    assert not (tmp_path / "tools").exists()
+
+
+def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
+    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache.put("read_file", {"path": "a"}, (), "text", NOON)
+    for file in (tmp_path / "tools").iterdir():
+        file.write_text("{")
+    assert cache.get("read_file", {"path": "a"}, (), NOON) is None
