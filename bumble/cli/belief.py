@@ -24,6 +24,7 @@ from bumble.errors import UsageError
 from bumble.stores import beliefs
 from bumble.stores import records as stored
 from bumble.stores.beliefs import Belief
+from bumble.stores.records import Provenance
 
 app = typer.Typer(
     add_completion=False,
@@ -143,7 +144,11 @@ def add(
             return
         at = opened.shell.now().astimezone(records.zone(opened))
         belief_id = stored.new_id(beliefs.PREFIX, at, opened.shell.rng)
-        belief = beliefs.new(belief_id, claim, category, confidence, at, evidence=rests_on)
+        belief = beliefs.new(
+            *(belief_id, claim, category, confidence, at),
+            evidence=rests_on,
+            provenance=Provenance(by="belief add"),
+        )
         planned = [beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")]
         writing.commit(
             opened, "belief add", planned, f"Added {belief_id}.", dry_run=dry_run, id=belief_id

@@ -27,6 +27,10 @@ MessageArgument = Annotated[
 AsOption = Annotated[
     str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
 ]
+WithOption = Annotated[
+    str | None,
+    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
+]
 SessionOption = Annotated[
     str | None, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
 ]
@@ -52,6 +56,7 @@ def chat(
     *,
     entity: EntityOption = None,
     speaker: AsOption = None,
+    company: WithOption = None,
     session: SessionOption = None,
     new_session: NewSessionOption = False,
     incognito: IncognitoOption = False,
@@ -79,7 +84,8 @@ def chat(
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
     text = _message(message)
     opened = open_entity(ctx, entity, incognito=incognito)
-    with minds.open_mind(opened, speaker, yes=yes, writes=not incognito) as mind:
+    others = [name.strip() for name in company.split(",")] if company is not None else []
+    with minds.open_mind(opened, speaker, yes=yes, writes=not incognito, present=others) as mind:
         mind.begin(session_id=session, new=new_session)
         if text is None:
             from bumble.cli import repl

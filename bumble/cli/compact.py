@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,9 +67,7 @@ def compact(
         if undo:
             found = _undo_check(talk)
         else:
-            found = compacting.check(
-                life, talk, _stable_tokens(opened, talk.people if talk else ())
-            )
+            found = compacting.check(life, talk, _stable_tokens(opened, talk))
             gates = () if prune_only or force else found.gates
             jobs = (
                 replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
@@ -120,10 +117,11 @@ def _session(opened: Opened, given: str | None) -> Session | None:
     return transcripts.find(opened.entity.sessions, newest.id) if newest else None
 
 
-def _stable_tokens(opened: Opened, readers: Sequence[str]) -> int:
+def _stable_tokens(opened: Opened, talk: Session | None) -> int:
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools
+    from bumble.mind import prompt, tools, turn
 
+    readers = talk.people if talk else (turn.owner_id(opened.entity, opened.identity),)
     declared = tools.declared(opened.config.tools)
     stable = prompt.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers

@@ -69,7 +69,8 @@ def carry_out(
     for job in found.jobs[:limit] if found.due else ():
         outcome = run(life, job)
         shown = _written(opened, life, outcome, dry_run=dry_run)
-        done.append({"title": outcome.title, **outcome.data, "changes": shown})
+        told = {"late": list(outcome.late)} if outcome.late else {}
+        done.append({"title": outcome.title, **outcome.data, **told, "changes": shown})
         lines += _told(outcome, shown, dry_run=dry_run)
     if not found.due:
         lines = [f"Nothing to do: {why_not(found)}."]
@@ -91,9 +92,9 @@ def _written(
 
 def _told(outcome: Outcome, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
     if not dry_run:
-        return list(outcome.lines)
+        return [*outcome.lines, *outcome.late]
     diffs = [line for one in shown for line in (f"{one['path']}: {one['why']}", *one["diff"])]
-    return [*outcome.lines, *diffs]
+    return [*outcome.lines, *outcome.late, *diffs]
 
 
 def tell(

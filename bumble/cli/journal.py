@@ -70,7 +70,7 @@ def show(
     """Show entries, the newest last."""
     opened = open_entity(ctx, entity)
     found = _newest(_entries(opened, since, tag), limit)
-    text = "\n\n".join(f"{_heading(one)}\n\n{one.text}".rstrip() for one in found.records)
+    text = "\n\n".join(_whole(one) for one in found.records)
     data = [_data(one) for one in found.records]
     output.result(opened.shell, "journal show", data, [text] if text else [])
     if not data:
@@ -209,10 +209,16 @@ def _heading(entry: Entry) -> str:
     return f"## {entry.at:%Y-%m-%d %H:%M:%S}{marks}"
 
 
+def _whole(entry: Entry) -> str:
+    origin = records.origin(entry.provenance)
+    return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
+
+
 def _data(entry: Entry) -> dict[str, Any]:
     return {
         "at": entry.at.isoformat(timespec="seconds"),
         "tags": list(entry.tags),
         "text": entry.text,
         "line": entry.line,
+        "provenance": entry.provenance.meta(),
     }

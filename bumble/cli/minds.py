@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,16 @@ LAST_REPORT = "last_report.json"
 class OpenMind:
     """An entity that is being talked to."""
 
-    def __init__(self, opened: Opened, life: Life, person: Person, choice: Choice | None) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        life: Life,
+        person: Person,
+        choice: Choice | None,
+        present: Sequence[Person] = (),
+    ) -> None:
         self.opened, self.life, self.person, self.choice = opened, life, person, choice
+        self.present = present  # who else hears it
         self.session: Session
         self.is_new = True
         self.last: Turn | None = None
@@ -51,7 +59,12 @@ class OpenMind:
         """Choose the conversation."""
         at = self.life.clock()
         self.session, self.is_new = turn.open_session(
-            self.life, self.person, at, session_id=session_id, new=new
+            self.life,
+            self.person,
+            at,
+            session_id=session_id,
+            new=new,
+            present=self.present,
         )
 
     def answer(self, text: str, say: Callable[[str], None]) -> Turn:
@@ -109,11 +122,12 @@ class OpenMind:
 
     def status(self) -> list[str]:
         """Say who talks with whom, by which model."""
+        names = [self.person.name, *(one.name for one in self.present)]
         session = "not begun" if self.is_new else self.session.id
         why = self.choice.why if self.choice else "none could be opened"
         return [
             f"{self.opened.identity.name} in {self.opened.entity.root}",
-            f"with {self.person.name}, conversation {session}",
+            f"with {', '.join(names)}, conversation {session}",
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
 
@@ -151,15 +165,21 @@ class OpenMind:
 
 @contextmanager
 def open_mind(
-    opened: Opened, speaker: str | None, *, yes: bool, writes: bool = True
+    opened: Opened,
+    speaker: str | None,
+    *,
+    yes: bool,
+    writes: bool = True,
+    present: Sequence[str] = (),
 ) -> Iterator[OpenMind]:
     """Open everything a conversation needs, and close it behind it."""
     person = turn.person(opened.entity, opened.identity, speaker)
+    others = [turn.person(opened.entity, opened.identity, name) for name in present]
     chosen = choose_model(opened, yes=yes)
     model = _recorded(opened, open_model(opened, chosen, writes=writes), "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, life, person, chosen)
+        yield OpenMind(opened, life, person, chosen, others)
     finally:
         model.close()
 

@@ -17,9 +17,10 @@ from bumble.cli.options import (
     JsonOption,
     LockTimeoutOption,
     NowOption,
+    YesOption,
 )
 from bumble.cli.writing import FromOption
-from bumble.errors import RecordExistsError
+from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.stores import records as stored
 from bumble.stores import relationships
 from bumble.stores.relationships import Relationship
@@ -61,13 +62,20 @@ def show(
     name: NameArgument,
     *,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
+    from bumble.cycles import people as standings
+
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
     person = people.find(opened, name)
+    stages = opened.config.memory.relational.stages
+    bond = standings.standing(person, stages, opened.shell.now())
     scores = asdict(person.scores).items()
     rows = [
+        ("bond", bond.line),
         ("names", ", ".join(person.names or (person.id,))),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
         ("talks", str(person.interaction_count)),
@@ -78,12 +86,20 @@ def show(
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),
         *(("pending", note.text) for note in person.pending),
+        ("drawn from", person.portrait_source),
         ("written", records.origin(person.provenance)),
         ("file", relationships.path(person.id)),
     ]
     portrait = person.text or "No portrait yet."
     text = [f"# {person.name}", "", portrait, "", *records.details(rows)]
-    output.result(opened.shell, "person show", _data(person), text)
+    silence = bond.silence
+    health = {
+        "stage": bond.stage,
+        "health": round(bond.health, 4),
+        "trajectory": bond.trajectory or None,
+        "silence_seconds": None if silence is None else int(silence.total_seconds()),
+    }
+    output.result(opened.shell, "person show", _data(person) | {"bond": health}, text)
 
 
 @app.command()
@@ -152,6 +168,53 @@ def edit(
     )
 
 
+@app.command()
+def forget(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Forget a person: what they said, their portrait, and what rests on it alone.
+
+    The one command that rewrites conversations. Earlier versions in git are not touched.
+    """
+    from bumble.upkeep import forget as forgetting
+
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    found = people.everybody(opened)
+    if found.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
+    person = relationships.match(found.records, name)
+    names = (name, *(person.names if person else ()))
+    person_id = person.id if person else people.id_of(opened, name)
+    plan = forgetting.plan(opened.entity, person_id, names, records.zone(opened))
+    if plan.changes and not dry_run:
+        told = f"Forget {names[-1] if not person else person.name}: {plan.told}?"
+        writing.confirm(opened.shell, told, "Say --yes, or look first with --dry-run.", yes=yes)
+    said = f"Forgot {name}: {plan.told}."
+    writing.commit(
+        opened,
+        "person forget",
+        plan.changes,
+        said,
+        unchanged=f"Nothing to do: there is nothing of {name}.",
+        dry_run=dry_run,
+        id=person_id,
+        counts=plan.counts,
+        mentions=list(plan.mentions),
+    )
+    if plan.changes and not dry_run:
+        forgetting.drop_caches(opened.entity)
+        output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
+    for place in plan.mentions:
+        output.say(f"{place} still has the name: it is yours to edit.")
+
+
 def _data(person: Relationship) -> dict[str, Any]:
     def stamp(name: str) -> str | None:
         at = getattr(person, name)
@@ -165,11 +228,13 @@ def _data(person: Relationship) -> dict[str, Any]:
         "first_met": stamp("first_met"),
         "last_interaction": stamp("last_interaction"),
         "last_reflection": stamp("last_reflection"),
+        "last_scored": stamp("last_scored"),
         "reviewed_at_count": person.reviewed_at_count,
         "pending": [note.text for note in person.pending],
         "dynamic": person.dynamic,
         "topics": list(person.topics),
         "unresolved": list(person.unresolved),
+        "portrait_source": person.portrait_source,
         "text": person.text,
         "provenance": person.provenance.meta(),
     }

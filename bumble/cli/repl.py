@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELP = """\
 /help      this list
 /status    which entity, model and conversation this is
+/me        how the entity sees you
 /context   what the last request was made of
 /new       begin a new conversation
 /quit      leave (also Ctrl-D)
@@ -113,6 +114,19 @@ def _status(mind: OpenMind) -> bool:
     return False
 
 
+def _me(mind: OpenMind) -> bool:
+    from bumble.cycles import people
+
+    known = people.known(mind.life, mind.person.id)
+    if known is None:
+        output.say("You have not talked yet.")
+        return False
+    stages = mind.life.config.memory.relational.stages
+    output.say(f"{known.name}: {people.standing(known, stages, mind.life.now()).line}")
+    output.say(known.text or "There is no portrait of you yet.")
+    return False
+
+
 def _context(mind: OpenMind) -> bool:
     found = mind.report()
     output.say("\n".join(context.listed(found)) if found else "Nothing has been sent yet.")
@@ -132,6 +146,7 @@ def _quit(mind: OpenMind) -> bool:
 COMMANDS: dict[str, Callable[[OpenMind], bool]] = {
     "help": _help,
     "status": _status,
+    "me": _me,
     "context": _context,
     "new": _new,
     "quit": _quit,

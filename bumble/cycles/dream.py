@@ -410,7 +410,7 @@ def _diary(life: Life, job: Job, night: Night) -> Change:
         life.zone,
         "write the dream down",
         tags=TAGS,
-        audience=night.provenance.audience,
+        provenance=replace(night.provenance, sources=(night.id,)),
     )
 
 

@@ -133,8 +133,10 @@ def _request(life: Life, sources: list[str]) -> Request:
         if left < 0:
             break
         lines.insert(0, line)
-    talk = "\n".join(lines).replace("</conversation", "< /conversation")
-    text = prompts.load("handover").fill(name=life.identity.name, conversation=talk)
+    talk = prompts.harmless("\n".join(lines), "conversation")
+    text = prompts.load("handover").fill(
+        name=life.identity.name, conversation=prompts.harmless(talk, "conversation")
+    )
     return Request(
         messages=(PromptMessage("user", text),),
         purpose="handover",

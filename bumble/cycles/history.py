@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bumble import files
+from bumble import files, prompts
 from bumble.llm import tokens
 from bumble.llm.protocol import Message
 from bumble.stores import sessions, transcripts
@@ -150,13 +150,13 @@ def cut(text: str, limit_tokens: int) -> str:
 
 def summary_text(summary: Compaction) -> str:
     """Render a summary as data."""
-    inside = summary.summary.replace("</summary", "< /summary")
-    return f"[Earlier in this conversation]\n<summary>\n{inside}\n</summary>"
+    return f"[Earlier in this conversation]\n{prompts.tagged('summary', summary.summary)}"
 
 
 def spoken(name: str, text: str) -> str:
     """Render what a person said; with the name before it, small models know whose "I" it is."""
-    return f"{name}: {text}" if name else text
+    said = prompts.harmless(text)
+    return f"{prompts.harmless(name)}: {said}" if name else said
 
 
 def actions_text(message: sessions.Message, said: str | None = None) -> str:
@@ -167,13 +167,17 @@ def actions_text(message: sessions.Message, said: str | None = None) -> str:
     ]
     if text or not actions:
         actions.insert(0, {"tool": "say", "arguments": {"text": text}})
-    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+    return uncontrolled(json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":")))
+
+
+def uncontrolled(actions: str) -> str:
+    """Return the same JSON without what a chat template would take for the end of a message."""
+    return actions.replace("<|", "\\u003c|")
 
 
 def result_text(tool: str, text: str) -> str:
     """Render the result of a tool as data."""
-    inside = text.replace("</result", "< /result")
-    return f'<result tool="{tool}">\n{inside}\n</result>'
+    return prompts.tagged("result", text, f' tool="{tool}"')
 
 
 def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:

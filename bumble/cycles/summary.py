@@ -115,7 +115,7 @@ def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[
     text = prompts.load("summarize").fill(
         name=life.identity.name,
         earlier=render(earlier) if any(earlier.values()) else "(there is none yet)",
-        conversation=piece,
+        conversation=prompts.harmless(piece, "conversation", "notes"),
     )
     request = Request(
         messages=(PromptMessage("user", text),),

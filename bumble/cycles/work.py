@@ -60,6 +60,7 @@ class Outcome:
     lines: tuple[str, ...] = ()  # what a person is told
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
+    late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
 
     def change_set(self) -> ChangeSet:
         """Plan on the files as they are."""

@@ -224,7 +224,7 @@ def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
             f"{one.at:%Y-%m-%d %H:%M:%S}",
             one.text,
             one.line + gap,
-            Provenance(audience=one.audience),
+            one.provenance,
             head=f"({spoken_date(one.at.date())}) {tags}".strip() + " ",
             at=one.at.isoformat(),
         )

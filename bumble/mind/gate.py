@@ -66,12 +66,15 @@ class Gate:
 
     def _judged(self, said: str, work: Sequence[Work]) -> str:
         name = "judge_grounding" if work else "judge_action"
-        slots = {"message": _inside(self.message, "message"), "said": _inside(said, "reply")}
+        slots = {
+            "message": prompts.harmless(self.message, "message"),
+            "said": prompts.harmless(said, "reply"),
+        }
         if work:
             lines = (
                 f"- {one.name}{' (failed)' if one.failed else ''}: {one.preview}" for one in work
             )
-            slots["results"] = _inside("\n".join(lines), "results")
+            slots["results"] = prompts.harmless("\n".join(lines), "results")
         request = Request(
             messages=(Message("user", prompts.load(name).fill(**slots)),),
             purpose="judge",
@@ -91,7 +94,3 @@ def is_chatter(said: str) -> bool:
     """Whether a text only announces: it is short and trails off."""
     text = said.strip()
     return len(text) < CHATTER_CHARS and text.endswith(TRAILS_OFF)
-
-
-def _inside(text: str, tag: str) -> str:
-    return text.replace(f"</{tag}", f"< /{tag}")

@@ -187,7 +187,8 @@ def run(
         back = _back(outcome, step, config, person, gate, cuts)
         if back is None:
             return outcome
-        messages += [Message("assistant", completion.text), Message("user", back)]
+        done = history.uncontrolled(completion.text)
+        messages += [Message("assistant", done), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 

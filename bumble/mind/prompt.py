@@ -10,19 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bumble import prompts
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm import tokens
 from bumble.llm.protocol import Tool
-from bumble.mind import bootstrap
+from bumble.mind import bootstrap, trust
 from bumble.mind.bootstrap import BootstrapFile
 from bumble.stores import knowledge as knowledge_store
 from bumble.stores import narrative as narrative_store
+from bumble.stores import records
 from bumble.stores import skills as skills_store
-from bumble.stores.knowledge import Knowledge
+from bumble.stores.knowledge import Knowledge, Section
+from bumble.stores.narrative import Narrative
+from bumble.stores.records import Provenance
 from bumble.stores.skills import Skill
 
 
@@ -32,6 +35,7 @@ class Block:
 
     name: str
     text: str
+    trust: str = ""  # the tier of what is in it, if that is only quoted
 
     @property
     def tokens(self) -> int:
@@ -66,8 +70,8 @@ def of_entity(
         identity: Who it is.
         tools: What it may do.
         config: Which files of the owner's go in, and how long.
-        readers: Ids of the people of the conversation: a story that is not for all of them, or for
-            everyone, stays out.
+        readers: Ids of the people of the conversation: a skill or a story that is not for all of
+            them stays out; a fact only stays in if it is for everyone.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -76,9 +80,13 @@ def of_entity(
     return stable(
         identity,
         tools,
-        list(skills_store.read(entity.skills)),
+        [
+            one
+            for one in skills_store.read(entity.skills)
+            if records.may_read(one.provenance.audience, readers)
+        ],
         knowledge_store.read(entity.knowledge),
-        narrative_store.told_to(story, readers),
+        narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         bootstrap.read(entity, config),
     )
 
@@ -109,6 +117,21 @@ def stable(
     return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
 
 
+def _is_told(story: Narrative) -> bool:
+    """Whether a story is the entity's own, and not a quotation."""
+    return not trust.is_quoted(story.provenance.trust)
+
+
+def _for_all(origin: Provenance) -> bool:
+    """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
+    return not origin.audience and not trust.is_quoted(origin.trust)
+
+
+def always(section: Section) -> bool:
+    """Whether a section of knowledge is in every prompt."""
+    return section.locked and _for_all(section.provenance)
+
+
 def tool_line(tool: Tool) -> str:
     """Declare a tool in one line."""
     names = ", ".join(tool.parameters.get("properties", {}))
@@ -119,18 +142,19 @@ def _skill_lines(skills: Sequence[Skill]) -> str:
     return "\n".join(
         f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}"
         for skill in sorted(skills, key=lambda one: one.path)
+        if not trust.is_quoted(skill.provenance.trust)
     )
 
 
 def _locked(knowledge: Knowledge) -> str:
     return "\n\n".join(
-        f"## {section.title}\n{section.text}" for section in knowledge.sections if section.locked
+        f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
     )
 
 
 def _files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
-        tagged("file", one.text, f' name="{one.name}"') for one in own_files if one.text
+        prompts.tagged("file", one.text, f' name="{one.name}"') for one in own_files if one.text
     )
 
 
@@ -165,7 +189,7 @@ def _fit(block: Block, left: int) -> Block | None:
         if tokens.estimate("\n".join([*kept, line, *tail])) > left:
             break
         kept.append(line)
-    return Block(block.name, "\n".join([*kept, *tail])) if len(kept) > 1 else None
+    return replace(block, text="\n".join([*kept, *tail])) if len(kept) > 1 else None
 
 
 def with_preamble(blocks: Sequence[Block], message: str) -> str:
@@ -174,12 +198,6 @@ def with_preamble(blocks: Sequence[Block], message: str) -> str:
         return message
     text = "\n".join(block.text for block in blocks)
     return prompts.load("preamble").fill(blocks=text, message=message)
-
-
-def tagged(tag: str, text: str, attributes: str = "") -> str:
-    """Wrap outside text so that it is data: its own closing tags can't end the wrapping."""
-    inside = text.replace(f"</{tag}", f"< /{tag}")
-    return f"<{tag}{attributes}>\n{inside}\n</{tag}>"
 
 
 def schema_text(tools: Sequence[Tool]) -> str:

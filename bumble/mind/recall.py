@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from bumble.cycles import feeling
+from bumble import prompts
+from bumble.cycles import feeling, people
 from bumble.cycles.life import Life
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.llm import tokens
-from bumble.mind import imprints
+from bumble.mind import imprints, prompt, trust
 from bumble.mind.prompt import Block
-from bumble.stores import knowledge, records, relationships, skills
+from bumble.mind.tools import Result
+from bumble.stores import knowledge, records, skills
 from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
@@ -25,16 +27,22 @@ MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
+QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+COMPANY_TOKENS = 60  # of each who is there
 
 
 def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -> list[Block]:
-    """Return what comes to mind in a mood, most useful first."""
-    said, config, entity = session.messages[-1].text, life.config, life.entity
-    found = [_relationship(entity, config, person)]
-    found.append(_knowledge(life.memory, entity, config, said, session.id, person))
-    found.append(_memories(life, said, session.id, person, mood, at))
-    found.append(_skills(entity, config, session))
-    return [block for block in found if block.text]
+    """Return what comes to mind in a mood, most useful first.
+
+    What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
+    `imported`) stands in tags of its own.
+    """
+    entity, config = life.entity, life.config
+    found = _relationships(life, session, person, at)
+    found += _knowledge(life.memory, entity, config, session)
+    found += _memories(life, session, mood, at)
+    found += _skills(entity, config, session)
+    return found
 
 
 def _relevant(hit: Hit, threshold: float) -> bool:
@@ -42,82 +50,143 @@ def _relevant(hit: Hit, threshold: float) -> bool:
     return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
 
 
-def _relationship(entity: Entity, config: Config, person: str) -> Block:
-    """Say what the entity knows of the person it talks with: nobody else's portrait."""
-    for file in relationships.paths(entity.relationships):
-        if file.stem == person:
-            known = records.load(file, relationships.parse)
-            portrait = _line(known.text, config.memory.relational.max_context_tokens)
-            lines = [f"- {portrait}"] if known.text else []
-            lines += [f"- between you: {known.dynamic}"] if known.dynamic else []
-            lines += [f"- still open: {topic}" for topic in known.unresolved]
-            name = known.names[0] if known.names else person
-            return _block("relationship", f"What you know of {name}:", lines)
-    return Block("relationship", "")
+def _relationships(life: Life, session: Session, person: str, at: datetime) -> list[Block]:
+    """Say what the entity knows of those it talks with; in company one line a person."""
+    if len(session.people) > 1:
+        return _company(life, session, at)
+    known = people.known(life, person)
+    if known is None or not records.may_read(known.audience, session.people):
+        return []
+    budget = life.config.memory.relational.max_context_tokens
+    told = [
+        *([f"- {' '.join(known.text.split())}"] if known.text else []),
+        *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *(f"- still open: {topic}" for topic in known.unresolved),
+    ]
+    heading = f"What you know of {prompts.harmless(known.name)}:"
+    tier = known.provenance.trust
+    return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
 
 
-def _knowledge(
-    memory: Memory, entity: Entity, config: Config, said: str, session_id: str, person: str
-) -> Block:
-    limit = config.memory.knowledge.max_sections
+def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
+    """Keep lines as far as a budget goes; the one that does not fit is cut."""
+    kept: list[str] = []
+    for text in lines:
+        if budget_tokens <= 0:
+            break
+        kept.append(tokens.cut(text, budget_tokens))
+        budget_tokens -= tokens.estimate(kept[-1]) + 1
+    return kept
+
+
+def _company(life: Life, session: Session, at: datetime) -> list[Block]:
+    """Say a line of each who is there: of a portrait only what all of them may hear."""
+    config = life.config.memory.relational
+    each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
+    lines = []
+    for one in session.people:
+        known = people.known(life, one)
+        if known is None:
+            lines.append(("", f"- {one}: you have just met"))
+            continue
+        standing = people.standing(known, config.stages, at)
+        shared = records.may_read(known.audience, session.people)
+        about = f" {' '.join(known.text.split())}" if shared and known.text else ""
+        talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
+        told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
+        lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
+    return _blocks("relationship", "Who is here:", lines)
+
+
+def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session) -> list[Block]:
     hits = memory.search(
-        said, kinds=("knowledge",), limit=limit, audience=(person,), outside=session_id
+        session.messages[-1].text,
+        kinds=("knowledge",),
+        limit=config.memory.knowledge.max_sections,
+        audience=session.people,
+        outside=session.id,
     )
     book = knowledge.read(entity.knowledge)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
-        if section and not section.locked and _relevant(hit, config.memory.knowledge.threshold):
-            lines.append(f"- {section.title}: {_line(section.text, SECTION_TOKENS)}")
-    return _block("knowledge", "What you know:", lines)
+        if section is None or prompt.always(section):
+            continue
+        theirs = records.may_read(section.provenance.audience, session.people)
+        if theirs and _relevant(hit, config.memory.knowledge.threshold):
+            tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
+            text = _line(section.text, SECTION_TOKENS)
+            lines.append((tier, f"- {mark}{section.title}: {text}"))
+    return _blocks("knowledge", "What you know:", lines)
 
 
-def _memories(
-    life: Life, said: str, session_id: str, person: str, mood: str, at: datetime
-) -> Block:
+def _memories(life: Life, session: Session, mood: str, at: datetime) -> list[Block]:
     config = life.config
     hits = life.memory.search(
-        said,
+        session.messages[-1].text,
         kinds=REMEMBERED,
         limit=config.memory.max_recall_results,
-        audience=(person,),
-        outside=session_id,
+        audience=session.people,
+        outside=session.id,
         factor=imprints.factor(life.entity, life.body, mood, at),
     )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
-    return _block(
-        "memories", "What comes to mind:", [f"- {line(hit, MEMORY_TOKENS)}" for hit in near]
-    )
+    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
+    return _blocks("memories", "What comes to mind:", lines)
 
 
-def _skills(entity: Entity, config: Config, session: Session) -> Block:
+def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     limits = config.memory.skills
-    hits = skills.query(list(skills.read(entity.skills)), recent, limit=limits.max_results)
-    lines = [
-        f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, limits.max_chars)}" for hit in hits
+    theirs = [
+        one
+        for one in skills.read(entity.skills)
+        if records.may_read(one.provenance.audience, session.people)
     ]
-    return _block("skills", "[Procedural memory that may help right now]", lines)
+    hits = skills.query(theirs, recent, limit=limits.max_results)
+    lines = [
+        (
+            hit.skill.provenance.trust,
+            f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, limits.max_chars)}",
+        )
+        for hit in hits
+    ]
+    return _blocks("skills", "[Procedural memory that may help right now]", lines)
 
 
-def _block(name: str, heading: str, lines: Sequence[str]) -> Block:
-    if not lines:
-        return Block(name, "")
-    inside = "\n".join(lines).replace("</memory", "< /memory")
-    return Block(name, f"{heading}\n<memory>\n{inside}\n</memory>")
+def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
+    """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
+    own = [text for tier, text in lines if not trust.is_quoted(tier)]
+    found = []
+    if own:
+        inside = prompts.tagged("memory", "\n".join(own))
+        found.append(Block(name, f"{heading}\n{inside}"))
+    for tier, origin in QUOTED_FROM.items():
+        read = [text for one, text in lines if one == tier]
+        if read:
+            inside = prompts.tagged("memory", "\n".join(read), f' trust="{tier}"')
+            said = f"Not your own memory, but quoted from {origin}:\n{inside}"
+            found.append(Block(f"{name}, {tier}", said, tier))
+    return found
 
 
 def line(hit: Hit, limit_tokens: int) -> str:
-    """Word a memory: when, and what was said or happened."""
+    """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
-    return f"{when}{_line(hit.text, limit_tokens)}"
+    who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
+    return f"{when}{who}{_line(hit.text, limit_tokens)}"
+
+
+def _hearsay(tier: str) -> str:
+    """Mark what somebody other than the owner has said; a message names its speaker anyway."""
+    return "[hearsay] " if tier == "person" else ""
 
 
 def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(" ".join(text.split()), limit_tokens)
 
 
-def text(life: Life, query: str, session: Session, person: str) -> str:
+def answer(life: Life, query: str, session: Session) -> Result:
     """Answer the entity's own question to its memory."""
     kinds = (*REMEMBERED, "knowledge", "person", "journal", "dream", "narrative")
     at = life.now()
@@ -125,12 +194,18 @@ def text(life: Life, query: str, session: Session, person: str) -> str:
         query,
         kinds=kinds,
         limit=6,
-        audience=(person,),
+        audience=session.people,
         outside=session.id,
         factor=imprints.factor(
             life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
         ),
     )
     if not hits:
-        return "Nothing comes to mind."
-    return "\n".join(f"- [{hit.kind}] {line(hit, RESULT_TOKENS)}" for hit in hits)
+        return Result("Nothing comes to mind.")
+    lines = []
+    for hit in hits:
+        kind = hit.kind
+        if trust.is_quoted(hit.trust):
+            kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
+        lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
+    return Result("\n".join(lines), trust=trust.quoted(hit.trust for hit in hits))

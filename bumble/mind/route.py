@@ -126,7 +126,11 @@ def is_light(text: str, config: RouterConfig) -> bool:
 def classify(model: Model, text: str, config: RouterConfig) -> Route:
     """Ask the model for one word; an answer that can't be read, or none, gets thought."""
     request = Request(
-        messages=(Message("user", prompts.load("classify").fill(message=_inside(text))),),
+        messages=(
+            Message(
+                "user", prompts.load("classify").fill(message=prompts.harmless(text, "message"))
+            ),
+        ),
         purpose="route",
         max_tokens=config.classifier_max_tokens,
         temperature=config.classifier_temperature,
@@ -140,7 +144,3 @@ def classify(model: Model, text: str, config: RouterConfig) -> Route:
     if len(named) != 1:
         return Route("deliberate", "classifier_unreadable", 0.5)
     return Route(CLASSES[named[0]], f"classifier_{named[0].lower()}", 0.7)
-
-
-def _inside(text: str) -> str:
-    return text.replace("</message", "< /message")

@@ -7,7 +7,7 @@ applied with the turn, on the files as they are then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,12 +17,13 @@ from jsonschema import Draft202012Validator
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.llm.protocol import Tool
-from bumble.mind import workspace
+from bumble.mind import trust, workspace
 from bumble.mind.toolcache import ToolCache
-from bumble.stores import journal, knowledge, skills
+from bumble.stores import journal, knowledge, records, skills
 from bumble.stores.records import Provenance
+from bumble.stores.skills import Skill
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
 SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
@@ -39,13 +40,22 @@ class Context:
     entity: Entity
     at: datetime
     zone: ZoneInfo
-    provenance: Provenance  # of what it writes
-    recall: Callable[[str], str]  # searches memory, gives text
+    provenance: Provenance  # of what the person has it write
+    recall: Callable[[str], Result]  # searches memory
+    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
     cache: ToolCache
-    environ: Mapping[str, str]
-    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
+    environ: Mapping[str, str]  # for programs
+    said: tuple[str, ...] = ()  # what the person has said in this conversation
+    known: tuple[str, ...] = ()  # names of the person and of the entity
+    owner: str = "its owner"  # what the owner is called
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Ids of all who take part."""
+        return self.provenance.audience
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,7 @@ class Result:
     text: str
     failed: bool = False
     plan: Plan | None = None
+    trust: str = ""  # the lowest tier among what it found, if it is a quoted one
 
 
 def _parameters(**texts: str) -> Mapping[str, Any]:
@@ -131,13 +142,39 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        return _RUNNERS[name](dict(arguments), context)
+        result = _RUNNERS[name](dict(arguments), context)
+        context.read.update({trust.of_result(name, result.trust)} - {""})
+        return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
-    return Result(context.recall(arguments["query"]))
+    return context.recall(arguments["query"])
+
+
+def _vouch(context: Context, *texts: str) -> None:
+    """See to it that what is learnt was not only read.
+
+    Raises:
+        RefusedError: If it was.
+    """
+    if context.read and not trust.was_said("\n".join(texts), context.said, context.known):
+        raise RefusedError(
+            "that was only read, and nobody here said so; write down what the person tells you"
+        )
+
+
+def _may_correct(there: Provenance, what: str, context: Context) -> None:
+    """See to it that nobody overwrites what is not theirs.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    if not records.may_read(there.audience, context.readers):
+        raise RefusedError(f'"{what}" can\'t be changed in this conversation; use another title')
+    if records.is_lower(context.provenance.trust, there.trust):
+        raise RefusedError(f'only {context.owner} can correct "{what}"')
 
 
 def _expand(arguments: Mapping[str, str], context: Context) -> Result:
@@ -146,10 +183,15 @@ def _expand(arguments: Mapping[str, str], context: Context) -> Result:
 
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
     title, body = arguments["title"], arguments["body"]
+    _vouch(context, title, body)
 
     def plan() -> Change | None:
+        book = knowledge.read(context.entity.knowledge)
+        there = knowledge.find(book, title)
+        if there is not None and not there.locked:
+            _may_correct(there.provenance, title, context)
         return knowledge.plan_set(
-            knowledge.read(context.entity.knowledge),
+            book,
             title,
             body,
             f"know about {title}",
@@ -161,13 +203,13 @@ def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
 
 
 def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
+    # the words are the entity's own, whoever it has listened to
+    lowest = records.lowest_trust((context.provenance.trust, "entity", *context.read))
+    origin = replace(context.provenance, trust=lowest)
+
     def plan() -> Change:
         return journal.plan_add(
-            context.at,
-            arguments["text"],
-            context.zone,
-            "write in the journal",
-            audience=context.provenance.audience,
+            context.at, arguments["text"], context.zone, "write in the journal", provenance=origin
         )
 
     plan()  # refuses what it would refuse later
@@ -176,26 +218,45 @@ def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
 
 def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
     word = arguments["filter"].casefold()
-    lines = [
-        f"- {skill.name}: {skill.description}"
-        for skill in skills.read(context.entity.skills)
+    found = [
+        skill
+        for skill in _skills(context)
         if word in f"{skill.name} {skill.description} {skill.text}".casefold()
     ]
-    return Result("\n".join(lines) or "no skill like that")
+    lines = [f"- {skill.name}: {skill.description}" for skill in found]
+    lowest = trust.quoted(skill.provenance.trust for skill in found)
+    return Result("\n".join(lines) or "no skill like that", trust=lowest)
 
 
 def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
-    return Result(skills.find(context.entity.skills, arguments["name"]).text)
+    name, there = arguments["name"], _skills(context)
+    skill = skills.match(there, name)
+    if skill is None:
+        raise RecordMissingError("skill", name, records.nearest(name, [one.name for one in there]))
+    return Result(skill.text, trust=trust.quoted((skill.provenance.trust,)))
+
+
+def _skills(context: Context) -> list[Skill]:
+    """Return the skills that everybody who takes part may meet."""
+    everything = skills.read(context.entity.skills)
+    return [one for one in everything if records.may_read(one.provenance.audience, context.readers)]
 
 
 def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
+    name, description, body = arguments["name"], arguments["description"], arguments["body"]
+    _vouch(context, name, description, body)
+
     def plan() -> Change | None:
+        known = list(skills.read(context.entity.skills))
+        there = skills.match(known, name)
+        if there is not None:
+            _may_correct(there.provenance, name, context)
         return skills.plan_set(
-            list(skills.read(context.entity.skills)),
-            arguments["name"],
-            arguments["description"],
-            arguments["body"],
-            f"learn {arguments['name']}",
+            known,
+            name,
+            description,
+            body,
+            f"learn {name}",
             overwrite=True,
             provenance=context.provenance,
         )

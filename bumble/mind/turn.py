@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bumble import prompts
 from bumble.body import ebb, endocrine, noise
 from bumble.body.soma import Soma
 from bumble.cycles import compact, cursors, feeling, handover, history, people
@@ -28,7 +29,7 @@ from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools
+from bumble.mind import expand, loop, prompt, recall, route, toolcache, tools, trust
 from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
@@ -66,6 +67,7 @@ class Turn:
     outcome: Outcome = field(default_factory=Outcome)
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
 
 
 def person(entity: Entity, identity: Identity, name: str | None) -> Person:
@@ -87,21 +89,60 @@ def owner_id(entity: Entity, identity: Identity) -> str:
 
 
 def open_session(
-    life: Life, who: Person, at: datetime, *, session_id: str | None = None, new: bool = False
+    life: Life,
+    who: Person,
+    at: datetime,
+    *,
+    session_id: str | None = None,
+    new: bool = False,
+    present: Sequence[Person] = (),
 ) -> tuple[Session, bool]:
     """Find the conversation to go on with, or begin one.
 
+    Those who hear a conversation are the same from its beginning to its end, so that what was said
+    in it is known to all of them and to nobody else.
+
+    Args:
+        life: Whose conversations.
+        who: Who speaks.
+        at: The present.
+        session_id: Of the one to go on with; its people must be these.
+        new: Begin one in any case.
+        present: Who else hears it.
+
     Returns:
         The session, and whether it has yet to be written.
+
+    Raises:
+        RefusedError: If the session named was had with other people.
     """
     folder = life.entity.sessions
+    others = tuple(dict.fromkeys(one.id for one in present if one.id != who.id))
     if session_id is not None:
-        return transcripts.find(folder, session_id), False
-    latest = None if new else transcripts.newest(folder, who.id)
+        found = transcripts.find(folder, session_id)
+        _refuse_strangers(life, found, who, others)
+        return found, False
+    latest = None if new else transcripts.newest(folder, who.id, others)
     idle = timedelta(hours=life.config.session.idle_hours)
     if latest and not latest.ended and at - latest.last_at <= idle:
         return transcripts.find(folder, latest.id), False
-    return sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, who.id), True
+    new_id = records.new_id(sessions.PREFIX, at, life.rng)
+    return sessions.new(new_id, at, who.id, others), True
+
+
+def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequence[str]) -> None:
+    """Let nobody into a conversation that they did not hear from the beginning.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    strangers = [one for one in (who.id, *others) if one not in session.people]
+    if strangers:
+        heard = ", ".join(session.people)
+        raise RefusedError(
+            f"{session.id} was had with {heard}; {strangers[0]} would read what was said in it.\n"
+            "Begin another with --new-session; --with NAME names who else is there."
+        )
 
 
 def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -> Session:
@@ -158,7 +199,8 @@ def prepare(
     if compacts:
         stable_tokens = tokens.estimate_message(stable.text)
         session, compacted = compact.make_room(life, session, stable_tokens)
-    blocks = [Block("now", now_text(life, who, said.at, last_spoke))]
+    others = [one for one in session.people if one != who.id]
+    blocks = [Block("now", now_text(life, who, said.at, last_spoke, others))]
     blocks.append(Block("body", body_text(life, soma, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     blocks.append(Block("handover", handover_text(life, session, said.at)))
@@ -179,6 +221,8 @@ def prepare(
         cache_family=str(life.entity.root) if life.writes else None,
     )
     turn = Turn(session, who, decided, stable, kept, seen, request)
+    turn.read |= {block.trust for block in kept if block.trust}
+    turn.read |= trust.read_in(session.messages[:-1])
     if compacted:
         turn.notes.append(compacted.lines[0])
     if life.memory.unusable:
@@ -195,23 +239,8 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     def carry_out(call: ToolCall) -> tools.Result:
-        context = tools.Context(
-            entity=life.entity,
-            at=life.clock(),
-            zone=life.zone,
-            provenance=_provenance(life, turn),
-            config=life.config.tools,
-            apply=lambda change: _write_now(life, change),
-            cache=ToolCache(
-                life.entity.private / "cache" / toolcache.FOLDER,
-                life.config.tools.cache,
-                writes=life.writes,
-            ),
-            environ=life.environ,
-            expand=lambda reference: expand.original(life.entity, reference, turn.session),
-            recall=lambda query: recall.text(life, query, turn.session, turn.person.id),
-        )
-        return _shortened(life, turn, tools.run(call.name, call.arguments, context))
+        result = tools.run(call.name, call.arguments, _context(life, turn))
+        return _shortened(life, turn, result)
 
     turn.outcome = loop.run(
         life.model,
@@ -220,7 +249,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
         life.config.cognition.loop,
         carry_out,
         say,
-        person=turn.person.name,
+        person=prompts.harmless(turn.person.name),
         gate=Gate(
             life.model,
             life.config.cognition.gate,
@@ -230,6 +259,31 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     )
     _commit(life, turn)
     return turn
+
+
+def _context(life: Life, turn: Turn) -> tools.Context:
+    """Say what a tool may know of the turn as it is by now."""
+    who, messages = turn.person, turn.session.messages
+    return tools.Context(
+        entity=life.entity,
+        at=life.clock(),
+        zone=life.zone,
+        provenance=_provenance(life, turn),
+        recall=lambda query: recall.answer(life, query, turn.session),
+        expand=lambda reference: expand.original(life.entity, reference, turn.session),
+        config=life.config.tools,
+        apply=lambda change: _write_now(life, change),
+        cache=ToolCache(
+            life.entity.private / "cache" / toolcache.FOLDER,
+            life.config.tools.cache,
+            writes=life.writes,
+        ),
+        environ=life.environ,
+        said=tuple(one.text for one in messages if one.role == "user" and one.speaker == who.id),
+        known=(who.name, life.identity.name),
+        owner=life.identity.owner.name or "its owner",
+        read=turn.read,
+    )
 
 
 def _write_now(life: Life, change: Change) -> None:
@@ -340,6 +394,7 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
     made_by = {"model": life.model.name}
+    lowest = records.lowest_trust(("entity", *turn.read))
     for step in turn.outcome.steps:
         if not step.calls and not step.said:
             continue
@@ -348,9 +403,11 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
         if step is turn.outcome.steps[-1]:
             extra = {**extra, "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
-        add("assistant", step.said, tool_calls=calls, trust="entity", extra=extra)
+        add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
-            add("tool", result.text, tool_call_id=call.id, trust="tool", extra={"tool": call.name})
+            origin = {"origin": result.trust} if result.trust else {}
+            told = {"tool": call.name, **origin}
+            add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
     return new
 
 
@@ -436,23 +493,19 @@ def phenotype(life: Life, readers: Sequence[str]) -> str:
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
-def now_text(life: Life, who: Person, at: datetime, last_spoke: datetime | None) -> str:
+def now_text(
+    life: Life, who: Person, at: datetime, last_spoke: datetime | None, others: Sequence[str] = ()
+) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
+    name = prompts.harmless(who.name)
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you for the first time:")
+        lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
     else:
-        silence = ago(at - last_spoke)
-        lines.append(f"You are {life.identity.name}. {who.name} talks to you, after {silence}:")
+        silence = people.ago(at - last_spoke)
+        lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
+    if others:
+        there = [one.name if (one := people.known(life, other)) else other for other in others]
+        lines.insert(1, f"{prompts.harmless(', '.join(there))} can hear you too.")
     return " ".join(lines)
-
-
-def ago(gap: timedelta) -> str:
-    """Say how long something is, in the largest unit that fits."""
-    seconds = max(0, int(gap.total_seconds()))
-    for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        count = seconds // length
-        if count:
-            return f"{count} {name}{'s' if count > 1 else ''}"
-    return "a moment"

@@ -2,16 +2,31 @@
 
 A file's front matter says what the prompt is for, who uses it, its slots and the shape of the
 answer. There is no logic in a prompt: loops and choices are Python.
+
+What came from outside enters a prompt through `tagged`, or through `harmless` where the tag stands
+in the prompt's own text: data inside a tag that nothing in it can close.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from string import Template
 
 from bumble import markdown
+
+TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
+# What chat templates mark the parts of a conversation with; engines read it in any message.
+CONTROLS = (
+    *("start_of_turn", "end_of_turn", "think", "tool_call", "tool_response"),
+    *("system", "sys", "inst", "bos", "eos", "s"),
+)
+# Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
+_ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
+_UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+_SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}(?:turn{_UNSEEN}context|inst\\b))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -33,12 +48,6 @@ class Prompt:
         return Template(self.text).substitute(values)
 
 
-def tagged(tag: str, text: str) -> str:
-    """Wrap outside text so that it is data: its own closing tags can't end the wrapping."""
-    inside = text.replace(f"</{tag}", f"< /{tag}")
-    return f"<{tag}>\n{inside}\n</{tag}>"
-
-
 @cache
 def load(name: str) -> Prompt:
     """Read a prompt of this package.
@@ -52,3 +61,38 @@ def load(name: str) -> Prompt:
     if set(Template(document.body).get_identifiers()) != set(slots):
         raise ValueError(f"prompt {name}: the slots named are not those in the text")
     return Prompt(name, slots, document.body)
+
+
+def tagged(tag: str, text: str, attributes: str = "") -> str:
+    """Wrap outside text so that it is data.
+
+    Args:
+        tag: The tag's name, in ASCII.
+        text: What somebody or something else wrote.
+        attributes: What stands behind the name, with a space before it: ` trust="imported"`.
+    """
+    return f"<{tag}{attributes}>\n{harmless(text, tag)}\n</{tag}>"
+
+
+def harmless(text: str, *tags: str) -> str:
+    """Return outside text that can end no tag of data, and begin none, nor a message of its own.
+
+    The bracket of such a tag becomes `&lt;` or `(`; everything else stays as it is.
+
+    Args:
+        text: What somebody or something else wrote.
+        tags: The tags it is going to stand in, beside those of every prompt.
+    """
+    return _SECTION.sub("(", _opening(frozenset((*TAGS, *CONTROLS, *tags))).sub("&lt;", text))
+
+
+@cache
+def _opening(tags: frozenset[str]) -> re.Pattern[str]:
+    """Match the bracket before a tag, however its name is spaced or spelt."""
+    names = "|".join(_UNSEEN.join(map(_letter, tag)) for tag in sorted(tags))
+    return re.compile(f"[{_ANGLES}](?={_UNSEEN}(?:[|｜]|(?:{names})(?![\\w-])))", re.IGNORECASE)
+
+
+def _letter(letter: str) -> str:
+    """Match a letter of a tag's name, in full width too."""
+    return f"[{re.escape(letter)}{chr(ord(letter) + 0xFEE0)}]"

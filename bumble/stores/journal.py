@@ -1,26 +1,26 @@
 """The journal: the entity's diary, which only ever grows.
 
 One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
-blank line, the entry. What is not for everyone says for whom, in a comment under its heading:
-`<!-- {audience: [sam]} -->`. Knows nothing of models.
+blank line, the entry. Where an entry comes from, and who may meet it, stands in an HTML comment
+under its heading. Knows nothing of models.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
-from bumble import markdown, yamltext
+from bumble import markdown
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.stores import records
+from bumble.stores import comments, records
+from bumble.stores.records import Provenance
 
 PATH = "journal.md"
-_COMMENT = re.compile(r"\s*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r?\n|\Z)")
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)((?: #[^\s#]+)*)")
 
 
@@ -30,10 +30,15 @@ class Entry:
 
     at: datetime  # in the entity's time zone
     tags: tuple[str, ...]  # without `#`
-    text: str  # Markdown, without heading, comment and surrounding blank lines
+    text: str  # Markdown, without the comment and surrounding blank lines
     line: int  # of the heading, in the file
-    source: str  # heading and text, byte for byte
-    audience: tuple[str, ...] = ()  # who may meet it in a prompt; empty: everyone
+    source: str  # heading, comment and text, byte for byte
+    provenance: Provenance = records.BY_HAND
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet it in a prompt; empty: everyone."""
+        return self.provenance.audience
 
 
 @dataclass(frozen=True)
@@ -58,25 +63,13 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
         heading = _heading(one.title, zone)
         if heading:
             at, tags = heading
-            entries.append(Entry(at, tags, one.body, one.line + above, one.source))
+            origin, text = comments.split(one.own)
+            entries.append(Entry(at, tags, _trimmed(text), one.line + above, one.source, origin))
         elif entries:
             entries[-1] = _joined(entries[-1], one.source)
         else:
             preamble += one.source
-    return Journal(preamble, tuple(_with_audience(entry) for entry in entries), source)
-
-
-def _with_audience(entry: Entry) -> Entry:
-    """Read for whom an entry is; a comment of another kind is part of the text."""
-    comment = _COMMENT.match(entry.text)
-    if comment is None:
-        return entry
-    try:
-        origin = records.provenance(yamltext.parse_mapping(comment[1]))
-    except ValueError:
-        return entry
-    rest = entry.text[comment.end() :].strip("\r\n").rstrip()
-    return replace(entry, text=rest, audience=origin.audience)
+    return Journal(preamble, tuple(entries), source)
 
 
 def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | None:
@@ -93,8 +86,12 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
 def _joined(entry: Entry, more: str) -> Entry:
     whole = entry.source + more
     heading = markdown.lines(entry.source)[0]
-    text = whole[len(heading) :].strip("\r\n").rstrip()
-    return Entry(entry.at, entry.tags, text, entry.line, whole)
+    origin, text = comments.split(whole[len(heading) :])
+    return Entry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
+
+
+def _trimmed(text: str) -> str:
+    return text.strip("\r\n").rstrip()
 
 
 def read(file: Path, zone: tzinfo) -> Journal:
@@ -115,11 +112,19 @@ def plan_add(
     why: str,
     *,
     tags: tuple[str, ...] = (),
-    audience: tuple[str, ...] = (),
+    provenance: Provenance | None = None,
 ) -> Change:
     """Plan to add an entry at the end; what is there stays, byte for byte.
 
     Headings in the text become `###`, or deeper, so that it stays one entry.
+
+    Args:
+        at: When it is written.
+        text: Markdown.
+        zone: The entity's time zone.
+        why: For the change set.
+        tags: With or without `#`.
+        provenance: Where the text comes from; none for the owner's own words.
 
     Raises:
         UsageError: If the text is empty.
@@ -128,9 +133,8 @@ def plan_add(
         raise UsageError("A journal entry needs a text.")
     marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
     head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
-    if audience:
-        head += f"\n<!-- {yamltext.inline({'audience': list(audience)})} -->"
-    return changes.add(PATH, f"\n{head}\n\n{markdown.contained(text)}\n", why)
+    body = markdown.contained(comments.harmless(text))
+    return changes.add(PATH, f"\n{head}\n{comments.render(provenance)}\n{body}\n", why)
 
 
 def _tag(text: str) -> str:

@@ -9,23 +9,21 @@ under its heading. Knows nothing of models or search.
 from __future__ import annotations
 
 import html
-import json
 import re
 import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bumble import files, markdown, yamltext
+from bumble import files, markdown
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
-from bumble.stores import records
+from bumble.stores import comments, records
 from bumble.stores.records import Provenance
 
 PATH = "knowledge.md"
 MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
-_COMMENT = re.compile(r"[\r\n]*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r\n|\r|\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -69,27 +67,17 @@ def parse(source: str, stem: str = "") -> Knowledge:
 
 def _section(one: markdown.Section, above: int) -> Section:
     title, locked = unmarked(one.title)
-    comment = _COMMENT.match(one.own)
-    origin = _read_comment(comment[1]) if comment else None
-    text = one.own[comment.end() :] if comment and origin else one.own
+    origin, text = comments.split(one.own)
     return Section(
         title=title,
         locked=locked,
         text=text.strip("\r\n").rstrip(),
-        provenance=origin or Provenance(),
+        provenance=origin,
         line=one.line + above,
         source=one.source,
         heading=one.heading,
         tail=one.tail,
     )
-
-
-def _read_comment(text: str) -> Provenance | None:
-    """Read a provenance comment; a comment of another kind is part of the text."""
-    try:
-        return records.provenance(yamltext.parse_mapping(text))
-    except ValueError:
-        return None
 
 
 def unmarked(title: str) -> tuple[str, bool]:
@@ -154,7 +142,7 @@ def plan_set(
     """
     title = _clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    body = markdown.contained(_without_origin(text))
+    body = markdown.contained(comments.harmless(text))
     if not key(title) or not body:
         raise UsageError("A section of knowledge needs a title and a text.")
     there = find(knowledge, title)
@@ -242,14 +230,9 @@ def _same_text(old: str, new: str) -> bool:
     return plain(old) == plain(new)
 
 
-def _without_origin(text: str) -> str:
-    """Show a comment that would pass for the text's origin, as the text that it is."""
-    return text.replace("<", "&lt;", 1) if _COMMENT.match(text) else text
-
-
 def _commented(body: str, provenance: Provenance | None) -> str:
     """Return what stands under a heading: where the text comes from, and the text."""
-    return f"{_comment(provenance.meta()) if provenance else ''}\n{body}\n"
+    return f"{comments.render(provenance)}\n{body}\n"
 
 
 def _own(section: Section) -> str:
@@ -262,15 +245,6 @@ def _corrected(section: Section, body: str, provenance: Provenance | None) -> st
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
     new = markdown.lines(_commented(body, provenance))
     return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
-
-
-def _comment(meta: dict[str, object]) -> str:
-    if not meta:
-        return ""
-    text = yamltext.inline(meta)
-    if "--" in text or ">" in text:  # would end the comment
-        text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
-    return f"<!-- {text} -->\n"
 
 
 def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -81,6 +81,16 @@ def provenance(meta: Mapping[str, Any]) -> Provenance:
 def lowest_trust(trusts: Iterable[str]) -> str:
     """Return the least trusted of some origins: what is derived from them all is worth no more."""
     return max(trusts, key=lambda trust: TRUSTS.index(trust) if trust else 0, default="")
+
+
+def may_read(audience: Collection[str], readers: Iterable[str]) -> bool:
+    """Tell whether all of some people may meet a text in a prompt; no audience is everyone."""
+    return not audience or all(reader in audience for reader in readers)
+
+
+def is_lower(trust: str, other: str) -> bool:
+    """Whether a text is less to be trusted than another; one without a tier is a person's own."""
+    return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
 
 
 def plan_new(path: str, document: Document, why: str) -> Change:

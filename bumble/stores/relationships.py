@@ -21,6 +21,7 @@ from bumble.stores import records
 from bumble.stores.records import Provenance
 
 FOLDER = "relationships"
+EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -55,11 +56,14 @@ class Relationship:
     first_met: datetime | None
     last_interaction: datetime | None
     last_reflection: datetime | None
+    last_scored: datetime | None  # when the scores were read off the portrait; None: never
+    previous_health: float | None  # before the scores last changed, in [0, 1]
     reviewed_at_count: int  # interaction_count at the last deep review
     pending: tuple[Note, ...]  # at most MAX_PENDING, oldest first
     dynamic: str  # one line: how the two are with each other
     topics: tuple[str, ...]
     unresolved: tuple[str, ...]
+    portrait_source: str  # `excerpt`: the person's own words stand in it; else empty
     provenance: Provenance
     text: str  # the portrait, Markdown; empty until the first reflection
     source: Document  # the file as it stands; edits splice its lines
@@ -91,11 +95,14 @@ def of(document: Document, person_id: str) -> Relationship:
         first_met=_time(meta, "first_met"),
         last_interaction=_time(meta, "last_interaction"),
         last_reflection=_time(meta, "last_reflection"),
+        last_scored=_time(meta, "last_scored"),
+        previous_health=_number(meta, "previous_health"),
         reviewed_at_count=_count(meta, "reviewed_at_count"),
         pending=tuple(_note(item) for item in records.field(meta, "pending", list, [])),
         dynamic=records.field(meta, "dynamic", str, ""),
         topics=records.texts(meta, "topics"),
         unresolved=records.texts(meta, "unresolved"),
+        portrait_source=records.field(meta, "portrait_source", str, ""),
         provenance=records.provenance(meta),
         text=document.body,
         source=document,
@@ -111,6 +118,10 @@ def _count(meta: Mapping[str, Any], name: str) -> int:
     if count < 0:
         raise ValueError(f"`{name}` should not be negative")
     return count
+
+
+def _number(meta: Mapping[str, Any], name: str) -> float | None:
+    return None if meta.get(name) is None else records.field(meta, name, float)
 
 
 def _time(meta: Mapping[str, Any], name: str) -> datetime | None:
@@ -207,11 +218,14 @@ def plan_update(
     interaction_count: int | None = None,
     last_interaction: datetime | None = None,
     last_reflection: datetime | None = None,
+    last_scored: datetime | None = None,
+    previous_health: float | None = None,
     reviewed_at_count: int | None = None,
     pending: tuple[Note, ...] | None = None,
     dynamic: str | None = None,
     topics: tuple[str, ...] | None = None,
     unresolved: tuple[str, ...] | None = None,
+    portrait_source: str | None = None,
     text: str | None = None,
     provenance: Provenance | None = None,
 ) -> Change | None:
@@ -221,6 +235,7 @@ def plan_update(
         person: As it was read.
         why: For the change set.
         pending: All notes that wait; the oldest beyond MAX_PENDING are dropped.
+        portrait_source: What the portrait was made of; empty takes the mark away.
         text: A new portrait.
         provenance: Where the portrait comes from; goes with `text`.
     """
@@ -229,6 +244,8 @@ def plan_update(
         "interaction_count": interaction_count,
         "last_interaction": last_interaction and records.stamp(last_interaction),
         "last_reflection": last_reflection and records.stamp(last_reflection),
+        "last_scored": last_scored and records.stamp(last_scored),
+        "previous_health": None if previous_health is None else round(previous_health, 4),
         "reviewed_at_count": reviewed_at_count,
         "dynamic": dynamic,
         "topics": topics if topics is None else list(topics),
@@ -242,6 +259,8 @@ def plan_update(
         document = _with_scores(document, person.scores, scores)
     if pending is not None and pending != person.pending:
         document = _with_pending(document, person.pending, pending)
+    if portrait_source is not None and portrait_source != person.portrait_source:
+        document = records.with_values(document, {"portrait_source": portrait_source or None})
     if provenance is not None:
         document = records.with_values(document, provenance.meta())
     if text is not None:
@@ -265,10 +284,12 @@ def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note
     return records.with_values(document, {"pending": notes or None})
 
 
-def plan_met(person: Relationship, at: datetime, why: str) -> Change | None:
-    """Plan to count one more interaction."""
+def plan_met(
+    person: Relationship, at: datetime, why: str, *, scores: Scores | None = None
+) -> Change | None:
+    """Plan to count one more interaction, which may have moved the scores."""
     count = person.interaction_count + 1
-    return plan_update(person, why, interaction_count=count, last_interaction=at)
+    return plan_update(person, why, interaction_count=count, last_interaction=at, scores=scores)
 
 
 def plan_note(person: Relationship, note: Note, why: str) -> Change | None:

@@ -106,6 +106,7 @@ class Session:
     id: str  # `ses_<ULID>`, the folder's name
     at: datetime  # when it began
     by: str  # id of the person it was begun with
+    present: tuple[str, ...]  # ids of the others who hear it from the beginning to the end
     messages: tuple[Message, ...]  # by time
     appraisals: Mapping[str, Appraised]  # by the id of the message, the latest of each
     compactions: tuple[Compaction, ...]  # by time, those taken back left out
@@ -122,8 +123,8 @@ class Session:
     @property
     def people(self) -> tuple[str, ...]:
         """Ids of those who took part, the one who began first."""
-        speakers = (one.speaker for one in self.messages if one.role == "user" and one.speaker)
-        return tuple(dict.fromkeys((self.by, *speakers)))
+        speakers = (one.speaker for one in self.messages if one.role == "user")
+        return tuple(filter(None, dict.fromkeys((self.by, *self.present, *speakers))))
 
     @property
     def unanswered(self) -> tuple[Message, ...]:
@@ -155,11 +156,12 @@ def parse(source: str, stem: str = "") -> Session:
     undone = {record.undoes for record in by_time if isinstance(record, Undo)}
     messages = tuple(record for record in by_time if isinstance(record, Message))
     compactions = [record for record in by_time if isinstance(record, Compaction)]
-    known = ("type", "id", "at", "by")
+    known = ("type", "id", "at", "by", "with")
     return Session(
         id=_field(lines[0], "id"),
         at=_at(lines[0]),
         by=_field(lines[0], "by", ""),
+        present=_present(lines[0]),
         messages=messages,
         appraisals={one.message: one for one in by_time if isinstance(one, Appraised)},
         compactions=tuple(one for one in compactions if one.id not in undone),
@@ -306,6 +308,13 @@ def _field(line: Line, name: str, default: Any = None) -> str:
     return value
 
 
+def _present(line: Line) -> tuple[str, ...]:
+    try:
+        return records.texts(line.data, "with")
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
 def _at(line: Line) -> datetime:
     try:
         return records.field(line.data, "at", datetime)
@@ -366,9 +375,12 @@ def _stamp(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def new(session_id: str, at: datetime, by: str, **extra: Any) -> Session:
+def new(
+    session_id: str, at: datetime, by: str, present: Sequence[str] = (), **extra: Any
+) -> Session:
     """Make a session that is not in the folder yet; `plan_start` puts it there."""
-    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **extra}
+    others = {"with": list(present)} if present else {}
+    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **others, **extra}
     return parse(jsonl.dumped(head))
 
 

@@ -7,7 +7,7 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ class SessionInfo:
     id: str
     at: datetime  # when it began
     by: str  # id of the person it was begun with
+    present: tuple[str, ...]  # ids of the others who hear it
     last_at: datetime  # time of the last line
     ended: bool
     size_bytes: int
@@ -62,12 +63,13 @@ def read_info(file: Path) -> SessionInfo:
         last = _last(tail) or _last(file.read_bytes()) or first
         last_at = records.field(last, "at", datetime, at)
         by = records.field(first, "by", str, "")
+        present = records.texts(first, "with")
     except OSError as error:
         raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RecordInvalidError(file, str(error), 1) from error
     ended = last.get("type") == "end"
-    return SessionInfo(file.parent.name, at, by, max(at, last_at), ended, size)
+    return SessionInfo(file.parent.name, at, by, present, max(at, last_at), ended, size)
 
 
 def _last(tail: bytes) -> dict[str, Any] | None:
@@ -88,9 +90,20 @@ def infos(folder: Path) -> Iterator[SessionInfo]:
         yield read_info(file)
 
 
-def newest(folder: Path, by: str) -> SessionInfo | None:
-    """Return the session a person last spoke in, of those begun with them."""
-    theirs = [info for info in infos(folder) if info.by == by]
+def newest(folder: Path, by: str, present: Collection[str] | None = None) -> SessionInfo | None:
+    """Return the session that went on last, of those a person was in from the beginning.
+
+    Args:
+        folder: Of all sessions.
+        by: The person.
+        present: The others who must be in it, and nobody else; None: whoever is.
+    """
+    wanted = None if present is None else {by, *present}
+    theirs = [
+        info
+        for info in infos(folder)
+        if by in (info.by, *info.present) and wanted in (None, {info.by, *info.present})
+    ]
     return max(theirs, key=lambda info: (info.last_at, info.id), default=None)
 
 

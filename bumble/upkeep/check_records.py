@@ -31,6 +31,7 @@ from bumble.stores import (
     transcripts,
 )
 from bumble.stores.sessions import Session
+from bumble.upkeep.check_sources import Sources
 from bumble.upkeep.findings import Finding
 from bumble.yamltext import SourceError
 
@@ -38,6 +39,7 @@ AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's t
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BEGIN, _END = re.compile(rb"^<{7} .*$", re.MULTILINE), re.compile(rb"^>{7} .*$", re.MULTILINE)
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
+_EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
 Tell = Callable[[int, int], object]  # how many files are done, of how many
@@ -59,15 +61,24 @@ class _File:
     edit: str  # the command that opens it
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What the files say that is held against other files at the end."""
+
+    names: dict[str, list[str]]  # portraits by the names they answer to
+    sources: Sources
+
+
 def check(look: Look, tell: Tell) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
     found = _files(look.entity)
-    titles: dict[str, list[str]] = defaultdict(list)
+    seen = _Seen(defaultdict(list), Sources())
     for number, file in enumerate(found):
-        yield from _checked(look, file, titles)
+        yield from _checked(look, file, seen)
         tell(number + 1, len(found))
+    yield from seen.sources.check()
     yield from _twice(look.entity, found)
-    yield from _same_people(titles)
+    yield from _same_people(seen.names)
     yield from _unread(look.entity, {file.path for file in found})
 
 
@@ -118,7 +129,7 @@ def _edit(entity: Entity, path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
 
 
-def _checked(look: Look, file: _File, names: dict[str, list[str]]) -> Iterator[Finding]:
+def _checked(look: Look, file: _File, seen: _Seen) -> Iterator[Finding]:
     """Check one file."""
     relative = look.entity.relative(file.path)
     try:
@@ -127,7 +138,7 @@ def _checked(look: Look, file: _File, names: dict[str, list[str]]) -> Iterator[F
         return  # the link is a finding of its own
     try:
         yield from _conflicts(file, relative)
-        for at, line in _times(look, file, relative, names, found := list[Finding]()):
+        for at, line in _times(look, file, relative, seen, found := list[Finding]()):
             if at - look.now > AHEAD:
                 said = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", said, relative, line(), file.edit)
@@ -148,56 +159,82 @@ def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
         yield Finding("conflict-marker", said, relative, line, file.edit)
 
 
-def _times(
-    look: Look, file: _File, relative: str, names: dict[str, list[str]], also: list[Finding]
-) -> list[Dated]:
+def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Finding]) -> list[Dated]:
     """Read a record and return its times; what else is wrong with it goes to `also`.
 
     Raises:
         RecordInvalidError: If it can't be read.
     """
+    kept = partial(seen.sources.record, path=relative, fix=file.edit)
     match file.kind:
         case "knowledge":
-            also += _sections(knowledge.read(file.path), relative, file)
+            book = knowledge.read(file.path)
+            also += _sections(book, relative, file)
+            for section in book.sections:
+                origin = section.provenance
+                kept("", origin, origin.sources, line=partial(int, section.line))
             return []
         case "journal":
             entries = journal.read(file.path, look.zone).entries
+            for entry in entries:
+                origin = entry.provenance
+                kept("", origin, origin.sources, line=partial(int, entry.line))
             return [(one.at, partial(int, one.line)) for one in entries]
         case "narrative":
             story = records.load(file.path, narrative.parse)
+            kept("", story.provenance, story.provenance.sources, line=_from(story.source))
             return _dated(story.source, at=story.at)
         case "soma" | "state":
             mappings.read(file.path)
             return []
         case "episode":
             episode = records.load(file.path, episodes.parse)
+            named = (episode.session, *episode.provenance.sources)
+            kept(episode.id, episode.provenance, named, line=_from(episode.source))
             return _dated(episode.source, at=episode.at)
         case "belief":
             belief = records.load(file.path, beliefs.parse)
             again = belief.reinforced if belief.reinforced != belief.formed else None
+            named = (*belief.evidence, *belief.provenance.sources)
+            kept(belief.id, belief.provenance, named, line=_from(belief.source, "evidence"))
             return _dated(belief.source, formed=belief.formed, reinforced=again)
         case "person":
-            return _person(file, relative, names)
+            return _person(file, relative, seen)
         case "skill":
-            skills.load(file.path)
+            skill = skills.load(file.path)
+            kept("", skill.provenance, skill.provenance.sources, line=_from(skill.source))
             return []
         case "dream":
             dream = records.load(file.path, dreams.parse)
+            named = (*(one for pair in dream.pairs for one in pair), *dream.provenance.sources)
+            kept(dream.id, dream.provenance, named, line=_from(dream.source, "pairs"))
             return _dated(dream.source, at=dream.at)
         case "handover":
-            transcripts.read_handover(look.entity.sessions, file.path.parent.name)
+            brief = transcripts.read_handover(look.entity.sessions, file.path.parent.name)
+            if brief is not None:
+                origin = records.provenance(brief.meta)
+                kept("", origin, origin.sources, line=_from(brief))
             return []
-    return _session(file, relative, also)
+    return _session(file, relative, seen, also)
+
+
+def _from(document: Document, key: str = "") -> Callable[[], int | None]:
+    """Return how to find the line of a record that says what it rests on."""
+    return lambda: (document.line_of(key) if key else None) or document.line_of("from") or 1
 
 
 def _dated(document: Document, **times: datetime | None) -> list[Dated]:
     return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
 
 
-def _person(file: _File, relative: str, names: dict[str, list[str]]) -> list[Dated]:
+def _person(file: _File, relative: str, seen: _Seen) -> list[Dated]:
     person = records.load(file.path, relationships.parse)
     for name in {files.same_name(name) for name in (person.id, *person.names)}:
-        names[name].append(relative)
+        seen.names[name].append(relative)
+    told = [(person.provenance, "from"), *((note.provenance, "pending") for note in person.pending)]
+    for origin, key in told:
+        line = _from(person.source, key)
+        seen.sources.record("", origin, origin.sources, relative, line, file.edit)
     return _dated(
         person.source,
         first_met=person.first_met,
@@ -216,7 +253,7 @@ def _sections(known: knowledge.Knowledge, relative: str, file: _File) -> Iterato
         first.setdefault(key, section)
 
 
-def _session(file: _File, relative: str, also: list[Finding]) -> list[Dated]:
+def _session(file: _File, relative: str, seen: _Seen, also: list[Finding]) -> list[Dated]:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
@@ -235,6 +272,7 @@ def _session(file: _File, relative: str, also: list[Finding]) -> list[Dated]:
     if session.torn_line is not None:
         said = "the line was cut off; it is passed over"
         also.append(Finding("line-torn", said, relative, session.torn_line))
+    seen.sources.session(file.path.parent.name, session)
     also += _blobs(file.path.parent / "blobs", session, relative, lines)
     spoken = [(one.at, partial(_line_of, lines, one.id)) for one in session.messages]
     return [(session.at, partial(int, 1)), *spoken]
@@ -314,5 +352,7 @@ def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
                 yield Finding("file-unread", said, entity.relative(path))
     kept = entity.root / ".history"
     for path in sorted(kept.iterdir()) if kept.is_dir() else ():
+        if path.is_dir() or _EARLIER.search(path.name):
+            continue  # what a model rewrote, as it was before
         said = "a cut-off change was to write this over your edit: compare them, then remove it"
         yield Finding("file-kept", said, entity.relative(path))

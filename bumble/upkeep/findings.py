@@ -37,6 +37,11 @@ CODES: dict[str, Code] = {
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
+    "source-missing": Code("note", "A record rests on something that is not here any more."),
+    "trust-raised": Code("problem", "A record claims more trust than what it rests on."),
+    "audience-wider": Code(
+        "problem", "Somebody may meet a record who may not meet what it rests on: a privacy leak."
+    ),
     "file-unread": Code("note", "A file lies in a store's folder where no store reads it."),
     "file-kept": Code("note", "What a cut-off change was to write lies beside your own edit."),
     # names, links, rights

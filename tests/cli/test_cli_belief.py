@@ -37,7 +37,7 @@ def test_options_are_written_down(run: Run) -> None:
     assert data["category"] == "preference"
     assert data["confidence"] == 0.99
     assert data["evidence"] == ["msg_1", "ep_2"]
-    assert data["provenance"] == {}
+    assert data["provenance"] == {"by": "belief add"}
 
 
 def test_the_same_claim_is_one_belief(kettle: Run) -> None:

@@ -195,6 +195,7 @@ def test_the_diary_has_the_dream_in_the_agreed_form(tmp_path: Path) -> None:
         "# Journal\n"
         "\n"
         "## 2026-05-24 03:12:47 #dream #consolidation\n"
+        f"<!-- {{by: dream, model: scripted, from: [{only_dream(entity).id}], trust: entity}} -->\n"
         "\n"
         "*[dream]*\n"
         "\n"

@@ -131,17 +131,12 @@ def test_strength_decides_which_beliefs_are_told(tmp_path: Path) -> None:
 def secrets_of_bo(entity: Entity) -> None:
     remember(entity, 50, "Bo told me of the diamond.", 2, audience=("bo",), significance=1.0)
     remember(entity, 51, "Bo and Sam spoke of the emerald.", 2, audience=("bo", "sam"))
-    bo = relationships.new("Bo", NIGHT, provenance=Provenance(audience=("bo",)))
-    belief = beliefs.new(
-        "bel_bo",
-        "Bo has a diamond.",
-        "world_fact",
-        0.9,
-        NIGHT,
-        provenance=Provenance(audience=("bo",)),
-    )
+    for_bo = Provenance(audience=("bo",))
+    bo = relationships.new("Bo", NIGHT, provenance=for_bo)
+    claim = "Bo has a diamond."
+    belief = beliefs.new("bel_bo", claim, "world_fact", 0.9, NIGHT, provenance=for_bo)
     dreamt = journal.plan_add(
-        NIGHT, "a diamond hums", LISBON, "", tags=("dream",), audience=("bo",)
+        NIGHT, "a diamond hums", LISBON, "", tags=("dream",), provenance=for_bo
     )
     planned = [relationships.plan_new(bo, ""), beliefs.plan_new(belief, ""), dreamt]
     changes.apply(entity.root, ChangeSet("", tuple(planned)))

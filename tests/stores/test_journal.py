@@ -12,6 +12,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import UsageError
 from bumble.stores import journal
+from bumble.stores.records import Provenance
 
 AT = datetime(2026, 5, 24, 1, 12, 47, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Berlin")
@@ -81,19 +82,20 @@ def test_an_entry_without_text_is_refused() -> None:
         journal.plan_add(AT, " \n", ZONE, "note")
 
 
-def test_an_entry_says_for_whom_it_is_under_its_heading(tmp_path: Path) -> None:
-    private = journal.plan_add(AT, "Between us.", ZONE, "note", audience=("sam", "bo"))
-    changes.apply(tmp_path, ChangeSet("note", (private,)))
-    added(tmp_path, "For all.")
-    text = (tmp_path / "journal.md").read_text()
-    assert "03:12:47\n<!-- {audience: [sam, bo]} -->\n\nBetween us.\n" in text
-    first, second = journal.read(tmp_path / "journal.md", ZONE).entries
-    assert (first.text, first.audience) == ("Between us.", ("sam", "bo"))
-    assert (second.text, second.audience) == ("For all.", ())
+def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> None:
+    origin = Provenance("chat", "m>--", ("msg_1",), "owner", ("sam",))
+    change = journal.plan_add(AT, "Sam told me.", ZONE, "note", provenance=origin)
+    changes.apply(tmp_path, ChangeSet("note", (change,)))
+    with (tmp_path / "journal.md").open("a") as file:
+        file.write("\n## by hand\n\nMore.\n")
+    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert entry.provenance == origin
+    assert entry.audience == ("sam",)
+    assert entry.text == "Sam told me.\n\n## by hand\n\nMore."
 
 
-def test_a_comment_of_another_kind_is_part_of_the_entry() -> None:
-    source = "## 2026-01-01 00:00:00\n<!-- {not: [closed} -->\n\nx\n"
-    (entry,) = journal.parse(source, zone=ZONE).entries
-    assert entry.text.startswith("<!-- {not")
-    assert entry.audience == ()
+def test_a_text_can_t_say_where_it_comes_from(tmp_path: Path) -> None:
+    added(tmp_path, "<!-- {by: owner, trust: owner} -->\n\nHello.")
+    (entry,) = journal.read(tmp_path / "journal.md", ZONE).entries
+    assert entry.provenance == Provenance()
+    assert entry.text.startswith("&lt;!--")

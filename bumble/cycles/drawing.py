@@ -1,0 +1,207 @@
+"""Drawing a portrait: what reflection and deep review share.
+
+A draft of the model is held against the guards; what may be written is put into the person's file,
+beside the scores. A portrait that somebody edited meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bumble.cycles import people, portrait, scoring
+from bumble.cycles.life import Life
+from bumble.cycles.portrait import Material
+from bumble.cycles.scoring import Scored
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.stores import records, relationships
+from bumble.stores.records import Provenance
+from bumble.stores.relationships import EXCERPT, Note, Relationship
+
+UNTRUSTED = ("tool", "imported")  # never becomes part of a portrait
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the model made of the material."""
+
+    text: str | None  # without what rested on nothing; None: nothing was left
+    dropped: tuple[str, ...] = ()  # sentences, each with the reason
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A portrait as it is to be written, and how it came about."""
+
+    mode: str  # amend, rewrite or review
+    text: str
+    good: bool  # False: the model's was not usable, the old one stays
+    mark: str  # `portrait_source`
+    refused: str  # why it was not usable
+    dropped: tuple[str, ...]
+    scored: Scored | None
+    unread_scores: bool = False  # they were asked for, and could not be read
+
+
+def notes(person: Relationship) -> list[Note]:
+    """Return the notes that may go into a portrait, which the person may meet in a prompt."""
+    return [
+        note
+        for note in person.pending
+        if records.may_read(note.provenance.audience, (person.id,))
+        and note.provenance.trust not in UNTRUSTED
+    ]
+
+
+def draw(
+    life: Life,
+    person: Relationship,
+    material: Material,
+    mode: str,
+    ask: Callable[[str], Draft],
+    quotes: Sequence[str],
+    *,
+    allow_shrink: bool,
+) -> Drawn:
+    """Let the model write, and judge what came.
+
+    Args:
+        life: Whose portrait.
+        person: As it was read.
+        material: What it may rest on.
+        mode: For the report.
+        ask: Takes the prose of the portrait so far, asks the model once.
+        quotes: The person's own words, which are kept if nothing better comes of it.
+        allow_shrink: Whether it may lose more than `max_loss_ratio`.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+    """
+    config = life.config.memory.relational
+    prose, old_quotes = portrait.split(person.text)
+    refused, draft = "", Draft(None)
+    try:
+        draft = ask(prose)
+    except AnswerInvalidError as error:
+        refused = str(error).split("\n")[0]
+    if draft.text is None:
+        refused = refused or "nothing in the answer rested on what was said"
+    elif draft.text != prose:
+        names = material.names
+        refused = portrait.refusal(prose, draft.text, names, config, allow_shrink=allow_shrink)
+    if draft.text is None or refused:
+        kept = dict.fromkeys((*old_quotes, *quotes))
+        text = portrait.joined(prose, tuple(kept)) if kept else person.text
+        mark = EXCERPT if kept else ""
+        return Drawn(mode, text, False, mark, refused, draft.dropped, None)
+    if draft.text == prose:
+        drawn = Drawn(mode, person.text, True, person.portrait_source, "", draft.dropped, None)
+    else:
+        drawn = Drawn(mode, draft.text, True, "", "", draft.dropped, None)
+    return _scored(life, person, material, drawn)
+
+
+def _scored(life: Life, person: Relationship, material: Material, drawn: Drawn) -> Drawn:
+    """Read the scores off a new portrait; a failure keeps the old ones."""
+    if not life.config.memory.relational.score_derivation:
+        return drawn
+    if drawn.text == person.text and person.last_scored is not None:
+        return drawn
+    scored = scoring.derive(life, person.name, drawn.text, material)
+    return replace(drawn, scored=scored, unread_scores=scored is None)
+
+
+def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
+    """Whether somebody changed the portrait since it was given to the model."""
+    return (before.text if before else "") != (now.text if now else "")
+
+
+def plan(
+    life: Life,
+    person: Relationship,
+    drawn: Drawn,
+    origin: Provenance,
+    more: Mapping[str, Any],
+) -> Change | None:
+    """Plan to write a portrait and its scores into the person's file as it is now.
+
+    Args:
+        life: Whose folder.
+        person: As it was given to the model; a stub where there was no file.
+        drawn: What came of it.
+        origin: Of the new text.
+        more: Further values for `relationships.plan_update`.
+    """
+    there = people.known(life, person.id)
+    now = there or person
+    values = dict(more)
+    if life.config.memory.relational.flush_to_disk and drawn.text != now.text:
+        values |= {"text": drawn.text, "portrait_source": drawn.mark, "provenance": origin}
+    if drawn.scored is not None:
+        values |= {
+            "scores": drawn.scored.scores,
+            "dynamic": drawn.scored.dynamic,
+            "topics": drawn.scored.topics,
+            "unresolved": drawn.scored.unresolved,
+            "last_scored": life.now(),
+        }
+        if now.source.meta.get("scores"):
+            values["previous_health"] = people.health(now.scores)
+    change = relationships.plan_update(now, f"see {person.name} as it is now", **values)
+    if change is None:
+        return None
+    if there is None:
+        return Change(change.path, change.why, change.data)
+    return replace(change, keeps=bool(there.text) and "text" in values)
+
+
+def origin(
+    life: Life,
+    by: str,
+    person: Relationship,
+    drawn: Drawn,
+    sources: Sequence[str],
+    trusts: Sequence[str],
+) -> Provenance:
+    """Say where a portrait comes from; only its person may meet it in a prompt."""
+    return Provenance(
+        by=by,
+        model=life.model.name if drawn.good else person.provenance.model,
+        sources=tuple(sources) or person.provenance.sources,
+        trust=records.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
+        audience=(person.id,),
+    )
+
+
+def lines(person: Relationship, drawn: Drawn) -> Iterator[str]:
+    """Tell a person what came of it."""
+    if not drawn.good:
+        kept = "their own words are kept" if drawn.text != person.text else "the portrait stays"
+        yield f"{person.name}: {drawn.refused}; {kept}"
+    elif drawn.text == person.text:
+        yield f"{person.name}: nothing new"
+    else:
+        told = {"amend": "amended", "rewrite": "written anew", "review": "reviewed"}[drawn.mode]
+        yield f"{person.name}: portrait {told}, {len(drawn.text.split())} words"
+    if drawn.dropped:
+        yield f"  left out, for want of evidence: {len(drawn.dropped)}"
+        yield from (f"  - {one}" for one in drawn.dropped)
+    if drawn.scored is not None:
+        found = drawn.scored.scores
+        yield f"  familiarity {found.familiarity:.2f}, warmth {found.warmth:.2f}"
+    if drawn.unread_scores:
+        yield "  the scores could not be read; they stay as they were"
+
+
+def data(person: Relationship, drawn: Drawn) -> dict[str, Any]:
+    """Return the same for JSON."""
+    return {
+        "person": person.id,
+        "mode": drawn.mode,
+        "changed": drawn.text != person.text,
+        "refused": drawn.refused,
+        "dropped": list(drawn.dropped),
+        "scores": None if drawn.scored is None else vars(drawn.scored.scores),
+    }

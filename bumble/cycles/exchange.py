@@ -1,0 +1,99 @@
+"""What was said between the entity and one person: the part that a pass thinks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bumble.cycles import cursors
+from bumble.cycles.cursors import REFLECT
+from bumble.cycles.life import Life
+from bumble.entity.changes import Change
+from bumble.llm import tokens
+from bumble.stores import state, transcripts
+from bumble.stores.relationships import Relationship
+from bumble.stores.sessions import Message, Session
+
+TALK_TOKENS = 900  # of a conversation in one pass; what does not fit waits for the next
+MESSAGE_TOKENS = 200  # of one message
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What of a conversation one pass thinks about."""
+
+    session: Session | None  # None: no conversation, only what waits in the person's own file
+    start: str | None = None  # where the cursor stood
+    last: str = ""  # id of the last message that is dealt with; empty: none is
+    said: tuple[Message, ...] = ()  # by the person
+    answers: tuple[Message, ...] = ()  # of the entity to them
+    text: str = ""  # as the model reads it
+
+
+NOBODY_SPOKE = Talk(None)
+
+
+def read(life: Life, session_id: str, person: str) -> Talk:
+    """Read what waits of the talk with one person; what others said in it is left out."""
+    file = state.read(life.entity.state)
+    session = transcripts.find(life.entity.sessions, session_id)
+    key = (REFLECT, person)
+    unanswered = {one.id for one in session.unanswered}
+    waiting = [one for one in cursors.messages(file, session, key) if one.id not in unanswered]
+    said, answers, lines = list[Message](), list[Message](), list[str]()
+    used, last = 0, ""
+    for message, turned_to in between(waiting):
+        shown = line(life, message) if turned_to == person else ""
+        used += tokens.estimate(shown)
+        if used > TALK_TOKENS and message.role == "user" and said:
+            break
+        last = message.id
+        if shown:
+            lines.append(shown)
+            (said if message.role == "user" else answers).append(message)
+    start = cursors.first(file, session.id, key)
+    return Talk(session, start, last, tuple(said), tuple(answers), "\n".join(lines))
+
+
+def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
+    """Yield messages, each with the id of the person who spoke it or whom it answers."""
+    turned_to = ""
+    for message in messages:
+        turned_to = message.speaker if message.role == "user" else turned_to
+        yield message, turned_to
+
+
+def line(life: Life, message: Message) -> str:
+    """Word a message so that a small model knows whose "I" it is; empty for one without words."""
+    text = tokens.cut(" ".join(message.text.split()), MESSAGE_TOKENS)
+    if not text or message.role == "tool":
+        return ""
+    if message.role == "assistant":
+        return f'I ({life.identity.name}) answered: "{text}"'
+    return f'{message.extra.get("name") or message.speaker} said: "{text}"'
+
+
+def silence(person: Relationship, talk: Talk) -> timedelta | None:
+    """Return how long it was quiet before a talk, as far as the conversation can tell."""
+    if not talk.said or talk.session is None:
+        return None
+    first = talk.said[0]
+    before = [one.at for one in talk.session.messages if one.id < first.id]
+    last = before[-1] if before else person.last_reflection
+    return None if last is None else max(timedelta(0), first.at - last)
+
+
+def start(life: Life, session_id: str, person: str) -> str | None:
+    """Return where the cursor stands now."""
+    return cursors.first(state.read(life.entity.state), session_id, (REFLECT, person))
+
+
+def plan_moved(life: Life, talk: Talk, person: str) -> Change | None:
+    """Plan to move the cursor behind what was dealt with, on the files as they are."""
+    if talk.session is None or not talk.last:
+        return None
+    session = transcripts.find(life.entity.sessions, talk.session.id)
+    file = state.read(life.entity.state)
+    moves = [((REFLECT, person), talk.last)]
+    return cursors.plan_moved(file, session, moves, {}, "thought about it")

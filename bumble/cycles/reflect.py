@@ -1,0 +1,275 @@
+"""Reflection: after a talk, the portrait of the person is amended, or written anew.
+
+One job is one person in one conversation, from the first of their messages that waits. A calm talk
+amends the portrait by a few edits; a charged one, or a first one, writes it anew. What the model
+made of it has to rest on what the person said. Where nothing usable remains, the old portrait stays
+and the person's own words are put below it. Pending notes go only with a reflection that worked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bumble import prompts
+from bumble.body import ebb
+from bumble.cycles import amend, cursors, drawing, exchange, feeling, people, portrait
+from bumble.cycles.amend import Edit
+from bumble.cycles.cursors import REFLECT
+from bumble.cycles.drawing import Draft, Drawn
+from bumble.cycles.exchange import Talk
+from bumble.cycles.life import Life
+from bumble.cycles.portrait import Material
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.stores import relationships, sessions, state
+from bumble.stores.records import Provenance
+from bumble.stores.relationships import Note, Relationship
+from bumble.stores.sessions import Message
+
+LONG_WORDS = 220  # a longer portrait is written anew, shorter
+
+
+@dataclass(frozen=True)
+class Job:
+    """One person in one conversation."""
+
+    session_id: str  # empty: only what waits in the person's own file
+    person: str
+
+
+def check(life: Life, only: str = "") -> Check[Job]:
+    """Find who waits to be thought about.
+
+    Args:
+        life: Whose people.
+        only: One person, who is also due for notes or own words that wait in their file.
+    """
+    config = life.config.memory.relational
+    waiting = [job for job in _waiting(life) if only in ("", job.person)]
+    if only and not waiting and _has_more(life, only):
+        waiting = [Job("", only)]
+    gap = timedelta(seconds=config.reflection_min_gap_seconds)
+    ages = {job.person: _since_last(life, job.person) for job in waiting}
+    ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
+    youngest = min((age for age in ages.values() if age is not None), default=None)
+    told = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
+    gates = (
+        Gate("portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled),
+        Gate("talks that wait", str(len(waiting)), "at least 1", bool(waiting)),
+        Gate(
+            "last reflection",
+            told,
+            f"at least {gap.total_seconds():.0f} s ago",
+            bool(ready) or not waiting,
+        ),
+    )
+    return Check(gates, tuple(ready))
+
+
+def _waiting(life: Life) -> Iterator[Job]:
+    for session_id, keys in cursors.waiting(state.read(life.entity.state)).items():
+        theirs = keys.get(REFLECT)
+        if isinstance(theirs, Mapping) and (life.entity.root / sessions.path(session_id)).exists():
+            yield from (Job(session_id, str(person)) for person in theirs)
+
+
+def _has_more(life: Life, person: str) -> bool:
+    there = people.known(life, person)
+    return there is not None and bool(drawing.notes(there) or portrait.split(there.text)[1])
+
+
+def _since_last(life: Life, person: str) -> timedelta | None:
+    there = people.known(life, person)
+    last = there.last_reflection if there else None
+    return None if last is None else life.now() - last
+
+
+def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
+    """Think about one person; ask the model, write nothing.
+
+    Args:
+        life: Whose portrait.
+        job: Who, and which conversation.
+        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+
+    Raises:
+        ModelUnreachableError: If no model answers; the talk waits.
+    """
+    given = people.known(life, job.person)
+    talk = exchange.NOBODY_SPOKE
+    if job.session_id:
+        talk = exchange.read(life, job.session_id, job.person)
+    person = given or _stranger(life, job, talk.said)
+    notes = drawing.notes(person)[: life.config.memory.relational.pending_in_prompt]
+    prose, quotes = portrait.split(person.text)
+    if not talk.said and not notes and not quotes:
+        return _nothing(life, job, talk, person)
+    material = _material(life, person, talk, notes)
+    mode = _mode(life, prose, talk)
+    drawn = drawing.draw(
+        life,
+        person,
+        material,
+        mode,
+        _asking(life, mode, material, _slots(life, person, talk, notes)),
+        portrait.quoted(talk.said, life.zone),
+        allow_shrink=allow_shrink,
+    )
+    return _outcome(life, job, talk, given, person, notes, drawn)
+
+
+def _stranger(life: Life, job: Job, said: Sequence[Message]) -> Relationship:
+    """Make a file for somebody who has none: it was removed by hand."""
+    names = (one.extra.get("name") for one in said)
+    name = next((name for name in names if isinstance(name, str) and name), job.person)
+    origin = Provenance(by="reflect", sources=(job.session_id,), audience=(job.person,))
+    return relationships.new(name, life.now(), id=job.person, provenance=origin)
+
+
+def _mode(life: Life, prose: str, talk: Talk) -> str:
+    """Amend after a calm talk.
+
+    The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
+    always there, at .4 or more.
+    """
+    felt = talk.session.appraisals if talk.session else {}
+    levels = [felt[one.id].intensity for one in talk.said if one.id in felt]
+    if not levels:
+        levels = [affect.intensity for affect in feeling.read(life, life.now()).affects]
+    intensity = max(levels, default=0.0)
+    calm = intensity < life.config.memory.relational.amendment_mode_threshold
+    return "amend" if prose and calm and len(prose.split()) <= LONG_WORDS else "rewrite"
+
+
+def _material(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> Material:
+    prose, quotes = portrait.split(person.text)
+    moments = [one.at.astimezone(life.zone) for one in talk.said]
+    return Material(
+        entity=life.identity.name,
+        person=person.name,
+        names=(person.id, *person.names),
+        said=(*(one.text for one in talk.said), *quotes),
+        answered=tuple(one.text for one in talk.answers),
+        sources=(prose, *(note.text for note in notes), *portrait.days(moments)),
+    )
+
+
+def _slots(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> dict[str, str]:
+    quotes = portrait.split(person.text)[1]
+    return {
+        "name": life.identity.name,
+        "person": person.name,
+        "notes": portrait.inside("\n".join(f"- {note.text}" for note in notes)),
+        "talk": portrait.inside("\n".join((*quotes, *filter(None, [talk.text])))),
+        "felt": _felt(life, person, talk),
+    }
+
+
+def _felt(life: Life, person: Relationship, talk: Talk) -> str:
+    """Say how it felt, how the body is, and how long the two had not spoken."""
+    lines = [ebb.reflection_line(feeling.read(life, life.now()), life.body.soma)]
+    felt = talk.session.appraisals if talk.session else {}
+    told = [felt[one.id].felt for one in talk.said if one.id in felt and felt[one.id].felt]
+    lines += [f"It felt like this: {portrait.inside(text)}" for text in told[-2:]]
+    gap = exchange.silence(person, talk)
+    if gap is not None:
+        lines.append(f"Before this you had not spoken for about {people.ago(gap)}.")
+    return "\n".join(lines)
+
+
+def _asking(
+    life: Life, mode: str, material: Material, slots: Mapping[str, str]
+) -> Callable[[str], Draft]:
+    def rewrite(prose: str) -> Draft:
+        question = prompts.load("reflect").fill(portrait=portrait.inside(prose), **slots)
+        found = _ask(life, "reflect", question, portrait.LINES)
+        kept = portrait.checked(found["lines"], material)
+        return Draft(kept.text or None, kept.dropped)
+
+    def amended(prose: str) -> Draft:
+        numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
+        question = prompts.load("amend").fill(portrait=portrait.inside(numbered), **slots)
+        return _edited(life, prose, _ask(life, "amend", question, portrait.EDITS), material)
+
+    return amended if mode == "amend" else rewrite
+
+
+def _edited(life: Life, prose: str, found: Mapping[str, Any], material: Material) -> Draft:
+    """Apply the edits that rest on what was said; none at all is a good answer too."""
+    config = life.config.memory.relational
+    edits, dropped = list[Edit](), list[str]()
+    for one in found["edits"]:
+        kept = portrait.checked([one["text"]], material)
+        dropped += kept.dropped
+        edits += [Edit(one["op"], one["line"], kept.text)] if kept.text else []
+    most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
+    done = amend.apply(prose, edits, most)
+    refused = [(edit, why) for edit, why in done.refused if why != amend.THERE_ALREADY]
+    dropped += [f"{edit.text} ({why})" for edit, why in refused]
+    usable = bool(done.applied) or not dropped
+    return Draft(done.text if usable else None, tuple(dropped))
+
+
+def _ask(life: Life, purpose: str, question: str, schema: Mapping[str, Any]) -> Any:
+    config = life.config.memory.relational
+    return portrait.ask(
+        life,
+        purpose,
+        question,
+        schema,
+        max_tokens=config.reflection_max_tokens,
+        temperature=config.reflection_temperature,
+    )
+
+
+def _nothing(life: Life, job: Job, talk: Talk, person: Relationship) -> Outcome:
+    """Let go of a talk in which the person said nothing that is still there."""
+    return Outcome(
+        f"reflect: nothing new of {person.name}",
+        lambda: [exchange.plan_moved(life, talk, job.person)],
+        (f"{person.name}: there is nothing to think about",),
+        {"person": job.person, "mode": "none", "changed": False, "session": job.session_id},
+    )
+
+
+def _outcome(
+    life: Life,
+    job: Job,
+    talk: Talk,
+    given: Relationship | None,
+    person: Relationship,
+    notes: Sequence[Note],
+    drawn: Drawn,
+) -> Outcome:
+    said, at, late = [one.id for one in talk.said], life.now(), list[str]()
+    trusts = [one.trust for one in talk.said] + [note.provenance.trust for note in notes]
+    sources = (job.session_id, *said) if said else ()
+    origin = drawing.origin(life, "reflect", person, drawn, sources, trusts)
+
+    def plan() -> list[Change | None]:
+        late.clear()
+        now = people.known(life, job.person)
+        if drawing.is_edited(given, now):
+            late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
+            return []
+        if job.session_id and exchange.start(life, job.session_id, job.person) != talk.start:
+            late.append(f"{person.name}: somebody else has thought about it meanwhile")
+            return []
+        more: dict[str, Any] = {}
+        if drawn.good:
+            left = tuple(note for note in (now or person).pending if note not in notes)
+            more = {"pending": left, "last_reflection": at}
+        change = drawing.plan(life, person, drawn, origin, more)
+        return [change, exchange.plan_moved(life, talk, job.person)]
+
+    return Outcome(
+        f"reflect: {'see' if drawn.good else 'keep the words of'} {person.name}",
+        plan,
+        tuple(drawing.lines(person, drawn)),
+        drawing.data(person, drawn) | {"session": job.session_id},
+        tuple(("Evidence", one) for one in said),
+        late,
+    )

@@ -1,0 +1,177 @@
+"""Deep review: all that is known of one person, looked at again when there is enough that is new.
+
+Consolidation calls it. Only material that involves the person is in the prompt: their messages,
+episodes with them, notes about them that they may meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bumble import prompts
+from bumble.cycles import drawing, exchange, people, portrait
+from bumble.cycles.drawing import Draft
+from bumble.cycles.life import Life
+from bumble.cycles.portrait import Material
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.llm import tokens
+from bumble.stores import episodes, records, relationships, transcripts
+from bumble.stores.episodes import Episode
+from bumble.stores.relationships import Relationship
+from bumble.stores.sessions import Message
+
+EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
+EPISODE_TOKENS = 160  # of one episode
+
+
+@dataclass(frozen=True)
+class Job:
+    """One person to look at again."""
+
+    person: str
+
+
+def check(life: Life) -> Check[Job]:
+    """Find the people of whom there is enough that is new."""
+    config = life.config.memory.relational
+    least = config.deep_review_min_new_interactions
+    known = list(relationships.read(life.entity.relationships))
+    new = {one.id: one.interaction_count - one.reviewed_at_count for one in known}
+    jobs = tuple(Job(person) for person, count in new.items() if count >= least)
+    on = config.enabled and config.deep_review_on_consolidation
+    gates = (
+        Gate("deep review", str(on).lower(), "deep_review_on_consolidation", on),
+        Gate("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
+    )
+    return Check(gates, jobs)
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Look at one person again; ask the model, write nothing.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+        RecordMissingError: If the person's file has gone meanwhile.
+    """
+    person = relationships.find(life.entity.relationships, job.person)
+    config = life.config.memory.relational
+    notes = drawing.notes(person)[: config.pending_in_prompt]
+    prose, quotes = portrait.split(person.text)
+    noted = "\n".join(f"- {note.text}" for note in notes)
+    left = config.deep_review_max_tokens - tokens.estimate(person.text) - tokens.estimate(noted)
+    told = _episodes(life, person, int(left * EPISODE_SHARE))
+    left -= sum(tokens.estimate(_told(one)) for one in told)
+    said, answers, talk = _talk(life, person, left)
+    moments = [one.at for one in told] + [one.at for one in said]
+    material = Material(
+        entity=life.identity.name,
+        person=person.name,
+        names=(person.id, *person.names),
+        said=(*(one.text for one in said), *quotes),
+        answered=tuple(one.text for one in answers),
+        sources=(
+            prose,
+            *(note.text for note in notes),
+            *(one.text for one in told),
+            *portrait.days(at.astimezone(life.zone) for at in moments),
+        ),
+    )
+
+    def ask(prose: str) -> Draft:
+        question = prompts.load("review").fill(
+            name=life.identity.name,
+            person=person.name,
+            portrait=portrait.inside(prose),
+            notes=portrait.inside(noted),
+            episodes=portrait.inside("\n".join(_told(one) for one in told)),
+            talk=portrait.inside("\n".join((*quotes, *talk))),
+        )
+        found = portrait.ask(
+            life,
+            "review",
+            question,
+            portrait.LINES,
+            max_tokens=config.reflection_max_tokens,
+            temperature=config.reflection_temperature,
+        )
+        kept = portrait.checked(found["lines"], material)
+        return Draft(kept.text or None, kept.dropped)
+
+    drawn = drawing.draw(life, person, material, "review", ask, (), allow_shrink=False)
+    sources = [one.id for one in told] + [one.id for one in said]
+    trusts = [one.trust for one in said] + [one.provenance.trust for one in told]
+    trusts += [note.provenance.trust for note in notes]
+    origin = drawing.origin(life, "review", person, drawn, sources, trusts)
+    late: list[str] = []
+
+    def plan() -> list[Change | None]:
+        late.clear()
+        now = people.known(life, job.person)
+        if now is None or drawing.is_edited(person, now):
+            late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
+            return []
+        # not the count of now: a talk in between is yet to be looked at
+        more: dict[str, Any] = {"reviewed_at_count": person.interaction_count}
+        if drawn.good:
+            more["pending"] = tuple(note for note in now.pending if note not in notes)
+            more["last_reflection"] = life.now()
+        return [drawing.plan(life, person, drawn, origin, more)]
+
+    return Outcome(
+        f"review: look at {person.name} again",
+        plan,
+        tuple(drawing.lines(person, drawn)),
+        drawing.data(person, drawn),
+        tuple(("Evidence", source) for source in sources),
+        late,
+    )
+
+
+def _episodes(life: Life, person: Relationship, budget_tokens: int) -> list[Episode]:
+    """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
+    theirs = [
+        one
+        for one in episodes.read(life.entity.episodes)
+        if person.id in one.people
+        and records.may_read(one.audience, (person.id,))
+        and one.provenance.trust not in drawing.UNTRUSTED
+    ]
+    chosen: list[Episode] = []
+    for one in sorted(theirs, key=lambda one: (-one.significance, one.id)):
+        cost = tokens.estimate(_told(one))
+        if cost <= budget_tokens:
+            chosen.append(one)
+            budget_tokens -= cost
+    return sorted(chosen, key=lambda one: one.at)
+
+
+def _told(episode: Episode) -> str:
+    text = tokens.cut(" ".join(episode.text.split()), EPISODE_TOKENS)
+    return f"- {episode.at:%Y-%m-%d}: {text}"
+
+
+def _talk(
+    life: Life, person: Relationship, budget_tokens: int
+) -> tuple[list[Message], list[Message], Sequence[str]]:
+    """Return the newest of what a person and the entity said to each other, oldest first."""
+    said, answers, lines = list[Message](), list[Message](), list[str]()
+    infos = [
+        info
+        for info in transcripts.infos(life.entity.sessions)
+        if person.id in (info.by, *info.present)
+    ]
+    for info in sorted(infos, key=lambda info: info.last_at, reverse=True):
+        session = transcripts.find(life.entity.sessions, info.id)
+        for message, turned_to in reversed(list(exchange.between(session.messages))):
+            line = exchange.line(life, message) if turned_to == person.id else ""
+            if not line:
+                continue
+            budget_tokens -= tokens.estimate(line)
+            if budget_tokens < 0:
+                return said[::-1], answers[::-1], lines[::-1]
+            lines.append(line)
+            (said if message.role == "user" else answers).append(message)
+    return said[::-1], answers[::-1], lines[::-1]

@@ -1,0 +1,92 @@
+"""Scores: how the entity stands to a person, read off its portrait by a second, small call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bumble import prompts
+from bumble.cycles import evidence, portrait
+from bumble.cycles.life import Life
+from bumble.cycles.portrait import Material
+from bumble.errors import AnswerInvalidError
+from bumble.index import terms
+from bumble.stores.relationships import Scores
+
+MAX_TOKENS = 300
+MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
+_NAMES = tuple(asdict(Scores()))
+_TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "number"} for name in _NAMES},
+        "dynamic": {"type": "string", "maxLength": MAX_CHARS},
+        "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
+        "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
+    },
+    "required": list(_NAMES),
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was read off a portrait. What is None stays as it was."""
+
+    scores: Scores
+    dynamic: str | None
+    topics: tuple[str, ...] | None
+    unresolved: tuple[str, ...] | None
+
+
+def derive(life: Life, person: str, text: str, material: Material) -> Scored | None:
+    """Ask for the scores of a portrait; None if what came could not be read."""
+    question = prompts.load("scores").fill(
+        name=life.identity.name, person=person, portrait=portrait.inside(text)
+    )
+    config = life.config.memory.relational
+    try:
+        found = portrait.ask(
+            life,
+            "scores",
+            question,
+            SCHEMA,
+            max_tokens=MAX_TOKENS,
+            temperature=config.score_temperature,
+        )
+    except AnswerInvalidError:
+        return None
+    sources = (text, *material.said, *material.sources)
+    dynamic = _grounded([found.get("dynamic", "")], sources, material, strictly=False)
+    return Scored(
+        Scores(**{name: min(1.0, max(0.0, float(found[name]))) for name in _NAMES}),
+        dynamic[0] if dynamic else None,
+        _listed(found, "topics", sources, material),
+        _listed(found, "unresolved", sources, material),
+    )
+
+
+def _listed(
+    found: Mapping[str, Any], name: str, sources: Sequence[str], material: Material
+) -> tuple[str, ...] | None:
+    if name not in found:
+        return None
+    return tuple(_grounded(found[name], sources, material, strictly=True))
+
+
+def _grounded(
+    texts: Sequence[str], sources: Sequence[str], material: Material, *, strictly: bool
+) -> list[str]:
+    """Keep the texts that name nothing new and, strictly, speak of something that was said."""
+    spoken = {term for source in sources for term in terms.terms(source)}
+    kept: dict[str, str] = {}
+    for text in texts:
+        line = " ".join(text.split())
+        new = evidence.unsupported(line, sources, (material.entity, *material.names))
+        about = set(terms.terms(line)) - material.name_terms
+        if line and not new and (about & spoken or not strictly):
+            kept.setdefault(line.casefold(), line)
+    return list(kept.values())

@@ -1,0 +1,109 @@
+"""Whether what was written from something still stands on it, and tells no one more than it may.
+
+Takes what `check_records` has read anyway: each record is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from bumble.stores import records
+from bumble.stores.records import Provenance
+from bumble.stores.sessions import Session
+from bumble.upkeep.findings import Finding
+
+MOST_NAMED = 3  # sources that one finding names
+
+
+@dataclass(frozen=True)
+class _Derived:
+    """A record that rests on others."""
+
+    origin: Provenance
+    sources: tuple[str, ...]
+    path: str
+    line: Callable[[], int | None]
+    fix: str
+
+
+@dataclass
+class Sources:
+    """What there is to rest on, and what rests on it."""
+
+    known: dict[str, Provenance] = field(default_factory=dict)  # by id: its trust and audience
+    derived: list[_Derived] = field(default_factory=list)
+
+    def record(
+        self,
+        record_id: str,
+        origin: Provenance,
+        sources: Iterable[str],
+        path: str,
+        line: Callable[[], int | None],
+        fix: str,
+    ) -> None:
+        """Take a record in.
+
+        Args:
+            record_id: By which others may name it; empty if none does.
+            origin: Its provenance.
+            sources: Ids of all it rests on.
+            path: Relative to the entity's folder.
+            line: Finds the line a finding should name.
+            fix: The command that opens it.
+        """
+        if record_id:
+            self.known[record_id] = origin
+        named = tuple(dict.fromkeys(one for one in sources if one))
+        if named:
+            self.derived.append(_Derived(origin, named, path, line, fix))
+
+    def session(self, session_id: str, session: Session) -> None:
+        """Take a conversation in, with all its messages."""
+        people = session.people
+        self.known[session_id] = Provenance(audience=people)
+        for message in session.messages:
+            self.known[message.id] = Provenance(trust=message.trust, audience=people)
+        for summary in session.compactions:
+            self.known[summary.id] = Provenance(audience=people)
+
+    def check(self) -> Iterator[Finding]:
+        """Hold every record against what it rests on."""
+        for one in self.derived:
+            gone = [name for name in one.sources if name not in self.known]
+            if gone:
+                said = f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
+                yield Finding("source-missing", said, one.path, one.line(), one.fix)
+            if one.origin.trust or one.origin.model:  # else a person vouches for it
+                yield from self._tiers(one)
+
+    def _tiers(self, one: _Derived) -> Iterator[Finding]:
+        there = {name: self.known[name] for name in one.sources if name in self.known}
+        raised = [
+            name
+            for name, its in there.items()
+            if one.origin.trust and records.is_lower(its.trust, one.origin.trust)
+        ]
+        if raised:
+            lowest = records.lowest_trust(there[name].trust for name in raised)
+            said = f"it claims the trust `{one.origin.trust}`, but {_named(raised)} has `{lowest}`"
+            yield Finding("trust-raised", said, one.path, one.line(), one.fix)
+        told = [name for name, its in there.items() if _is_wider(one.origin, its)]
+        if told:
+            who = ", ".join(one.origin.audience) or "everyone"
+            private = ", ".join(there[told[0]].audience)
+            said = f"{who} may meet it, but {_named(told)} is only for {private}"
+            yield Finding("audience-wider", said, one.path, one.line(), one.fix)
+
+
+def _is_wider(origin: Provenance, source: Provenance) -> bool:
+    """Whether somebody may meet a record who may not meet what it rests on."""
+    return bool(source.audience) and not (
+        origin.audience and set(origin.audience) <= set(source.audience)
+    )
+
+
+def _named(ids: list[str]) -> str:
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return ", ".join(ids[:MOST_NAMED]) + more

@@ -1,0 +1,328 @@
+"""Forgetting a person: everything they said, and all that rests on it alone.
+
+The one thing that rewrites transcripts: lines and ids stay, the words go. What others wrote or said
+stays theirs. Everything is one change set. Git's history is not touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from bumble import files, markdown
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
+from bumble.stores import (
+    beliefs,
+    episodes,
+    jsonl,
+    knowledge,
+    records,
+    relationships,
+    sessions,
+    state,
+    transcripts,
+)
+from bumble.stores.records import Provenance
+from bumble.stores.sessions import Session
+
+SOMEBODY = "somebody"  # in the place of a name
+REDACTED = "redacted"  # field of a message whose words are gone
+HISTORY = str(changes.HISTORY)
+_WORDS = ("text", "summary", "felt", "trigger", "emotion", "tool_calls", "name", "blob", "blobs")
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """What forgetting a person takes."""
+
+    changes: tuple[Change, ...]
+    counts: Mapping[str, int]  # of records by kind
+    mentions: tuple[str, ...]  # files that still hold a name and are a person's to edit
+
+    @property
+    def told(self) -> str:
+        """What goes, on one line."""
+        return ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+
+
+@dataclass
+class _Work:
+    """What is found while the folder is gone through."""
+
+    entity: Entity
+    person: str
+    names: tuple[str, ...]
+    gone: set[str] = field(default_factory=set)  # ids of messages, sessions and episodes
+    planned: dict[str, Change] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, change: Change | None, kind: str) -> None:
+        if change is not None:
+            self.planned[change.path] = change
+            self.counts[kind] += 1
+
+    def unnamed(self, text: str) -> str:
+        """Put "somebody" in the place of every name, as a whole word, as it is written."""
+        for name in sorted(self.names, key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", SOMEBODY, text)
+        return text
+
+    def is_theirs(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
+        """Whether something is for them alone, or rests on nothing but what goes."""
+        ids = {*origin.sources, *evidence}
+        rests_on = {one for one in ids if not one.startswith(f"{sessions.PREFIX}_")} or ids
+        return origin.audience == (self.person,) or bool(rests_on and rests_on <= self.gone)
+
+
+def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> Forgetting:
+    """Plan to forget a person; a second time there is nothing left to plan.
+
+    Args:
+        entity: Whose memory.
+        person: Their id.
+        names: What they are called; each is looked for as it is written.
+        zone: The entity's time zone.
+
+    Raises:
+        RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
+    """
+    spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    work = _Work(entity, person, spelt)
+    _sessions(work)
+    _state(work)
+    _episodes(work)
+    _beliefs(work)
+    _knowledge(work)
+    _people(work)
+    _history(work)
+    return Forgetting(tuple(work.planned.values()), dict(work.counts), _mentions(work))
+
+
+def drop_caches(entity: Entity) -> None:
+    """Remove the prompts that are kept for speed: they may hold what was said."""
+    shutil.rmtree(entity.private / "cache", ignore_errors=True)
+
+
+def _sessions(work: _Work) -> None:
+    for path in transcripts.paths(work.entity.sessions):
+        session = transcripts.load(path)
+        if work.person not in session.people:
+            continue
+        alone = session.people == (work.person,)
+        work.gone |= {one.id for one in session.messages if alone or one.speaker == work.person}
+        if alone:
+            work.gone.add(session.id)
+        new = _redacted(work, session, alone=alone)
+        if new != session.source:
+            why = "forget what was said"
+            relative = work.entity.relative(path)
+            work.add(_rewrite(path, relative, new, why), "conversations")
+            work.counts["messages"] += sum(
+                alone or one.speaker == work.person for one in session.messages
+            )
+        _beside(work, path.parent, alone=alone)
+
+
+def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
+    old = path.read_bytes()
+    return Change(relative, why, new.encode(errors="surrogateescape"), files.sha256(old))
+
+
+def _redacted(work: _Work, session: Session, *, alone: bool) -> str:
+    """Return a transcript without a person's words; lines of others stay as they are."""
+    out = []
+    for line in session.source.split("\n"):
+        try:
+            data = json.loads(line.removeprefix("\ufeff"))
+        except ValueError:  # blank, or cut off: nobody reads it, but it may hold their words
+            out.append("")
+            continue
+        new = _line(work, data, alone=alone)
+        out.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
+    return "\n".join(out)
+
+
+def _line(work: _Work, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+    kind, theirs = data.get("type"), data.get("speaker") == work.person
+    new = dict(data)
+    if kind == "session":
+        new["by"] = "" if new.get("by") == work.person else new.get("by", "")
+        if "with" in new:
+            new["with"] = [one for one in records.texts(new, "with") if one != work.person]
+        return {key: value for key, value in new.items() if key != "with" or value}
+    if alone or theirs:
+        new = {key: value for key, value in data.items() if key not in _WORDS}
+        if kind == "message":
+            new |= {"text": "", REDACTED: True}
+            new.pop("speaker", None)
+        elif kind == "compaction":
+            new["summary"] = ""
+        return new
+    if kind == "message" and data.get("role") == "user":
+        return data  # another person's words are theirs
+    if kind == "appraisal" and data.get("message") in work.gone:
+        return {key: value for key, value in data.items() if key not in _WORDS}
+    return {key: _unnamed(work, value) for key, value in data.items()}
+
+
+def _unnamed(work: _Work, value: Any) -> Any:
+    if isinstance(value, str):
+        return work.unnamed(value)
+    if isinstance(value, list):
+        return [_unnamed(work, one) for one in value]
+    if isinstance(value, dict):
+        return {key: _unnamed(work, one) for key, one in value.items()}
+    return value
+
+
+def _beside(work: _Work, folder: Path, *, alone: bool) -> None:
+    """Remove what lies beside a transcript and may hold their words."""
+    blobs = sorted((folder / "blobs").glob("*")) if alone else []
+    for path in (*blobs, folder / "handover.md"):
+        if path.is_file():
+            work.add(_removed(work.entity, path), "files beside conversations")
+
+
+def _removed(entity: Entity, path: Path) -> Change:
+    return Change(entity.relative(path), "forget it", None, files.sha256(path.read_bytes()))
+
+
+def _state(work: _Work) -> None:
+    """Take out what waits of their talks."""
+    file = state.read(work.entity.state)
+    remove: list[list[str]] = []
+    for session_id, keys in file.get("sessions", default={}).items():
+        if session_id in work.gone:
+            remove.append(["sessions", session_id])
+        elif isinstance(keys.get("reflect"), Mapping) and work.person in keys["reflect"]:
+            remove.append(["sessions", session_id, "reflect", work.person])
+    if remove:
+        work.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
+
+
+def _episodes(work: _Work) -> None:
+    for path in episodes.paths(work.entity.episodes):
+        episode = records.load(path, episodes.parse)
+        if episode.people == (work.person,) or work.is_theirs(episode.provenance):
+            work.gone.add(episode.id)
+            change = records.plan_remove(work.entity.relative(path), episode.source, "forget it")
+            work.add(change, "episodes")
+            continue
+        text = _without(work, episode.source.text, _lists(episode.people, episode.audience))
+        work.add(_edited(work, path, episode.source.text, text), "episodes with the name")
+
+
+def _lists(*ids: tuple[str, ...]) -> set[str]:
+    return {one for several in ids for one in several}
+
+
+def _without(work: _Work, source: str, ids: set[str]) -> str:
+    """Return a record's file without the person: in its lists of ids, and by name in its text."""
+    document = markdown.parse(source)
+    for key in ("people", "audience"):
+        listed = records.texts(document.meta, key)
+        if work.person in ids and work.person in listed:
+            left = [one for one in listed if one != work.person]
+            document = records.with_values(document, {key: left or None})
+    for n, imprint in enumerate(records.field(document.meta, "imprints", list, [])):
+        if isinstance(imprint, dict) and isinstance(imprint.get("trigger"), str):
+            new = work.unnamed(imprint["trigger"])
+            if new != imprint["trigger"]:
+                whole = list(records.field(document.meta, "imprints", list, []))
+                whole[n] = imprint | {"trigger": new}
+                document = records.with_values(document, {"imprints": whole})
+    body = work.unnamed(document.body)
+    return (document.with_body(body) if body != document.body else document).text
+
+
+def _edited(work: _Work, path: Path, old: str, new: str) -> Change | None:
+    if new == old:
+        return None
+    return changes.write(work.entity.relative(path), new, old, "forget a name")
+
+
+def _beliefs(work: _Work) -> None:
+    for path in beliefs.paths(work.entity.beliefs):
+        belief = records.load(path, beliefs.parse)
+        if work.is_theirs(belief.provenance, belief.evidence):
+            change = records.plan_remove(work.entity.relative(path), belief.source, "forget it")
+            work.add(change, "beliefs")
+        elif belief.provenance.by:
+            text = _without(work, belief.source.text, _lists(belief.audience))
+            work.add(_edited(work, path, belief.source.text, text), "beliefs with the name")
+
+
+def _knowledge(work: _Work) -> None:
+    known = knowledge.read(work.entity.knowledge)
+    text = _left_of(work, known)
+    if known.source is not None and text != known.source:
+        change = changes.write(knowledge.PATH, text, known.source, "forget facts")
+        work.add(change, "files of knowledge")
+
+
+def _left_of(work: _Work, known: knowledge.Knowledge) -> str:
+    """Return the file without the sections that are theirs alone; all other bytes stay."""
+    kept = [one.tail if work.is_theirs(one.provenance) else one.source for one in known.sections]
+    return known.preamble + "".join(kept)
+
+
+def _people(work: _Work) -> None:
+    for path in relationships.paths(work.entity.relationships):
+        one = records.load(path, relationships.parse)
+        if one.id == work.person:
+            work.add(relationships.plan_forget(one, "forget the portrait"), "portrait")
+            continue
+        left = tuple(note for note in one.pending if not work.is_theirs(note.provenance))
+        if left != one.pending:
+            why = "forget notes"
+            work.add(relationships.plan_update(one, why, pending=left), "files with notes")
+
+
+def _history(work: _Work) -> None:
+    """Remove earlier versions of what goes, kept in `.history/`."""
+    kept = work.entity.root / HISTORY
+    removed = {path for path, change in work.planned.items() if change.data is None}
+    removed.add(relationships.path(work.person))
+    for path in sorted(kept.rglob("*")) if kept.is_dir() else []:
+        if not path.is_file():
+            continue
+        place = path.relative_to(kept)
+        original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
+        cut_off = place.name.partition(".")[2]  # what a kill kept from being written
+        holds = (
+            original in removed
+            or cut_off in {Path(one).name for one in removed}
+            or (original == knowledge.PATH and _holds_theirs(work, path))
+        )
+        if holds:
+            work.add(_removed(work.entity, path), "earlier versions")
+
+
+def _holds_theirs(work: _Work, path: Path) -> bool:
+    known = records.load(path, knowledge.parse)
+    return any(work.is_theirs(one.provenance) for one in known.sections)
+
+
+def _mentions(work: _Work) -> tuple[str, ...]:
+    """Find files that keep a name, because what stands there is somebody's own."""
+    entity = work.entity
+    own: list[Path] = [entity.file, entity.knowledge, entity.journal, entity.narrative, entity.soma]
+    own += [*beliefs.paths(entity.beliefs), *relationships.paths(entity.relationships)]
+    found = []
+    for path in own:
+        relative = entity.relative(path)
+        change = work.planned.get(relative)
+        data = change.data if change else files.read_if_there(path)
+        text = (data or b"").decode(errors="replace")
+        if work.unnamed(text) != text:
+            found.append(relative)
+    return tuple(found)

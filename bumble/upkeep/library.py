@@ -1,0 +1,362 @@
+"""Any record of an entity by its id or name, told in the same words whatever store it is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import cached_property
+from pathlib import Path
+
+from bumble import files
+from bumble.entity.folder import Entity
+from bumble.errors import RecordMissingError, UserError
+from bumble.markdown import Document
+from bumble.stores import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    narrative,
+    records,
+    relationships,
+    sessions,
+    skills,
+)
+from bumble.stores.records import BY_HAND, Provenance
+from bumble.stores.sessions import Compaction, Message
+from bumble.upkeep.talks import Talks
+
+KINDS = (
+    *("belief", "episode", "dream", "person", "knowledge", "skill", "journal", "narrative"),
+    *("session", "message"),
+)
+STAMP = "%Y-%m-%d %H:%M:%S"
+SHORTEST_END = 6  # letters that may stand for a whole id
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One record."""
+
+    kind: str  # one of KINDS, `note` (a person's, pending) or `summary` (of a conversation)
+    id: str  # a title, for knowledge; a time, for the journal
+    text: str = ""
+    at: datetime | None = None  # when it was written, said or lived
+    path: str = ""  # relative to the entity's folder
+    line: int | None = None
+    origin: Provenance = BY_HAND
+    sources: tuple[str, ...] = ()  # ids of all it rests on
+    speaker: str = ""  # of a message, as shown
+    session: str = ""  # the conversation a message belongs to
+    notes: tuple[Item, ...] = ()  # what waits to be worked into a portrait
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person wrote it."""
+        return self.kind not in ("message", "session", "summary") and not self.origin.by
+
+
+class Library:
+    """The records of one entity."""
+
+    def __init__(self, entity: Entity, *, name: str, zone: tzinfo) -> None:
+        self.entity, self.name, self.zone = entity, name, zone
+        self.talks = Talks(entity.sessions)
+
+    def look_up(self, given: str, kind: str | None = None) -> Item:
+        """Return the record a person means: by id, an end or a beginning of one, title or time.
+
+        Raises:
+            RecordMissingError: If there is none.
+            UserError: If it could be more than one.
+            RecordInvalidError: If its file can't be read.
+        """
+        wanted = given.strip()
+        named = _kind_of(wanted)
+        kinds = [one for one in (kind, named) if one][:1] or list(KINDS)
+        found = [(one, name) for one in kinds for name in self._exact(one, wanted)]
+        found = found or [(one, name) for one in kinds for name in self._parts(one, wanted)]
+        if len(found) > 1:
+            shown = ", ".join(f"{one} {name}" for one, name in found[:4])
+            more = ", …" if len(found) > 4 else ""
+            mixed = len({one for one, _ in found}) > 1
+            advice = "Say which with --kind." if mixed else "Give more of it."
+            raise UserError(f'"{wanted}" could be {len(found)} records: {shown}{more}\n{advice}')
+        item = self.item(*found[0]) if found else None
+        if item is None:
+            raise RecordMissingError(kind or named or "record", given, self._near(wanted, kinds))
+        return item
+
+    def source(self, record_id: str) -> Item | None:
+        """Return what a record names as its source; None if it is not here."""
+        kind = _kind_of(record_id)
+        kinds = [kind] if kind else [one for one in KINDS if one != "message"]
+        return next(
+            (item for one in kinds if (item := self.item(one, record_id)) is not None), None
+        )
+
+    def item(self, kind: str, record_id: str) -> Item | None:
+        """Return the record of a kind and an id; None if there is none."""
+        readers: Mapping[str, Callable[[str], Item | None]] = {
+            "belief": self._belief,
+            "episode": self._episode,
+            "dream": self._dream,
+            "person": self._person,
+            "knowledge": self._knowledge,
+            "skill": self._skill,
+            "journal": self._journal,
+            "narrative": self._narrative,
+            "session": self._session,
+            "message": self._message,
+        }
+        return readers[kind](record_id)
+
+    # what is asked for
+
+    def _exact(self, kind: str, wanted: str) -> list[str]:
+        if kind == "person":
+            match = relationships.match(self._people, wanted)
+            return [match.id] if match else []
+        if kind == "knowledge":
+            section = knowledge.find(self._book, wanted)
+            return [section.title] if section else []
+        if kind == "skill":
+            skill = skills.match(skills.read(self.entity.skills), wanted)
+            return [skill.slug] if skill else []
+        if kind == "journal":
+            times = [f"{one.at:{STAMP}}" for one in self._diary] if _DAY.match(wanted) else []
+            return [one for one in times if one.startswith(wanted.replace("T", " "))]
+        if kind == "narrative":
+            return ["narrative"] if files.same_name(wanted) == kind else []
+        if kind == "message":
+            return [wanted] if _kind_of(wanted) and self.talks.find(wanted) else []
+        return [one for one in self._ids(kind) if one == wanted]
+
+    def _parts(self, kind: str, wanted: str) -> list[str]:
+        """Return the ids that begin so, or end so with enough letters."""
+        part = wanted.casefold()
+        if _kind_of(wanted):
+            return [one for one in self._ids(kind) if one.casefold().startswith(part)]
+        if len(part) < SHORTEST_END:
+            return []
+        return [one for one in self._ids(kind) if one.casefold().endswith(part)]
+
+    def _ids(self, kind: str) -> list[str]:
+        match kind:
+            case "belief":
+                return [path.stem for path in beliefs.paths(self.entity.beliefs)]
+            case "episode":
+                return [path.stem for path in episodes.paths(self.entity.episodes)]
+            case "dream":
+                return [path.stem for path in dreams.paths(self.entity.dreams)]
+            case "session":
+                return list(self.talks.paths)
+            case "message":
+                return list(dict.fromkeys(self.talks.ids()))
+        return []
+
+    def _near(self, wanted: str, kinds: Sequence[str]) -> str | None:
+        names = [one for kind in kinds for one in self._ids(kind)]
+        if "person" in kinds:
+            names += [name for one in self._people for name in (one.id, *one.names)]
+        if "knowledge" in kinds:
+            names += [one.title for one in self._book.sections]
+        if "skill" in kinds:
+            names += [one.name for one in skills.read(self.entity.skills)]
+        spelt = {one.casefold(): one for one in names}
+        near = records.nearest(wanted.casefold(), spelt)
+        return spelt[near] if near else None
+
+    @cached_property
+    def _people(self) -> list[relationships.Relationship]:
+        return list(relationships.read(self.entity.relationships))
+
+    @cached_property
+    def _book(self) -> knowledge.Knowledge:
+        return knowledge.read(self.entity.knowledge)
+
+    @cached_property
+    def _diary(self) -> tuple[journal.Entry, ...]:
+        return journal.read(self.entity.journal, self.zone).entries
+
+    # one record
+
+    def _belief(self, belief_id: str) -> Item | None:
+        path = self.entity.root / beliefs.path(belief_id)
+        if not records.is_id(belief_id) or not path.is_file():
+            return None
+        one = records.load(path, beliefs.parse)
+        dreamt = [one.origin.removeprefix("dream:")] if one.origin.startswith("dream:") else []
+        sources = _united(one.evidence, one.provenance.sources, dreamt)
+        return self._of_file("belief", one.id, path, one.source, one.formed, sources)
+
+    def _episode(self, episode_id: str) -> Item | None:
+        path = episodes.locate(self.entity.episodes, episode_id)
+        if path is None:
+            return None
+        one = records.load(path, episodes.parse)
+        sources = _united((one.session,), one.provenance.sources)
+        return self._of_file("episode", one.id, path, one.source, one.at, sources)
+
+    def _dream(self, dream_id: str) -> Item | None:
+        path = self.entity.root / dreams.path(dream_id)
+        if not records.is_id(dream_id) or not path.is_file():
+            return None
+        one = records.load(path, dreams.parse)
+        sources = _united(*one.pairs, one.provenance.sources)
+        return self._of_file("dream", one.id, path, one.source, one.at, sources)
+
+    def _person(self, person_id: str) -> Item | None:
+        one = next((one for one in self._people if one.id == person_id), None)
+        if one is None:
+            return None
+        path = self.entity.root / relationships.path(one.id)
+        sources = one.provenance.sources
+        found = self._of_file("person", one.id, path, one.source, one.last_reflection, sources)
+        notes = tuple(
+            Item(
+                kind="note",
+                id=f"{one.id}, note {n}",
+                text=note.text,
+                at=note.at,
+                path=found.path,
+                line=one.source.line_of("pending"),
+                origin=note.provenance,
+                sources=note.provenance.sources,
+            )
+            for n, note in enumerate(one.pending, 1)
+        )
+        return replace(found, notes=notes)
+
+    def _knowledge(self, title: str) -> Item | None:
+        one = knowledge.find(self._book, title)
+        if one is None:
+            return None
+        return Item(
+            kind="knowledge",
+            id=one.title,
+            text=one.text,
+            path=knowledge.PATH,
+            line=one.line,
+            origin=one.provenance,
+            sources=one.provenance.sources,
+        )
+
+    def _skill(self, slug: str) -> Item | None:
+        one = next((one for one in skills.read(self.entity.skills) if one.slug == slug), None)
+        if one is None:
+            return None
+        path = self.entity.root / one.path
+        return self._of_file("skill", one.slug, path, one.source, None, one.provenance.sources)
+
+    def _journal(self, stamp: str) -> Item | None:
+        one = next((one for one in self._diary if f"{one.at:{STAMP}}" == stamp), None)
+        if one is None:
+            return None
+        return Item(
+            kind="journal",
+            id=stamp,
+            text=one.text,
+            at=one.at,
+            path=journal.PATH,
+            line=one.line,
+            origin=one.provenance,
+            sources=one.provenance.sources,
+        )
+
+    def _narrative(self, _: str) -> Item | None:
+        one = narrative.read(self.entity.narrative)
+        if one is None:
+            return None
+        path, sources = self.entity.narrative, one.provenance.sources
+        return self._of_file("narrative", "narrative", path, one.source, one.at, sources)
+
+    def _session(self, session_id: str) -> Item | None:
+        one = self.talks.session(session_id)
+        if one is None:
+            return None
+        path = self.entity.relative(self.talks.paths[session_id])
+        count = len(one.messages)
+        said = f"{count} message{'' if count == 1 else 's'} with {', '.join(one.people)}"
+        return Item("session", session_id, said, one.at, path, 1, Provenance(audience=one.people))
+
+    def _message(self, message_id: str) -> Item | None:
+        said = self.talks.find(message_id)
+        if said is None:
+            return None
+        one, people = said.record, said.session.people
+        found = Item(
+            kind="message",
+            id=one.id,
+            at=one.at,
+            path=self.entity.relative(self.talks.paths[said.session.id]),
+            line=said.line,
+            session=said.session.id,
+        )
+        if isinstance(one, Compaction):
+            covered = tuple(_between(said.session.messages, one.first, one.last))
+            origin = Provenance(by="compact", sources=covered, audience=people)
+            return replace(found, kind="summary", text=one.summary, origin=origin, sources=covered)
+        model = str(one.extra.get("model", ""))
+        origin = Provenance(model=model, trust=one.trust, audience=people)
+        return replace(found, text=one.text, origin=origin, speaker=self._speaker(one))
+
+    def _speaker(self, message: Message) -> str:
+        if message.role == "assistant":
+            return self.name
+        if message.role == "tool":
+            return str(message.extra.get("tool", "a tool"))
+        return str(message.extra.get("name", "")) or message.speaker
+
+    def _of_file(
+        self,
+        kind: str,
+        record_id: str,
+        path: Path,
+        document: Document,
+        at: datetime | None,
+        sources: tuple[str, ...],
+    ) -> Item:
+        """Tell of a record that has a file of its own; its line is the first of its text."""
+        behind = document.source[document.body_start :]
+        blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
+        return Item(
+            kind=kind,
+            id=record_id,
+            text=document.body,
+            at=at,
+            path=self.entity.relative(path),
+            line=document.body_line + (blank if document.body else 0),
+            origin=records.provenance(document.meta),
+            sources=sources,
+        )
+
+
+_PREFIXES = {
+    "belief": f"{beliefs.PREFIX}_",
+    "episode": f"{episodes.PREFIX}_",
+    "dream": f"{dreams.PREFIX}_",
+    "session": f"{sessions.PREFIX}_",
+    "message": f"{sessions.MESSAGE_PREFIX}_",
+    "summary": f"{sessions.COMPACTION_PREFIX}_",
+}
+
+
+def _kind_of(record_id: str) -> str:
+    """Return the kind that a generated id, or a beginning of one, shows; else nothing."""
+    kind = next((one for one, prefix in _PREFIXES.items() if record_id.startswith(prefix)), "")
+    return "message" if kind == "summary" else kind
+
+
+def _united(*lists: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for part in lists for one in part if one))
+
+
+def _between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
+    ids = [one.id for one in messages]
+    if first in ids and last in ids:
+        yield from ids[ids.index(first) : ids.index(last) + 1]

@@ -1,0 +1,117 @@
+"""Messages found by their ids alone, among any number of conversations, without the index.
+
+A message's id holds the time it was said, which leaves few transcripts to look into. Writes
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+from bumble import files
+from bumble.errors import RecordInvalidError
+from bumble.stores import records, transcripts
+from bumble.stores.sessions import Compaction, Message, Session
+from bumble.stores.transcripts import SessionInfo
+
+SLACK = timedelta(minutes=5)  # the clocks of two clones
+_ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message, or a summary of some, where it stands."""
+
+    record: Message | Compaction
+    session: Session
+    line: int  # of the transcript
+
+
+class Talks:
+    """The conversations of an entity; each is read once, when it is needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._sessions: dict[str, Session] = {}
+
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """Transcripts by the id of their conversation."""
+        return {path.parent.name: path for path in transcripts.paths(self.folder)}
+
+    def session(self, session_id: str) -> Session | None:
+        """Return a conversation; None if it is not here.
+
+        Raises:
+            RecordInvalidError: If its transcript can't be read.
+        """
+        if session_id not in self._sessions and session_id in self.paths:
+            self._sessions[session_id] = transcripts.load(self.paths[session_id])
+        return self._sessions.get(session_id)
+
+    def find(self, record_id: str) -> Said | None:
+        """Return a message or a summary; None if no conversation holds it."""
+        wanted = record_id.encode()
+        for session_id in self._likely(record_id):
+            if session_id in self._sessions or wanted in _bytes(self.paths[session_id]):
+                session = self.session(session_id)
+                found = _in(session, record_id) if session else None
+                if found:
+                    return found
+        return None
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all messages and summaries, the oldest conversation first."""
+        for path in self.paths.values():
+            yield from (found.decode() for found in _ID.findall(_bytes(path)))
+
+    def _likely(self, record_id: str) -> list[str]:
+        """Order the conversations: first those that went on when the id was made."""
+        at = time_of(record_id)
+        if at is None:
+            return list(self.paths)
+        near = [one.id for one in self._infos if one.at - SLACK <= at <= one.last_at + SLACK]
+        return [*near, *(one for one in self.paths if one not in set(near))]
+
+    @cached_property
+    def _infos(self) -> list[SessionInfo]:
+        found = []
+        for path in self.paths.values():
+            try:
+                found.append(transcripts.read_info(path))
+            except RecordInvalidError:  # still searched, after the others
+                continue
+        return found
+
+
+def time_of(record_id: str) -> datetime | None:
+    """Return the time in an id; None if it is not one that a program made."""
+    digits = record_id.rpartition("_")[2].upper()
+    if len(digits) != 26 or set(digits) - set(records.ULID_DIGITS):
+        return None
+    number = 0
+    for digit in digits[:10]:
+        number = number * 32 + records.ULID_DIGITS.index(digit)
+    try:
+        return datetime.fromtimestamp(number / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _bytes(path: Path) -> bytes:
+    return files.read_if_there(path) or b""
+
+
+def _in(session: Session, record_id: str) -> Said | None:
+    said: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
+    record = next((one for one in said if one.id == record_id), None)
+    if record is None:
+        return None
+    mark = re.compile(rf'"id"\s*:\s*"{re.escape(record_id)}"')
+    rows = enumerate(session.source.split("\n"), 1)
+    return Said(record, session, next((line for line, text in rows if mark.search(text)), 1))

@@ -1,0 +1,132 @@
+"""Why: where something the entity holds comes from, walked back to the messages it rests on.
+
+A claim names the cycle that wrote it and what that was given; those name theirs; at a message the
+walk ends. Reads the files alone, without the index, and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from bumble import git
+from bumble.upkeep.library import Item, Library
+
+BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
+SHARED = ("knowledge", "journal", "note")  # their file holds others too
+SAID = ("message", "session", "summary")  # transcripts only grow
+_FORMAT = "%x1f".join(("%H", "%aI", "%an", "%s", "%(trailers:only,unfold,separator=%x1e)"))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A commit that wrote something."""
+
+    commit: str  # its hash
+    at: datetime
+    author: str
+    subject: str
+    trailers: tuple[tuple[str, str], ...]  # ("Model", "qwen3-4b")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One thing on the way from a claim to what was said."""
+
+    item: Item
+    resolved: bool = True  # False: nothing of that id is here
+    again: bool = False  # it is told above already, and what it rests on
+    rests_on: tuple[Node, ...] = ()
+    written: Edit | None = None  # the commit it came with
+    changed: Edit | None = None  # the last commit to its file, where that is another
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this and everything below it."""
+        yield self
+        for below in self.rests_on:
+            yield from below.walk()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Ids that lead nowhere, each once."""
+        return tuple(dict.fromkeys(one.item.id for one in self.walk() if not one.resolved))
+
+
+class History:
+    """What git knows of the files; nothing, where there is no repository."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.is_there = git.repository(root) is not None
+
+    def last(self, path: str) -> Edit | None:
+        """Return the last commit that changed a file."""
+        return self._log(path)
+
+    def written(self, item: Item) -> Edit | None:
+        """Return the commit that a record came with."""
+        if item.kind in BORN_WHOLE:
+            return self._log(item.path, "--diff-filter=A")
+        told = item.sources[0] if item.sources else item.text.split("\n")[0]
+        return self._log(item.path, f"-S{told}") if told else None
+
+    def _log(self, path: str, *options: str) -> Edit | None:
+        if not self.is_there:
+            return None
+        out = git.run(
+            self.root, "log", "-1", f"--format={_FORMAT}", *options, "--", f":(literal){path}"
+        )
+        parts = (out or "").rstrip("\n").split("\x1f")
+        if len(parts) != 5:
+            return None
+        pairs = (line.partition(":") for line in parts[4].split("\x1e") if ":" in line)
+        trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
+        return Edit(parts[0], datetime.fromisoformat(parts[1]), parts[2], parts[3], trailers)
+
+
+def explain(library: Library, item: Item, history: History) -> Node:
+    """Walk from a record to everything it rests on.
+
+    Args:
+        library: Where its sources are looked up.
+        item: The record.
+        history: Tells which commits wrote it.
+    """
+    node = _node(library, item, history, set())
+    if item.kind in SAID:
+        return node
+    written = history.written(item)
+    changed = None if item.kind in SHARED else history.last(item.path)
+    same = written and changed and written.commit == changed.commit
+    return replace(node, written=written, changed=None if same else changed)
+
+
+def _node(library: Library, item: Item, history: History, told: set[tuple[str, str]]) -> Node:
+    key = (item.kind, item.id)
+    if key in told:  # ids may lead in a circle, and two claims to one episode
+        return Node(item, again=True)
+    told.add(key)
+    below = [_node(library, note, history, told) for note in item.notes]
+    below += _sources(library, item.sources, history, told)
+    hand = history.written(item) if item.by_hand else None
+    return Node(item, rests_on=tuple(below), written=hand)
+
+
+def _sources(
+    library: Library, ids: Sequence[str], history: History, told: set[tuple[str, str]]
+) -> list[Node]:
+    """Look up what something rests on; messages stand under their conversation if it is named."""
+    found = [(one, library.source(one)) for one in ids]
+    talks = {item.id for _, item in found if item and item.kind == "session"}
+    nodes = []
+    for record_id, item in found:
+        if item is None:
+            nodes.append(Node(Item("", record_id), resolved=False))
+        elif item.session not in talks:
+            inside = [one for _, one in found if one and one.session == item.id]
+            said = tuple(_node(library, one, history, told) for one in inside)
+            node = _node(library, item, history, told)
+            nodes.append(replace(node, rests_on=(*node.rests_on, *said)))
+    return nodes
