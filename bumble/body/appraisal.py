@@ -47,8 +47,12 @@ class Appraisal:
 
 
 def schema(config: AppraisalConfig) -> dict[str, object]:
-    """Describe the answer as JSON Schema, for constrained decoding; all of it is required."""
-    points = {"type": "number", "minimum": -config.max_points, "maximum": config.max_points}
+    """Describe the answer as JSON Schema, for constrained decoding; all of it is required.
+
+    Points are whole numbers, because grammars keep only those within bounds.
+    """
+    most = max(1, int(config.max_points))
+    points = {"type": "integer", "minimum": -most, "maximum": most}
     imprint = {
         "emotion": {"type": "string", "enum": list(EMOTIONS)},
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
@@ -94,16 +98,34 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     )
 
 
-def apply(soma: Soma, appraisal: Appraisal, config: SomaConfig, limits: AppraisalConfig) -> Soma:
-    """Let an appraisal move bars, hormones and affects; advance the body to its time first."""
+def apply(
+    soma: Soma,
+    appraisal: Appraisal,
+    config: SomaConfig,
+    limits: AppraisalConfig,
+    *,
+    left: float = 1.0,
+    audience: tuple[str, ...] = (),
+) -> Soma:
+    """Let an appraisal move bars, hormones and affects; advance the body to its time first.
+
+    Args:
+        soma: The body at that time.
+        appraisal: What the turn did.
+        config: What moves the body.
+        limits: How strongly an appraisal counts.
+        left: The share of it that has not ebbed away since the turn, in [0, 1].
+        audience: Who may meet the felt line in a prompt; empty: everyone.
+    """
     strength = appraisal_strength(appraisal.points, limits.full_points)
-    intensity = limits.affect_base + limits.affect_slope * strength
+    intensity = (limits.affect_base + limits.affect_slope * strength) * left
+    points = {name: given * left for name, given in appraisal.points.items()}
     return replace(
         soma,
-        bars=bars_module.nudge(soma.bars, appraisal.points),
-        hormones=hormones.apply_bar_deltas(soma.hormones, appraisal.points, config.hormones),
+        bars=bars_module.nudge(soma.bars, points),
+        hormones=hormones.apply_bar_deltas(soma.hormones, points, config.hormones),
         affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at, config.affects),
-        felt=Felt(appraisal.felt, soma.at) if appraisal.felt else soma.felt,
+        felt=Felt(appraisal.felt, soma.at, audience) if appraisal.felt else soma.felt,
     )
 
 

@@ -90,20 +90,37 @@ def tier(loud: float, ebb: EbbConfig) -> Tier:
     return "high" if loud >= ebb.high_from else "normal"
 
 
-def body_block(soma: Soma, level: Tier, config: SomaConfig, ebb: EbbConfig) -> str:
+def body_block(
+    soma: Soma,
+    level: Tier,
+    config: SomaConfig,
+    ebb: EbbConfig,
+    *,
+    with_mood: bool = True,
+    with_advice: bool = True,
+) -> str:
     """Put the body into words for a prompt: one line when quiet, all of it when high.
 
     Lines are taken in order of weight while they fit into `block_max_chars`; the first always is.
+
+    Args:
+        soma: The body now.
+        level: How loud it is.
+        config: Of the body.
+        ebb: How long the block may be.
+        with_mood: False where another part of the prompt names the mood.
+        with_advice: False where another part says what to do with it all.
     """
-    present = mood(soma.bars, config.affects)
-    lines = [f"{OPENINGS[level]}. Mood: {_mood_words(present)}."]
+    present = f" Mood: {_mood_words(mood(soma.bars, config.affects))}." if with_mood else ""
+    lines = [f"{OPENINGS[level]}.{present}"]
+    advice = [ADVICE[level]] if with_advice else []
     if level == "normal":
-        lines += [f"Bars: {_bar_words(soma, least_away=5)}.", ADVICE[level]]
+        lines += [f"Bars: {_bar_words(soma, least_away=5)}.", *advice]
         lines += _pulls(soma, config)
         lines += _feelings(soma, 3)
         lines += _noise_lines(soma, 2)
     elif level == "high":
-        lines += [f"Bars: {_bar_words(soma, least_away=0)}.", ADVICE[level]]
+        lines += [f"Bars: {_bar_words(soma, least_away=0)}.", *advice]
         lines += _pulls(soma, config)
         lines += _feelings(soma, len(soma.affects))
         if soma.felt and soma.affects:  # a line whose feelings have all faded is history

@@ -41,6 +41,12 @@ def phenotype_sentence(text: str, max_chars: int) -> str:
     return whole_words.rstrip(" ,;:") + "…"
 
 
+def young_note(interactions: int, config: EndocrineConfig) -> str:
+    """Return the note for an entity that is still young; empty once it has grown."""
+    grown = maturity(interactions, config)
+    return f"{YOUNG} (maturity {grown:.2f})" if grown < config.young_below else ""
+
+
 def section(
     levels: Hormones,
     *,
@@ -67,7 +73,6 @@ def section(
     lines.append(EMBODY)
     if sentence := phenotype_sentence(phenotype, endocrine.phenotype_max_chars):
         lines.append(f"Self: {sentence}")
-    grown = maturity(interactions, endocrine)
-    if grown < endocrine.young_below:
-        lines.append(f"{YOUNG} (maturity {grown:.2f})")
+    if note := young_note(interactions, endocrine):
+        lines.append(note)
     return "\n".join(lines)

@@ -7,7 +7,6 @@ A fragment is stored as it was thought; the `[dream]` before a dream's fragment 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,7 +25,7 @@ class Fragment:
     kind: str  # `thought` or `dream`
     salience: float  # how much it stands out, in [0, 1]
     at: datetime  # timezone-aware
-    audience: tuple[str, ...] = ()  # ids of those whose prompts it may enter; empty: everyone's
+    audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
 @dataclass(frozen=True)
@@ -107,13 +106,6 @@ def is_protected(held: Fragment, now: datetime, config: NoiseConfig) -> bool:
     """Tell whether a fragment is a dream's and still young."""
     hours = seconds_between(held.at, now) / 3600
     return held.kind == DREAM and hours < config.dream_protected_hours
-
-
-def shared_with(ring: tuple[Fragment, ...], readers: Collection[str]) -> tuple[Fragment, ...]:
-    """Return the fragments that all of some people may meet."""
-    return tuple(
-        held for held in ring if not held.audience or (readers and set(readers) <= {*held.audience})
-    )
 
 
 def line(held: Fragment) -> str:

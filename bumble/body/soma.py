@@ -6,7 +6,7 @@ that is stored: the caller keeps the old state until something happened that is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
@@ -26,6 +26,7 @@ class Felt:
 
     text: str  # one line
     at: datetime  # timezone-aware
+    audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,22 @@ def hear(soma: Soma, fragments: tuple[Fragment, ...], config: SomaConfig) -> Som
     return replace(soma, noise=ring)
 
 
+def shown_to(soma: Soma, people: Collection[str]) -> Soma:
+    """Return the body as some people may meet it in a prompt.
+
+    What it felt like with others, and thoughts that began with what they said, are left out; how
+    the body is belongs to nobody.
+    """
+    felt = soma.felt if soma.felt and is_open(soma.felt.audience, people) else None
+    heard = tuple(each for each in soma.noise if is_open(each.audience, people))
+    return replace(soma, felt=felt, noise=heard)
+
+
+def is_open(audience: Collection[str], people: Collection[str]) -> bool:
+    """Tell whether all of these people may meet something; without any, whether everyone may."""
+    return not audience or (bool(people) and set(people) <= set(audience))
+
+
 def to_mapping(soma: Soma) -> dict[str, object]:
     """Write the body in plain types, as soma.yaml holds it; values are rounded to 4 decimals."""
     return {
@@ -125,20 +142,31 @@ def to_mapping(soma: Soma) -> dict[str, object]:
             {"name": each.name, "intensity": _rounded(each.intensity), "at": each.at.isoformat()}
             for each in soma.affects
         ],
-        "felt": {"text": soma.felt.text, "at": soma.felt.at.isoformat()} if soma.felt else None,
-        "noise": {
-            "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
-            "fragments": [
-                {
-                    "text": each.text,
-                    "kind": each.kind,
-                    "salience": _rounded(each.salience),
-                    "at": each.at.isoformat(),
-                    **({"audience": list(each.audience)} if each.audience else {}),
-                }
-                for each in soma.noise
-            ],
-        },
+        "felt": _felt_mapping(soma.felt) if soma.felt else None,
+        "noise": _noise_mapping(soma) if soma.noise_ticked_at or soma.noise else None,
+    }
+
+
+def _felt_mapping(felt: Felt) -> dict[str, object]:
+    # the audience is written also when it is empty, or the one of an earlier line would stay
+    return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
+
+
+def _noise_mapping(soma: Soma) -> dict[str, object]:
+    return {
+        "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
+        "fragments": [_fragment_mapping(each) for each in soma.noise],
+    }
+
+
+def _fragment_mapping(held: Fragment) -> dict[str, object]:
+    audience = {"audience": list(held.audience)} if held.audience else {}
+    return {
+        "text": held.text,
+        "kind": held.kind,
+        "salience": _rounded(held.salience),
+        "at": held.at.isoformat(),
+        **audience,
     }
 
 
@@ -211,7 +239,8 @@ def _read_affect(value: object, place: str) -> Affect:
 def _read_felt(value: object) -> Felt:
     section = fields.section(value, "felt")
     text = fields.text(fields.entry(section, "text", "felt"), "felt.text")
-    return Felt(text, fields.moment(fields.entry(section, "at", "felt"), "felt.at"))
+    at = fields.moment(fields.entry(section, "at", "felt"), "felt.at")
+    return Felt(text, at, _read_audience(section, "felt"))
 
 
 def _read_fragment(value: object, place: str) -> Fragment:
@@ -220,12 +249,15 @@ def _read_fragment(value: object, place: str) -> Fragment:
     kind = fields.text(fields.entry(section, "kind", place), f"{place}.kind")
     salience = fields.number(fields.entry(section, "salience", place), f"{place}.salience", 0, 1)
     at = fields.moment(fields.entry(section, "at", place), f"{place}.at")
-    names = fields.items(section.get("audience"), f"{place}.audience")
-    audience = tuple(fields.text(name, f"{place}.audience") for name in names)
     try:
-        return noise.fragment(text, kind, salience, at, audience)
+        return noise.fragment(text, kind, salience, at, _read_audience(section, place))
     except ValueError as problem:
         raise ValueError(f"`{place}`: {problem}") from None
+
+
+def _read_audience(section: Mapping[str, object], place: str) -> tuple[str, ...]:
+    listed = fields.items(section.get("audience"), f"{place}.audience")
+    return tuple(fields.text(each, f"{place}.audience") for each in listed)
 
 
 def _rounded(value: float) -> float:

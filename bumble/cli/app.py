@@ -44,6 +44,9 @@ COMMANDS = {
     "reflect": ("reflect", "Think about the people it talked with."),
     "belief": ("belief", "Look at and change what it holds to be true."),
     "episode": ("episode", "Look at and change what happened."),
+    "soma": ("soma", "Look at the body."),
+    "noise": ("noise", "Look at stray thoughts, and let some come."),
+    "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
     "consolidate": ("consolidate", "Put memory in order: what has faded, weak beliefs, the story."),
     "narrate": (
         "narrate",
@@ -176,6 +179,8 @@ GROUPS = frozenset(
         "person",
         "belief",
         "episode",
+        "soma",
+        "noise",
         "model",
         "config",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from bumble.cli.options import (
 )
 from bumble.cli.records import LimitOption
 from bumble.cli.writing import FromOption
+from bumble.cycles import beliefs as cycle
 from bumble.errors import UsageError
 from bumble.stores import beliefs
 from bumble.stores import records as stored
@@ -39,6 +41,7 @@ CategoryOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
 ]
 NONE = 'No beliefs. Add one with `bumble belief add "..."`.'
+BY = ("user", "extracted", "dream")
 TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
 TOLD_CATEGORY = "world_fact"
 
@@ -49,14 +52,16 @@ def list_(
     *,
     category: CategoryOption = None,
     archived: Annotated[
-        bool, typer.Option("--archived", help="Those that were put away, too.")
+        bool, typer.Option("--archived", "--all", help="Those that were put away, too.")
     ] = False,
     limit: LimitOption = 20,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List beliefs, the newest first."""
+    """List beliefs, the newest first, each with how sure it is of it now."""
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
     if category is not None:
         _known(category)
 
@@ -71,9 +76,12 @@ def list_(
         kind = f"{belief.category}{' (archived)' if belief.archived else ''}"
         claim = output.shorten(belief.text)
         day = records.when(belief.formed, opened)
-        return [short[belief.id], day, f"{belief.confidence:.2f}", kind, claim]
+        return [short[belief.id], day, f"{_strength(opened, belief):.2f}", kind, claim]
 
-    records.show_list(opened, "belief list", found, _data, line, NONE, newest_first=True)
+    def data(belief: Belief) -> dict[str, Any]:
+        return _data(opened, belief)
+
+    records.show_list(opened, "belief list", found, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -82,16 +90,19 @@ def show(
     belief_id: IdArgument,
     *,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show a belief, and what it rests on."""
+    """Show a belief, how sure it is of it now, and what it rests on."""
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
     path = _path(opened, belief_id)
     belief = _load(path)
     rows = [
         ("id", belief.id),
         ("category", belief.category),
-        ("confidence", f"{belief.confidence:.2f} as of {records.when(belief.reinforced, opened)}"),
+        ("confidence", f"{_strength(opened, belief):.2f}"),
+        ("stored", f"{belief.confidence:.2f} as of {records.when(belief.reinforced, opened)}"),
         ("formed", records.when(belief.formed, opened)),
         ("source", belief.origin),
         ("rests on", ", ".join(belief.evidence)),
@@ -101,7 +112,7 @@ def show(
         ("file", opened.entity.relative(path)),
     ]
     text = [belief.text, "", *records.details(rows)]
-    output.result(opened.shell, "belief show", _data(belief), text)
+    output.result(opened.shell, "belief show", _data(opened, belief), text)
 
 
 @app.command()
@@ -142,7 +153,7 @@ def add(
                 opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=there.id
             )
             return
-        at = opened.shell.now().astimezone(records.zone(opened))
+        at = _at(opened)
         belief_id = stored.new_id(beliefs.PREFIX, at, opened.shell.rng)
         belief = beliefs.new(
             *(belief_id, claim, category, confidence, at),
@@ -179,6 +190,90 @@ def edit(
     )
 
 
+@app.command()
+def confirm(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    by: Annotated[
+        str, typer.Option(metavar="WHO", help=f"What the confirmation counts: {', '.join(BY)}.")
+    ] = "user",
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the entity surer of a belief; one that was put away comes back."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    if by not in BY:
+        raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
+    belief = _load(_path(opened, belief_id))
+    at, config = _at(opened), opened.config.memory.beliefs
+    before = _strength(opened, belief)
+    after = min(cycle.confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
+    writing.commit(
+        opened,
+        "belief confirm",
+        [cycle.plan_confirm(belief, by, at, config)],
+        f"{belief.id}: {before:.2f}, now {after:.2f}.",
+        dry_run=dry_run,
+        id=belief.id,
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+
+
+@app.command()
+def contradict(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    other: Annotated[
+        str | None,
+        typer.Option("--with", metavar="ID", help="The belief that speaks against it."),
+    ] = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the entity less sure of a belief, and link it to the one that speaks against it."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    belief = _load(_path(opened, belief_id))
+    against = _load(_path(opened, other)) if other is not None else None
+    if against is not None and against.id == belief.id:
+        raise UsageError("A belief can't contradict itself.")
+    at, config = _at(opened), opened.config.memory.beliefs
+    planned = [cycle.plan_contradict(belief, against.id if against else None, at, config)]
+    if against is not None:
+        why = f"contradicts {belief.id}"
+        planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
+    before = _strength(opened, belief)
+    after = before * config.contradict_factor
+    writing.commit(
+        opened,
+        "belief contradict",
+        planned,
+        f"{belief.id}: {before:.2f}, now {after:.2f}.",
+        dry_run=dry_run,
+        id=belief.id,
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+
+
+def _at(opened: Opened) -> datetime:
+    return opened.shell.now().astimezone(records.zone(opened))
+
+
+def _strength(opened: Opened, belief: Belief) -> float:
+    return cycle.strength(belief, opened.shell.now(), opened.config.memory.beliefs)
+
+
 def _known(category: str) -> None:
     if category not in beliefs.CATEGORIES:
         meant = stored.nearest(category, beliefs.CATEGORIES)
@@ -206,12 +301,13 @@ def _path(opened: Opened, given: str) -> Path:
     return records.within(opened, records.pick(_by_id(opened), given, "belief"))
 
 
-def _data(belief: Belief) -> dict[str, Any]:
+def _data(opened: Opened, belief: Belief) -> dict[str, Any]:
     return {
         "id": belief.id,
         "text": belief.text,
         "category": belief.category,
-        "confidence": belief.confidence,
+        "confidence": round(_strength(opened, belief), 4),
+        "stored_confidence": belief.confidence,
         "formed": belief.formed.isoformat(),
         "reinforced": belief.reinforced.isoformat(),
         "evidence": list(belief.evidence),

@@ -10,11 +10,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bumble import files
-from bumble.body import parameters
-from bumble.body.parameters import BodyConfig
 from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
+from bumble.cli.presence import body_of as body_of
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
 from bumble.errors import UserError, WeightsMissingError
@@ -250,12 +249,6 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         environ=opened.shell.environ,
         temperature=run.temperature if run else TEMPERATURE,
     )
-
-
-def body_of(opened: Opened) -> BodyConfig:
-    """Read the parameters of the body from the settings in force."""
-    values = opened.settings.values
-    return parameters.read(values["soma"], values["memory"], values["recall"])
 
 
 def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:

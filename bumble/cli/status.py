@@ -6,15 +6,17 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 from __future__ import annotations
 
 import json as jsons
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from bumble.cli import choosing, output, people, records, weights
+from bumble.cli import choosing, output, people, presence, records, weights
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.cycles import cursors
+from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.errors import IndexUnusableError, UserError
 from bumble.models import store
 from bumble.stores import (
@@ -25,6 +27,7 @@ from bumble.stores import (
     knowledge,
     relationships,
     skills,
+    state,
     transcripts,
 )
 
@@ -61,6 +64,8 @@ def status(
         "embedding": _embedding(opened),
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
+        "mood": _or(opened, lambda: _mood(opened), None),
+        "pending": _or(opened, lambda: _pending(opened), None),
         "unanswered": [one for talk in talks for one in _unanswered(talk)],
         "counts": _counts(opened),
         "index": _index(opened),
@@ -178,6 +183,23 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
     ]
 
 
+def _mood(opened: Opened) -> dict[str, Any]:
+    mood = presence.look(opened).mood
+    return {"name": mood.name, "intensity": round(mood.intensity, 4)}
+
+
+def _pending(opened: Opened) -> dict[str, int]:
+    """Count what is still to be made of conversations: by pass, how many wait for it."""
+    counts = dict.fromkeys((APPRAISE, REMEMBER, REFLECT, DISTILL), 0)
+    known = {path.parent.name for path in transcripts.paths(opened.entity.sessions)}
+    file = state.read(records.within(opened, opened.entity.state))
+    for session_id, waiting in cursors.waiting(file).items():
+        for name in counts if session_id in known else ():
+            left = waiting.get(name)
+            counts[name] += len(left) if isinstance(left, Mapping) else left is not None
+    return counts
+
+
 def _counts(opened: Opened) -> dict[str, int | None]:
     """Count what there is by its files, without reading them; None for a file that is broken."""
     entity, zone = opened.entity, records.zone(opened)
@@ -222,6 +244,8 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
         *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
+        ("mood", _mood_line(data["mood"])),
+        ("pending", _pending_line(data["pending"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]
@@ -269,6 +293,19 @@ def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> st
 def _unanswered_line(opened: Opened, one: dict[str, Any]) -> str:
     at = records.when(records.moment(one["at"], opened, "at"), opened)
     return f"{at} {output.shorten(one['text'], 60)}"
+
+
+def _mood_line(mood: dict[str, Any] | None) -> str:
+    if mood is None:
+        return "can't be read (see `bumble doctor`)"
+    return f"{mood['name']} ({mood['intensity']:.2f})" if mood["intensity"] else mood["name"]
+
+
+def _pending_line(pending: dict[str, int] | None) -> str:
+    """Say what waits; each count is of conversations, of people in them for reflection."""
+    if pending is None:
+        return "can't be read (see `bumble doctor`)"
+    return ", ".join(f"{count} to {name}" for name, count in pending.items() if count)
 
 
 def _counts_line(counts: dict[str, int | None]) -> str:

@@ -17,9 +17,9 @@ from typing import Any
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
-from bumble.cycles import narrate, silence
+from bumble.cycles import beliefs as believing
+from bumble.cycles import narrate, review, silence
 from bumble.cycles.life import Life
-from bumble.cycles.story import Strength, as_stored
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
@@ -28,6 +28,7 @@ from bumble.stores.episodes import Episode
 from bumble.stores.mappings import MappingFile
 
 SECTION = "consolidate"
+MOST_REVIEWS = 2  # in one run: each is a long call of a model
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,13 @@ class Done:
     seen: str  # what there was
 
 
-def parts(strength: Strength = as_stored) -> tuple[Part, ...]:
-    """Return the work of a consolidation, in its order.
-
-    Args:
-        strength: Tells how sure the entity is of a belief at a time.
-    """
+def parts() -> tuple[Part, ...]:
+    """Return the work of a consolidation, in its order."""
     return (
         Part("fading", faded, let_fade),
-        Part("beliefs", partial(weak, strength=strength), partial(archive, strength=strength)),
-        Part("story", partial(story_due, strength=strength), narrate.run, most=1, alone=False),
+        Part("beliefs", weak, archive),
+        Part("portraits", review.check, review.run, most=MOST_REVIEWS),
+        Part("story", story_due, narrate.run, most=1, alone=False),
     )
 
 
@@ -216,8 +214,8 @@ def let_fade(life: Life, job: Fading) -> Outcome:
                 )
         return planned
 
-    told = [f"{records_of(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
-    told += [f"{records_of(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
+    told = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
+    told += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
     said = ", ".join(told)
     return Outcome(
         title=said,
@@ -227,7 +225,7 @@ def let_fade(life: Life, job: Fading) -> Outcome:
     )
 
 
-def records_of(count: int, one: str, many: str) -> str:
+def counted(count: int, one: str, many: str) -> str:
     """Write a count with its noun."""
     return f"{count} {one if count == 1 else many}"
 
@@ -235,43 +233,33 @@ def records_of(count: int, one: str, many: str) -> str:
 # beliefs
 
 
-def weak(life: Life, *, strength: Strength) -> Check[tuple[str, ...]]:
-    """Find the beliefs of which too little is left."""
-    at, least = life.now(), life.config.memory.beliefs.archive_below
-    found = tuple(
-        one.id
-        for one in beliefs.read(life.entity.beliefs)
-        if not one.archived and strength(one, at) < least
-    )
-    return Check((), (found,) if found else ())
+def weak(life: Life) -> Check[int]:
+    """Count the beliefs of which hardly anything is left."""
+    count = len(_put_away(life, life.now()))
+    return Check((), (count,) if count else ())
 
 
-def archive(life: Life, job: tuple[str, ...], *, strength: Strength) -> Outcome:
-    """Archive beliefs that nothing has confirmed for long; their files stay."""
-    folder, at = life.entity.beliefs, life.now()
-    least = life.config.memory.beliefs.archive_below
+def archive(life: Life, job: int) -> Outcome:
+    """Put away beliefs that nothing has confirmed for long; their files stay."""
+    said = f"{counted(job, 'belief', 'beliefs')} archived"
+    plan = partial(_put_away, life, life.now())
+    return Outcome(title=said, plan=plan, lines=(f"{said}.",), data={"archived": job})
 
-    def plan() -> Sequence[Change | None]:
-        there = [beliefs.find(folder, one) for one in job if (folder / f"{one}.md").exists()]
-        return [
-            beliefs.plan_update(one, "hardly anything is left of it", archived=True)
-            for one in there
-            if strength(one, at) < least
-        ]
 
-    said = f"{records_of(len(job), 'belief', 'beliefs')} archived"
-    return Outcome(title=said, plan=plan, lines=(f"{said}.",), data={"archived": list(job)})
+def _put_away(life: Life, at: datetime) -> Sequence[Change]:
+    config = life.config.memory.beliefs
+    return believing.archive_check(beliefs.read(life.entity.beliefs), at, config)
 
 
 # the story
 
 
-def story_due(life: Life, *, strength: Strength) -> Check[narrate.Job]:
+def story_due(life: Life) -> Check[narrate.Job]:
     """Tell whether it is the turn of the story, and there is something new to tell."""
     _, count, _ = _past(life)
     every = life.config.memory.narrative_every_n_consolidations
     turn = Gate("cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0)
     if not turn.passes:
         return Check((turn,), ())
-    found = narrate.check(life, strength=strength)
+    found = narrate.check(life)
     return replace(found, gates=(turn, *found.gates))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from bumble import prompts
@@ -19,7 +20,9 @@ from bumble.body import ebb, noise, significance
 from bumble.body import soma as body
 from bumble.body.circadian import in_hours, seconds_between
 from bumble.body.soma import Soma
+from bumble.cycles import beliefs as believing
 from bumble.cycles import circles, dream_text, evidence, feeling, pairs, silence
+from bumble.cycles.beliefs import Claim
 from bumble.cycles.dream_text import Dreamt
 from bumble.cycles.life import Life
 from bumble.cycles.pairs import Pair
@@ -382,8 +385,9 @@ def _plan(life: Life, job: Job, night: Night) -> Sequence[Change | None]:
         planned.append(_diary(life, job, night))
         became.append("journal")
     if config.write_beliefs and night.believable:
-        planned.append(_belief(life, job, night))
-        became.append(night.belief_id)
+        believed = _belief(life, job, night)
+        planned += believed
+        became += [PurePosixPath(change.path).stem for change in believed]
     if config.inject_noise:
         planned.append(_noise(life, job, night))
         became.append("noise")
@@ -414,18 +418,19 @@ def _diary(life: Life, job: Job, night: Night) -> Change:
     )
 
 
-def _belief(life: Life, job: Job, night: Night) -> Change:
-    belief = beliefs.new(
-        night.belief_id,
-        night.dreamt.thread,
-        "dream_insight",
-        life.config.soma.dreams.belief_confidence,
-        job.at,
-        origin=f"dream:{night.id}",
+def _belief(life: Life, job: Job, night: Night) -> list[Change]:
+    """Half believe the thread, or what is already believed a little more."""
+    claim = Claim(
+        id=night.belief_id,
+        text=night.dreamt.thread,
+        category="dream_insight",
+        confidence=life.config.soma.dreams.belief_confidence,
         evidence=(night.id,),
+        origin=f"dream:{night.id}",
         provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
+        by="dream",
     )
-    return beliefs.plan_new(belief, "half believe what ran through the dream")
+    return believing.plan_claim(life, claim, job.at)
 
 
 def _noise(life: Life, job: Job, night: Night) -> Change | None:

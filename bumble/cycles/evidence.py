@@ -1,26 +1,78 @@
 """Evidence: whether a text that a model wrote keeps to what was said.
 
 Names, numbers and dates are what a small model makes up and what does the harm; a sentence that
-holds one which nobody said is not kept. Needs no model and no language; capital letters mark names
-where a script has them.
+holds one which nobody said is not kept. Needs no model. Capital letters mark names where a script
+has them; in German, which writes every noun with one, a noun behind an article is none. What no
+capital letter and no digit marks is not checked.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from bumble import stopwords
+from bumble.cycles import amounts
 
-_WORD = re.compile(r"\w+(?:['’\-.]\w+)*")
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)]*\s+|\n+")
+# Scripts without spaces have no words to compare; a Latin name inside them is one.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_SIGNS = re.compile(f"[{_UNSPACED}]")
+_LETTER = rf"(?:(?![{_UNSPACED}])\w)"
+_WORD = re.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
+_END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
+_NO_END = re.compile(
+    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|ca|vs|nr|e\.g|i\.e)"
+    r"|\b\d{1,2})\.\s*\Z",
+    re.IGNORECASE,
+)
+_GENITIVE = re.compile(r"'s?\Z")
+_JOINTS = re.compile(r"[-.'/]")
+# A first word before one of these is whom or what its sentence is about.
+_VERBS = """
+is was has had will would can could does did and lives likes loves works wants said says told ist
+war hat hatte wird heißt mag wohnt lebt und é era tem mora gosta e es tiene vive y est était habite
+aime et
+"""
+_ARTICLES = """
+der die das dem den des ein eine einen einem einer eines kein keine keinen mein meine meinen meinem
+meiner dein deine deinen deiner sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser
+unsere im am zum zur vom beim als ins ans viele
+"""
+_VERB = frozenset(_VERBS.split())
+_ARTICLE = frozenset(_ARTICLES.split())
+_NO_NAME = stopwords.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
+_GERMAN = frozenset(stopwords.GERMAN.split())
+_OTHERS = frozenset(
+    " ".join((stopwords.ENGLISH, stopwords.FRENCH, stopwords.SPANISH, stopwords.OTHERS)).split()
+)
 _SHARED_PREFIX = 5  # letters that two forms of one word have in common at least
+_SHARED_PREFIX_INFLECTED = 3  # where names are inflected: Анна, Анны
 
 
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops and line ends."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    parts, start = [], 0
+    for end in _END.finditer(text):
+        before, behind = text[start : end.end()], text[end.end() :]
+        if "\n" not in end[0] and _goes_on(before, behind):
+            continue
+        parts.append(before)
+        start = end.end()
+    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def _goes_on(before: str, behind: str) -> bool:
+    """Whether a full stop ends an abbreviation or an ordinal, not the sentence."""
+    if behind[:1].islower():
+        return before.rstrip().endswith(".")
+    if not _NO_END.search(before):
+        return False
+    following = _WORD.match(behind)
+    if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
+        return following is not None and amounts.month(_plain(following[0])) is not None
+    return not before.rstrip().endswith(" I.")
 
 
 def unsupported(text: str, sources: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
@@ -31,8 +83,8 @@ def unsupported(text: str, sources: Iterable[str], known: Iterable[str] = ()) ->
         sources: What it may rest on: the messages, with the times and names they carry.
         known: Names that need no source: the entity's own, those of the people who took part.
     """
-    there = {_plain(word) for source in (*sources, *known) for word in _WORD.findall(source)}
-    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(_plain(word), there)))
+    there = {form for source in (*sources, *known) for form in _forms(source)}
+    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(word, there)))
 
 
 def supported(text: str, sources: Sequence[str], known: Sequence[str] = ()) -> str:
@@ -41,32 +93,91 @@ def supported(text: str, sources: Sequence[str], known: Sequence[str] = ()) -> s
     return " ".join(kept)
 
 
+def _forms(source: str) -> Iterator[str]:
+    """Yield what a source may be asked for: its words, their parts, its numbers and months."""
+    words = [_plain(word) for word in _WORD.findall(source)]
+    for word in words:
+        yield word
+        yield _GENITIVE.sub("", word)
+        yield from _JOINTS.split(word)
+    yield from amounts.found(words)
+    yield from amounts.found_in_signs(source)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    words: Sequence[str]
+    plain: Sequence[str]
+    german: bool
+    unspaced: bool  # whether part of it is in a script without spaces
+
+
+def _read(sentence: str) -> _Sentence:
+    words = _WORD.findall(sentence)
+    plain = [_plain(word) for word in words]
+    german = sum(word in _GERMAN and word not in _OTHERS for word in plain)
+    other = sum(word in _OTHERS and word not in _GERMAN for word in plain)
+    return _Sentence(words, plain, german > other, _SIGNS.search(sentence) is not None)
+
+
 def claims(text: str) -> list[str]:
-    """Return the words that say something checkable: with a digit, or with a capital letter."""
+    """Return the words that say something checkable: amounts, months, names."""
     found = []
-    for sentence in sentences(text):
-        for n, word in enumerate(_WORD.findall(sentence)):
-            if any(char.isdigit() for char in word) or (
-                word[:1].isupper() and _plain(word) not in stopwords.WORDS and (n or _is_name(word))
+    for sentence in map(_read, sentences(text)):
+        for n, word in enumerate(sentence.words):
+            capital = word[0].isupper()
+            if amounts.claims(sentence.plain, n, capital=capital) or (
+                capital and _is_name(sentence, n)
             ):
                 found.append(word)
     return found
 
 
-def _is_name(word: str) -> bool:
-    """Whether the first word of a sentence is written like a name all the same."""
-    return sum(char.isupper() for char in word) > 1
+def _is_name(sentence: _Sentence, n: int) -> bool:
+    """Whether a word with a capital letter is to be taken for a name."""
+    word = sentence.plain[n]
+    if {word, _GENITIVE.sub("", word)} & _NO_NAME:
+        return False
+    if n > 0:
+        return not (sentence.german and _follows_article(sentence, n))
+    following = sentence.words[1].casefold() if len(sentence.words) > 1 else ""
+    return (  # a first word has a capital in any case
+        sum(char.isupper() for char in sentence.words[0]) > 1
+        or _GENITIVE.search(word) is not None
+        or sentence.unspaced
+        or following in _VERB
+    )
+
+
+def _follows_article(sentence: _Sentence, n: int) -> bool:
+    """Whether an article stands before a noun, with adjectives between them or without."""
+    before = n - 1
+    while before >= 0 and _may_be_adjective(sentence, before):
+        before -= 1
+    return before >= 0 and sentence.plain[before] in _ARTICLE
+
+
+def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
+    return sentence.words[n][0].islower() and sentence.plain[n] not in stopwords.WORDS
 
 
 def _occurs(word: str, there: set[str]) -> bool:
     """Whether a word stands in the sources, in this form or another of the same stem."""
-    if word in there or (word.endswith("'s") and word[:-2] in there):
+    plain = _plain(word)
+    if plain in there or _GENITIVE.sub("", plain) in there:
         return True
-    if any(char.isdigit() for char in word):
-        digits = re.sub(r"\D", "", word)
-        return any(digits == re.sub(r"\D", "", other) for other in there if other[:1].isdigit())
-    stem = word[: max(_SHARED_PREFIX, len(word) - 3)]
-    return len(word) >= _SHARED_PREFIX and any(other.startswith(stem) for other in there)
+    needed = amounts.needed(plain)
+    if needed:
+        return all(any(form in there for form in either) for either in needed)
+    parts = [part for part in _JOINTS.split(_GENITIVE.sub("", plain)) if part]
+    if len(parts) > 1:
+        marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
+        return all(_occurs(part, there) for part in marked)
+    if plain.endswith("s") and plain[:-1] in there:  # the genitive of names without apostrophe
+        return True
+    least = _SHARED_PREFIX if plain.isascii() else _SHARED_PREFIX_INFLECTED
+    stem = plain[: max(least, len(plain) - 3)]
+    return len(plain) >= least and any(other.startswith(stem) for other in there)
 
 
 def _plain(word: str) -> str:

@@ -6,17 +6,21 @@ What the numbers mean is `bumble.body`'s; here it meets the file and the clock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bumble.body import affects, bars
 from bumble.body import soma as body
 from bumble.body.affects import Mood
-from bumble.body.soma import Soma
-from bumble.cycles.life import Life
+from bumble.body.soma import Soma, SomaConfig
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.stores import soma as store
 from bumble.stores.mappings import MappingFile
+
+if TYPE_CHECKING:
+    from bumble.cycles.life import Life  # looking at a body needs no index and no model
 
 REACH_OUT, EXPLORE = "reach_out", "explore_something"
 TOOL_EVENTS = ("tool", "tool_failed")
@@ -33,13 +37,34 @@ def read(life: Life, at: datetime) -> Soma:
 
 
 def _at(life: Life, file: MappingFile, at: datetime) -> Soma:
-    if file.get("bars") is None:  # no file, or one that has not been lived with yet
-        return body.birth(at, life.body.soma)
+    return present(life.entity.soma, file, at, life.zone, life.body.soma)
+
+
+def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig) -> Soma:
+    """Return the body of a file that was read, as it is at a time.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body, naming the place.
+    """
+    found = stored(place, file)
+    return body.advance(found, at, zone, config) if found else body.birth(at, config)
+
+
+def stored(place: Path, file: MappingFile) -> Soma | None:
+    """Return the body as a file has it, at the time its values were true.
+
+    Returns:
+        None if there is no file, or one that has not been lived with yet.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body, naming the place.
+    """
+    if file.get("bars") is None:
+        return None
     try:
-        found = body.from_mapping(file.values)
+        return body.from_mapping(file.values)
     except ValueError as error:
-        raise RecordInvalidError(life.entity.soma, str(error)) from error
-    return body.advance(found, at, life.zone, life.body.soma)
+        raise RecordInvalidError(place, str(error)) from error
 
 
 def mood(life: Life, soma: Soma) -> Mood:

@@ -17,7 +17,7 @@ from typing import Any
 from bumble import markdown
 from bumble.cycles import evidence, story
 from bumble.cycles.life import Life
-from bumble.cycles.story import Sources, Strength, as_stored
+from bumble.cycles.story import Sources
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
@@ -50,9 +50,9 @@ class Job:
     before: Narrative | None
 
 
-def check(life: Life, *, force: bool = False, strength: Strength = as_stored) -> Check[Job]:
+def check(life: Life, *, force: bool = False) -> Check[Job]:
     """Tell whether there is anything new to tell."""
-    sources, before = story.gather(life, strength), narrative.read(life.entity.narrative)
+    sources, before = story.gather(life), narrative.read(life.entity.narrative)
     told = before.fingerprint if before else ""
     new = told != sources.fingerprint
     count = len(sources.episodes)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from bumble import prompts
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.cycles import circles, people
+from bumble.cycles.beliefs import strength
 from bumble.cycles.circles import Audience
 from bumble.cycles.life import Life
 from bumble.llm import tokens
@@ -29,13 +29,6 @@ DREAMS = 3  # the newest entries of the diary that the story may draw on
 DREAM_TAG = "dream"
 STORY_TOKENS = 1400  # of the story so far
 CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
-
-Strength = Callable[[Belief, datetime], float]  # how sure the entity is of a belief at a time
-
-
-def as_stored(belief: Belief, at: datetime) -> float:
-    """Take a belief to be as strong as when it was last confirmed."""
-    return belief.confidence
 
 
 @dataclass(frozen=True)
@@ -68,14 +61,9 @@ class Sources:
         return records.lowest_trust(told + [one.provenance.trust for one in self.beliefs])
 
 
-def gather(life: Life, strength: Strength = as_stored) -> Sources:
-    """Choose what the story is told from.
-
-    Args:
-        life: Whose story.
-        strength: Tells how sure it is of a belief.
-    """
-    at, limits = life.now(), life.config.memory.narrative
+def gather(life: Life) -> Sources:
+    """Choose what the story is told from."""
+    at, limits, config = life.now(), life.config.memory.narrative, life.config.memory.beliefs
     circle = (people.owner_id(life.entity, life.identity),)
 
     def fading(one: Episode) -> float:
@@ -99,7 +87,7 @@ def gather(life: Life, strength: Strength = as_stored) -> Sources:
         for one in beliefs.read(life.entity.beliefs)
         if circles.within(one.provenance, circle) and not one.archived
     ]
-    strongest = sorted(held, key=lambda one: (-strength(one, at), one.id))
+    strongest = sorted(held, key=lambda one: (-strength(one, at, config), one.id))
     dreamt = [
         entry
         for entry in journal.read(life.entity.journal, life.zone).entries

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
     AnswerInvalidError,
@@ -20,6 +19,9 @@ from bumble.errors import (
     ModelUnreachableError,
     WeightsMissingError,
 )
+
+if TYPE_CHECKING:
+    from bumble.cycles.life import Life  # what only looks at a cycle's words needs no index
 
 APPLY_TRIES = 3
 # What leaves a job without a model's answer: it waits, or is done without, and says so.

@@ -62,8 +62,9 @@ def of_entity(
     tools: Sequence[Tool],
     config: PromptConfig,
     readers: Sequence[str],
+    mood: str = "",
 ) -> Stable:
-    """Make the system prompt from an entity's files as they are.
+    """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
     Args:
         entity: Whose files.
@@ -88,6 +89,7 @@ def of_entity(
         knowledge_store.read(entity.knowledge),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         bootstrap.read(entity, config),
+        mood,
     )
 
 
@@ -98,6 +100,7 @@ def stable(
     knowledge: Knowledge,
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
+    mood: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -106,6 +109,7 @@ def stable(
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
+        "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", _skill_lines(skills)),
         "knowledge": _section("# Always true", _locked(knowledge)),

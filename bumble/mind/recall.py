@@ -6,10 +6,11 @@ Chooses and words memories for a prompt; finding and ranking them is the index's
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from bumble import prompts
-from bumble.cycles import feeling, people
+from bumble.cycles import beliefs, feeling, people
 from bumble.cycles.life import Life
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -19,6 +20,7 @@ from bumble.llm import tokens
 from bumble.mind import imprints, prompt, trust
 from bumble.mind.prompt import Block
 from bumble.mind.tools import Result
+from bumble.stores import beliefs as store
 from bumble.stores import knowledge, records, skills
 from bumble.stores.sessions import Session
 
@@ -131,6 +133,7 @@ def _memories(life: Life, session: Session, mood: str, at: datetime) -> list[Blo
         factor=imprints.factor(life.entity, life.body, mood, at),
     )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
+    near = _believed(life, near, at)
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
     return _blocks("memories", "What comes to mind:", lines)
 
@@ -170,6 +173,23 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
     return found
 
 
+def _believed(life: Life, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+    """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
+    if not any(hit.kind == "belief" for hit in hits):
+        return list(hits)
+    held = {one.id: one for one in store.read(life.entity.beliefs)}
+    config = life.config.memory.beliefs
+    kept: list[Hit] = []
+    for hit in hits:
+        belief = held.get(hit.id) if hit.kind == "belief" else None
+        if belief is None:
+            kept.append(hit)
+        elif not beliefs.superseded(belief, held, at, config):
+            unsure = beliefs.strength(belief, at, config) < beliefs.UNSURE_BELOW
+            kept.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
+    return kept
+
+
 def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
@@ -200,6 +220,7 @@ def answer(life: Life, query: str, session: Session) -> Result:
             life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
         ),
     )
+    hits = _believed(life, hits, at)
     if not hits:
         return Result("Nothing comes to mind.")
     lines = []

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from jsonschema import Draft202012Validator
 
+from bumble.cycles import secrets
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
@@ -29,6 +30,7 @@ AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
 SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
 READ_ONLY |= {"list_files"}
+WRITES = frozenset({"update_knowledge", "write_journal", "update_skill"})
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -142,6 +144,8 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
+        if name in WRITES:
+            secrets.refuse(*(str(value) for value in arguments.values()))
         result = _RUNNERS[name](dict(arguments), context)
         context.read.update({trust.of_result(name, result.trust)} - {""})
         return result

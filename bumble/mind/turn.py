@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bumble import prompts
-from bumble.body import ebb, endocrine, noise
-from bumble.body.soma import Soma
+from bumble.body import ebb, endocrine
+from bumble.body.soma import Soma, shown_to
 from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
@@ -184,7 +184,6 @@ def prepare(
     """
     said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
-    soma = replace(soma, noise=noise.shared_with(soma.noise, session.people))
     mood = feeling.mood(life, soma)
     decided = route.decide(
         life.model if compacts else None,
@@ -201,7 +200,8 @@ def prepare(
         session, compacted = compact.make_room(life, session, stable_tokens)
     others = [one for one in session.people if one != who.id]
     blocks = [Block("now", now_text(life, who, said.at, last_spoke, others))]
-    blocks.append(Block("body", body_text(life, soma, decided.profile, session.people)))
+    shown = shown_to(soma, session.people)
+    blocks.append(Block("body", body_text(life, shown, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     blocks.append(Block("handover", handover_text(life, session, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
@@ -423,9 +423,16 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
 
 
 def stable_part(life: Life, readers: Sequence[str]) -> Stable:
-    """Make the system prompt of a talk with some people from the files as they are."""
+    """Make the system prompt of a talk with some people from the files as they are.
+
+    The mood goes there by name alone, where a setting wants it, so that the prompt changes when
+    the mood does, no oftener.
+    """
+    mood = ""
+    if life.config.prompt.mood_in_system:
+        mood = feeling.mood(life, feeling.read(life, life.now())).name
     declared = tools.declared(life.config.tools)
-    return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers)
+    return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
 
 
 def stored_request(life: Life, turn: Turn) -> Request:
@@ -458,24 +465,54 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
     )
 
 
-def body_text(life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str]) -> str:
-    """Put the body into words, as loud as it is; in a reflex only its mood."""
+def body_text(
+    life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str] = ()
+) -> str:
+    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+
+    Levels and tone have their room before the details of the body: they say how to speak. What
+    the entity is in one sentence comes last, because its story is in the stable part too.
+    """
     level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
-    limit = life.config.prompt.body_max_tokens * 4
-    words = replace(life.body.ebb, block_max_chars=min(limit, life.body.ebb.block_max_chars))
+    room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return ebb.body_block(soma, "quiet", life.body.soma, words)
-    block = ebb.body_block(soma, level, life.body.soma, words)
-    endocrine_text = endocrine.section(
-        soma.hormones,
-        phenotype=phenotype(life, readers),
-        interactions=people.interactions(life),
-        config=life.body.soma.hormones,
-        endocrine=life.body.endocrine,
+        return _within(room, _body_block(life, soma, "quiet", room))
+    met = people.interactions(life)
+    if level == "quiet":
+        line = _body_block(life, soma, level, room)
+        note = endocrine.young_note(met, life.body.endocrine)
+        return _within(room, f"{line}\n{note}".rstrip(), line)
+
+    def tone(self_view: str) -> str:
+        return endocrine.section(
+            soma.hormones,
+            phenotype=self_view,
+            interactions=met,
+            config=life.body.soma.hormones,
+            endocrine=life.body.endocrine,
+        )
+
+    details = _body_block(life, soma, level, room - len(tone("")) - 1)
+    return _within(
+        room,
+        f"{details}\n{tone(phenotype(life, readers))}",
+        f"{details}\n{tone('')}",
+        _body_block(life, soma, level, room),
     )
-    room = limit - len(block) - 1
-    whole = endocrine_text if len(endocrine_text) <= room else ""
-    return f"{block}\n{whole}" if whole else block
+
+
+def _body_block(life: Life, soma: Soma, level: ebb.Tier, room: int) -> str:
+    """Put bars and feelings into words; what to do with them the tone says."""
+    words = replace(life.body.ebb, block_max_chars=min(room, life.body.ebb.block_max_chars))
+    with_mood = not life.config.prompt.mood_in_system
+    return ebb.body_block(
+        soma, level, life.body.soma, words, with_mood=with_mood, with_advice=False
+    )
+
+
+def _within(room: int, *texts: str) -> str:
+    """Return the first text that fits, none if none does."""
+    return next((text for text in texts if len(text) <= room), "")
 
 
 def handover_text(life: Life, session: Session, at: datetime) -> str:

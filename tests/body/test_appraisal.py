@@ -15,7 +15,7 @@ from tests.body.body_defaults import BODY, BORN, NOON
 
 LIMITS = BODY.appraisal
 ANSWER: dict[str, Any] = {
-    "bars": {"social": 4, "curiosity": 6.5, "creative": 0, "tension": -3, "comfort": 2},
+    "bars": {"social": 4, "curiosity": 6, "creative": 0, "tension": -3, "comfort": 2},
     "affects": ["Amused", "a little proud"],
     "felt": "a quick bright tug,\nlike a kite",
     "imprint": {"emotion": "amused", "intensity": 0.6, "trigger": "the bee joke"},
@@ -116,10 +116,20 @@ def test_an_appraisal_moves_bars_hormones_and_affects_together() -> None:
     assert moved.bars.value("tension") == pytest.approx(12)
     assert moved.hormones.levels["dopamine"] > BORN.hormones.levels["dopamine"]
     assert moved.hormones.levels["cortisol"] == 0.0
-    strength = 0.4 + 0.5 * 15.5 / 40
+    strength = 0.4 + 0.5 * 15 / 40
     assert [affect.name for affect in moved.affects] == ["a-little-proud", "amused"]
     assert [affect.intensity for affect in moved.affects] == pytest.approx([strength] * 2)
     assert moved.felt == Felt("a quick bright tug, like a kite", NOON)
+
+
+def test_what_has_ebbed_away_since_moves_less() -> None:
+    found = appraisal.parse(ANSWER, LIMITS)
+    late = appraisal.apply(BORN, found, BODY.soma, LIMITS, left=0.5, audience=("sam",))
+    assert late.bars.value("social") == pytest.approx(51)
+    assert late.bars.value("tension") == pytest.approx(13.5)
+    whole = 0.4 + 0.5 * 15 / 40
+    assert [affect.intensity for affect in late.affects] == pytest.approx([whole / 2] * 2)
+    assert late.felt == Felt("a quick bright tug, like a kite", NOON, ("sam",))
 
 
 def test_an_empty_felt_line_keeps_the_earlier_one() -> None:

@@ -108,21 +108,3 @@ def test_a_thought_is_due_after_its_interval() -> None:
     assert noise.due(None, NOON, CONFIG)
     assert not noise.due(NOON, NOON + timedelta(seconds=89), CONFIG)
     assert noise.due(NOON, NOON + timedelta(seconds=90), CONFIG)
-
-
-def test_a_fragment_is_shared_with_those_it_is_for() -> None:
-    ring = tuple(
-        noise.fragment(text, noise.DREAM, 0.5, NOON, audience)
-        for text, audience in (("a lake", ()), ("a coat", ("sam",)), ("a moon", ("sam", "bo")))
-    )
-    shared = {
-        readers: [one.text for one in noise.shared_with(ring, readers)]
-        for readers in [("sam",), ("bo",), ("sam", "bo"), ("kim",), ()]
-    }
-    assert shared == {
-        ("sam",): ["a lake", "a coat", "a moon"],
-        ("bo",): ["a lake", "a moon"],
-        ("sam", "bo"): ["a lake", "a moon"],
-        ("kim",): ["a lake"],
-        (): ["a lake"],
-    }

@@ -30,6 +30,7 @@ MOMENTS = st.datetimes(
 SHARES = st.integers(0, 10_000).map(lambda n: n / 10_000)
 LEVELS = st.integers(0, 1_000_000).map(lambda n: n / 10_000)
 LINES = st.text("abcdefgh ", min_size=1).filter(str.strip).map(lambda text: " ".join(text.split()))
+AUDIENCES = st.lists(st.sampled_from(["sam", "kim"]), max_size=2, unique=True).map(tuple)
 SOMAS = st.builds(
     Soma,
     bars=st.builds(
@@ -48,12 +49,12 @@ SOMAS = st.builds(
     noise=st.lists(
         st.builds(
             Fragment, LINES.filter(lambda text: len(text) < 200),
-            st.sampled_from(["thought", "dream"]), SHARES, MOMENTS,
+            st.sampled_from(["thought", "dream"]), SHARES, MOMENTS, AUDIENCES,
         ),
         max_size=3,
     ).map(tuple),
     noise_ticked_at=st.none() | MOMENTS,
-    felt=st.none() | st.builds(Felt, LINES, MOMENTS),
+    felt=st.none() | st.builds(Felt, LINES, MOMENTS, AUDIENCES),
 )  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def test_the_file_of_a_body_is_plain_and_every_value_has_its_time() -> None:
             {"name": "amused", "intensity": 0.62, "at": noon},
             {"name": "a-little-proud", "intensity": 0.4, "at": noon},
         ],
-        "felt": {"text": "a quick bright tug, like a kite", "at": noon},
+        "felt": {"text": "a quick bright tug, like a kite", "at": noon, "audience": []},
         "noise": {
             "ticked_at": noon,
             "fragments": [
@@ -133,6 +134,7 @@ def test_what_may_be_absent_is_empty() -> None:
         ("affects", [{"name": "amused", "intensity": 2, "at": "x"}], r"affects\[0\].intensity"),
         ("affects", [{"name": "?!", "intensity": 1, "at": "x"}], r"affects\[0\].name"),
         ("felt.text", 3, "felt.text"),
+        ("felt.audience", "sam", "felt.audience"),
         ("noise.ticked_at", "now", "noise.ticked_at"),
         ("noise.fragments", [{"text": "x"}], r"noise.fragments\[0\].kind"),
         ("noise", ["x"], "noise"),
@@ -156,6 +158,28 @@ def test_a_missing_field_is_named() -> None:
         soma.from_mapping(mapping)
     with pytest.raises(ValueError, match=r"`bars` is missing"):
         soma.from_mapping({})
+
+
+@pytest.mark.parametrize(
+    ("audience", "people", "is_open"),
+    [
+        ((), (), True),
+        ((), ("kim",), True),
+        (("sam",), ("sam",), True),
+        (("sam", "kim"), ("sam",), True),
+        (("sam",), ("kim",), False),
+        (("sam",), ("sam", "kim"), False),
+        (("sam",), (), False),
+    ],
+)
+def test_what_was_felt_with_somebody_is_shown_to_them_alone(
+    audience: tuple[str, ...], people: tuple[str, ...], *, is_open: bool
+) -> None:
+    private = noise.fragment("bees do not queue", "thought", 0.4, NOON, audience)
+    state = replace(STIRRED, felt=Felt("a tug", NOON, audience), noise=(*BORN.noise, private))
+    shown = soma.shown_to(state, people)
+    assert (shown.felt is not None, bool(shown.noise)) == (is_open, is_open)
+    assert (shown.bars, shown.affects) == (state.bars, state.affects)
 
 
 def test_time_moves_every_part_and_only_once() -> None:

@@ -118,3 +118,61 @@ def test_no_beliefs_is_said_beside_the_results(run: Run) -> None:
     assert ran.out == ""
     assert "bumble belief add" in ran.err
     assert run("belief", "show", "last").err == "error: There is no belief yet.\n"
+
+
+def test_confidence_fades_with_the_clock_and_nothing_is_written(kettle: Run) -> None:
+    before = kettle.state()
+    later = "2026-08-22T12:01:00+01:00"  # 90 days: half of what is above the floor
+    [belief] = kettle.ok("belief", "list", "--json", "--now", later).data
+    assert belief["confidence"] == pytest.approx(0.425, abs=0.001)
+    assert belief["stored_confidence"] == 0.8
+    assert "0.42 " in kettle.ok("belief", "list", "--now", later).out
+    assert "stored" in kettle.ok("belief", "show", "last").out
+    assert kettle.state() == before
+
+
+@pytest.mark.parametrize(("by", "after"), [("user", 0.85), ("extracted", 0.83), ("dream", 0.82)])
+def test_a_belief_is_confirmed(kettle: Run, by: str, after: float) -> None:
+    data = kettle.ok("belief", "confirm", "last", "--by", by, "--json").data
+    assert data["after"] == pytest.approx(after, abs=0.001)
+    shown = kettle.ok("belief", "show", "last", "--json").data
+    assert shown["confidence"] == pytest.approx(after, abs=0.001)
+    assert shown["reinforced"] == "2026-05-24T12:02:00+01:00"
+
+
+def test_confirming_a_thousand_times_makes_nothing_certain(kettle: Run) -> None:
+    for _ in range(20):
+        assert kettle("belief", "confirm", "last").code == 0
+    assert kettle.ok("belief", "show", "last", "--json").data["confidence"] <= 0.99
+
+
+def test_a_belief_is_contradicted_and_both_are_linked(kettle: Run) -> None:
+    first = only_id(kettle)
+    kettle.ok("belief", "add", "The kettle hums")
+    kettle.ok("belief", "contradict", first, "--with", "last")
+    newest, oldest = kettle.ok("belief", "list", "--json").data
+    assert oldest["confidence"] == pytest.approx(0.48, abs=0.001)
+    assert oldest["contradicts"] == [newest["id"]]
+    assert newest["contradicts"] == [first]
+    assert newest["confidence"] == pytest.approx(0.8, abs=0.001)
+
+
+def test_a_dry_run_of_either_writes_nothing(kettle: Run) -> None:
+    before = kettle.state()
+    for verb in ("confirm", "contradict"):
+        assert "confidence" in kettle.ok("belief", verb, "last", "--dry-run").out
+    assert kettle.state() == before
+
+
+def test_what_can_not_be_is_refused(kettle: Run) -> None:
+    assert kettle("belief", "confirm", "last", "--by", "magic").code == 2
+    assert kettle("belief", "contradict", "last", "--with", "last").code == 2
+    assert kettle("belief", "contradict", "last", "--with", "nobody").code == 1
+
+
+def test_an_archived_belief_is_shown_with_all_and_comes_back_when_confirmed(kettle: Run) -> None:
+    file = kettle.file(f"beliefs/{only_id(kettle)}.md")
+    file.write_text(file.read_text().replace("---\n\n", "status: archived\n---\n\n"))
+    assert "archived" in kettle.ok("belief", "list", "--all").out
+    kettle.ok("belief", "confirm", "last")
+    assert [one["archived"] for one in kettle.ok("belief", "list", "--json").data] == [False]

@@ -166,3 +166,28 @@ def test_index_that_is_gone_is_not_made(ada: Run) -> None:
     ada.ok("status")
     assert not ada.file(".bumble").exists()
     assert not ada.file("memory.db").exists()
+
+
+def test_mood_and_what_waits_are_told(ada: Run) -> None:
+    looking.session(ada, "one", ("sam", "Hello?"), ("", "Yes."))
+    ada.write(
+        "state.yaml",
+        "sessions:\n"
+        "  ses_one:\n"
+        "    {appraise: msg_one0, remember: msg_one0, reflect: {sam: msg_one0, kim: msg_one0}}\n"
+        "  ses_gone: {appraise: msg_1}\n",
+    )
+    data = ada.ok("status", "--json").data
+    assert data["mood"] == {"name": "content", "intensity": 0.43}
+    assert data["pending"] == {"appraise": 1, "remember": 1, "reflect": 2, "distill": 0}
+    shown = ada.ok("status").out
+    assert "mood       content (0.43)" in shown
+    assert "pending    1 to appraise, 1 to remember, 2 to reflect" in shown
+
+
+def test_a_body_that_cannot_be_read_is_told_and_hides_nothing_else(ada: Run) -> None:
+    ada.write("soma.yaml", "bars: {social: 3}\n")
+    ran = ada.ok("status", "--json")
+    assert ran.data["mood"] is None
+    assert ran.data["pending"] == {"appraise": 0, "remember": 0, "reflect": 0, "distill": 0}
+    assert "soma.yaml" in ran.err

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.body import noise
+from bumble.body import soma as body
 from bumble.cycles import dream, feeling, work
 from bumble.cycles.life import Life
 from bumble.cycles.work import Outcome
@@ -234,6 +235,15 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     ]
 
 
+def test_a_thread_that_comes_again_confirms_the_belief(ada: Entity) -> None:
+    night(ada)
+    night(ada, NIGHT + timedelta(days=1))
+    (belief,) = beliefs.read(ada.beliefs)
+    assert 0.35 < belief.confidence < 0.42
+    assert set(belief.evidence) == {found.id for found in dreams.read(ada.dreams)}
+    assert all(belief.id in found.became for found in dreams.read(ada.dreams))
+
+
 def test_what_is_dreamt_of_private_talk_is_for_the_same_people(ada: Entity) -> None:
     night(ada)
     assert only_dream(ada).provenance.audience == ("sam",)
@@ -242,10 +252,11 @@ def test_what_is_dreamt_of_private_talk_is_for_the_same_people(ada: Entity) -> N
     (entry,) = journal.read(ada.journal, LISBON).entries
     assert entry.audience == ("sam",)
     assert "audience" not in entry.text
-    ring = feeling.read(life_of(ada), NIGHT).noise
-    assert noise.shared_with(ring, ("sam",)) == ring
+    soma = feeling.read(life_of(ada), NIGHT)
+    assert soma.noise
+    assert body.shown_to(soma, ("sam",)).noise == soma.noise
     for readers in [("bo",), ("sam", "bo"), ()]:
-        assert noise.shared_with(ring, readers) == ()
+        assert body.shown_to(soma, readers).noise == ()
 
 
 def test_memories_of_two_people_never_meet_in_one_dream(tmp_path: Path) -> None:

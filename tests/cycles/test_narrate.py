@@ -115,13 +115,14 @@ def test_the_prompt_keeps_the_limits_and_takes_what_matters_most(tmp_path: Path)
     assert "Claim 5x." not in text
 
 
-def test_strength_decides_which_beliefs_are_told(tmp_path: Path) -> None:
+def test_what_has_faded_less_is_told_first(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     remember(entity, 1, "A day.", 2)
     for n in range(20):
-        belief = beliefs.new(f"bel_{n:02}", f"Claim {n}x.", "preference", 0.1 + n / 40, NIGHT)
+        formed = NIGHT - timedelta(days=30 * n)
+        belief = beliefs.new(f"bel_{n:02}", f"Claim {n}x.", "dream_insight", 0.5 + n / 99, formed)
         changes.apply(entity.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
-    sources = story.gather(life_of(entity), lambda one, _: 1 - one.confidence)
+    sources = story.gather(life_of(entity))
     assert [one.id for one in sources.beliefs] == [f"bel_{n:02}" for n in range(14)]
 
 

@@ -374,3 +374,12 @@ def test_the_portrait_of_the_speaker_is_in_the_prompt_and_nobody_elses(ada: Enti
     assert "Sam mends radios." in asked
     assert "still open: tea" in asked
     assert "Kim fears the sea." not in asked
+
+
+def test_a_tool_does_not_write_secrets_into_memory(ada: Entity) -> None:
+    call = act("update_knowledge", title="Bank", body="The password is Tulip!Garden77")
+    done = talk(life_of(ada, ScriptedModel([call, say("I will not keep that.")])), "Keep it.")
+    [result] = done.outcome.steps[0].results
+    assert result.failed
+    assert "a password" in result.text
+    assert "Tulip" not in ada.knowledge.read_text(encoding="utf-8")

@@ -1,0 +1,266 @@
+"""Appraise: what a stretch of conversation did to the body.
+
+A stretch is what waits of one conversation, up to a pause or to the length of an episode: usually
+the turn that just was, after a long time without passes a dozen turns at once, so that catching up
+costs a call a dozen turns. Whatever comes of it, the cursor moves behind the stretch: a feeling
+that could not be named when it was fresh is not asked for again.
+
+An appraisal that comes late moves the body by what would be left of it: as much as is left of an
+affect, which halves every 90 minutes. Later than its last trace it is noted in the transcript,
+where the episode finds it, and the body stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bumble import prompts, stopwords
+from bumble.body import appraisal, ebb
+from bumble.body.affects import EMOTIONS
+from bumble.body.appraisal import Appraisal
+from bumble.body.circadian import seconds_between
+from bumble.cycles import cursors, evidence, feeling, work
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.llm import structured, tokens
+from bumble.llm.protocol import Message as PromptMessage
+from bumble.llm.protocol import Request
+from bumble.stores import sessions, state, transcripts
+from bumble.stores.sessions import Appraised, Message, Session
+
+KEY: cursors.Key = (cursors.APPRAISE,)
+STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
+BEFORE_CHARS, BEFORE_MESSAGES = 500, 2  # what was said just before it
+LEAST_CHARS = 60  # of each message, however many there are
+MAX_TOKENS = 256
+TEMPERATURE = 0.3
+COMMON_FEELINGS = """
+afraid alarmed alive angry annoyed ashamed awe awkward bored brave calm caring cheerful close cold
+confident confused cozy delighted disappointed eager embarrassed empty energetic fear fond gentle
+glad grateful grief guilty happy heavy hope hopeful hurt impatient inspired joy lazy light lonely
+longing lost love loved moved nervous nostalgic overwhelmed peaceful playful pleased proud puzzled
+quiet regret relaxed relieved sad safe scared serene shy sorry strong surprised sympathy tender
+tense thankful tired torn touched uneasy unsure upset useful vulnerable warm warmth weary wistful
+wonder worried
+"""
+# Affects are shown to everybody, so that what a person said must not become one; a feeling that
+# they named may.
+FEELINGS = frozenset(COMMON_FEELINGS.split()) | set(EMOTIONS)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stretch of a conversation that waits."""
+
+    session: str
+    first: str  # where the cursor stands: id of its first message, or of one that is gone
+    last: str  # id of its last message
+
+
+def check(life: Life) -> Check[Job]:
+    """Find what waits to be appraised: one stretch of each conversation, the oldest first."""
+    jobs, broken = [], 0
+    file = state.read(life.entity.state)
+    for session_id in cursors.waiting(file):
+        first = cursors.first(file, session_id, KEY)
+        place = life.entity.root / sessions.path(session_id)
+        if first is None or not place.is_file():
+            continue
+        try:
+            session = transcripts.load(place)
+        except RecordInvalidError:  # the others need not wait until it is mended
+            broken += 1
+            continue
+        if stretch := _stretch(life, _answered(session, cursors.messages(file, session, KEY))):
+            jobs.append(Job(session_id, first, stretch[-1].id))
+    unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
+    gate = Gate("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
+    return Check((gate,), tuple(jobs))
+
+
+def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
+    """Leave out what nobody replied to yet: another process may be at it."""
+    open_ends = session.unanswered
+    return [one for one in waiting if not open_ends or one.id < open_ends[0].id]
+
+
+def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
+    """Take turns from the beginning, up to a pause or to the length of an episode."""
+    pause = timedelta(minutes=life.config.memory.episode_pause_minutes)
+    taken: list[Message] = []
+    turns = 0
+    for message in waiting:
+        if message.role == "user":
+            if taken and message.at - taken[-1].at > pause:
+                break
+            if turns == life.config.memory.episode_max_turns:
+                break
+            turns += 1
+        taken.append(message)
+    return taken
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
+    session = transcripts.load(life.entity.root / sessions.path(job.session))
+    stretch = [one for one in session.messages if job.first <= one.id <= job.last]
+    theirs = next((one for one in reversed(stretch) if one.role == "user" and one.text), None)
+    if theirs is None:
+        return _passed_over(life, job, "nobody said anything in it")
+    try:
+        found = _guarded(_asked(life, session, stretch), stretch)
+    except (*work.NO_ANSWER, ValueError) as error:
+        return _passed_over(life, job, str(error).splitlines()[0])
+    return _felt(life, job, theirs, stretch[-1].at, found)
+
+
+def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisal:
+    limits = life.body.appraisal
+    soma = feeling.read(life, stretch[0].at)
+    before = [one for one in session.messages if one.id < stretch[0].id][-BEFORE_MESSAGES:]
+    text = prompts.load("appraise").fill(
+        name=life.identity.name,
+        body=ebb.reflection_line(soma, life.body.soma),
+        before=_told(life, before, BEFORE_CHARS) or "(nothing)",
+        conversation=_told(life, stretch, STRETCH_CHARS),
+        points=f"{limits.max_points:g}",
+    )
+    request = Request(
+        messages=(PromptMessage("user", text),),
+        purpose="appraise",
+        max_tokens=MAX_TOKENS,
+        temperature=TEMPERATURE,
+        seed=life.rng.getrandbits(31),
+    )
+    try:
+        answer = structured.answer(life.model, request, appraisal.schema(limits))
+    except AnswerInvalidError as error:
+        answer = _whole(error)
+    return appraisal.parse(answer, limits)
+
+
+def _whole(error: AnswerInvalidError) -> object:
+    """Take an answer that only goes beyond its bounds, which are then held; not one cut off."""
+    try:
+        value, missing = structured.load(error.answer)
+    except ValueError:
+        raise error from None
+    if missing:
+        raise error
+    return value
+
+
+def _told(life: Life, messages: Sequence[Message], budget_chars: int) -> str:
+    """Render what was said, a line a message; long ones are cut so that all have room."""
+    said = [one for one in messages if one.text and one.role != "tool"]
+    most = max(LEAST_CHARS, budget_chars // max(1, len(said)))
+    lines = []
+    for one in said:
+        name = life.identity.name if one.role == "assistant" else _name(one)
+        lines.append(f"{name}: {tokens.cut(' '.join(one.text.split()), most // 4)}")
+    return "\n".join(lines).replace("</", "< /")
+
+
+def _name(message: Message) -> str:
+    return str(message.extra.get("name") or message.speaker or "somebody")
+
+
+def _guarded(found: Appraisal, stretch: Sequence[Message]) -> Appraisal:
+    """Take out names and numbers that nobody said, and affects that repeat what somebody did."""
+    said = [one.text for one in stretch]
+    known = [_name(one) for one in stretch if one.role == "user"]
+    imprint = found.imprint
+    if imprint is not None:
+        imprint = replace(imprint, trigger=evidence.supported(imprint.trigger, said, known))
+    heard = " ".join(one.text for one in stretch if one.role == "user")
+    theirs = set(stopwords.telling_words(heard))
+    named = tuple(name for name in found.affects if not (set(name.split("-")) - FEELINGS) & theirs)
+    felt = evidence.supported(found.felt, said, known)
+    return replace(found, affects=named, felt=felt, imprint=imprint)
+
+
+def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Appraisal) -> Outcome:
+    """Let the body be moved by what is left of an appraisal, and note all of it."""
+    model, at = life.model.name, life.now()
+    left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
+    imprint = found.imprint
+
+    def more(session: Session) -> list[Change | None]:
+        emotion = (
+            (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
+        )
+        noted = Appraised(at, theirs.id, found.points, found.felt, *emotion, extra={"model": model})
+        added = sessions.plan_append(session, [noted], "note what it did to the body")
+        if not left:
+            return [added]
+        moved = feeling.plan(
+            life,
+            at,
+            lambda soma: appraisal.apply(
+                soma,
+                found,
+                life.body.soma,
+                life.body.appraisal,
+                left=left,
+                audience=session.people,
+            ),
+            why,
+        )
+        return [added, moved]
+
+    moved = ", ".join(f"{bar} {points:+g}" for bar, points in found.points.items() if points)
+    told = "; ".join(filter(None, [moved or "nothing moved", ", ".join(found.affects), found.felt]))
+    late = "" if left else " (too long ago to be felt now)"
+    return Outcome(
+        title=f"appraise: {_name(theirs)} and {life.identity.name}",
+        plan=_planned(life, job, more),
+        lines=(f"{_name(theirs)} and {life.identity.name}: {told}{late}",),
+        data={
+            "session": job.session,
+            "message": theirs.id,
+            "points": dict(found.points),
+            "affects": list(found.affects),
+            "felt": found.felt,
+            "imprint": vars(imprint) if imprint else None,
+            "left": round(left, 4),
+            "problem": None,
+        },
+        trailers=(("Model", model), ("Evidence", theirs.id)),
+    )
+
+
+def _left(life: Life, age_seconds: float) -> float:
+    """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
+    config = life.body.soma.affects
+    left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
+    return left if left >= config.forget_below else 0.0
+
+
+def _passed_over(life: Life, job: Job, problem: str) -> Outcome:
+    """Go on without an appraisal: the body stays as it is."""
+    return Outcome(
+        title="appraise: nothing to feel",
+        plan=_planned(life, job, lambda _: []),
+        lines=(f"Not appraised, the body stays as it is: {problem}",),
+        data={"session": job.session, "message": None, "problem": problem},
+    )
+
+
+def _planned(
+    life: Life, job: Job, more: Callable[[Session], Sequence[Change | None]]
+) -> Callable[[], Sequence[Change | None]]:
+    """Plan to move the cursor, and more with it; nothing if another process was faster."""
+
+    def plan() -> Sequence[Change | None]:
+        file = state.read(life.entity.state)
+        if cursors.first(file, job.session, KEY) != job.first:
+            return ()
+        session = transcripts.load(life.entity.root / sessions.path(job.session))
+        why = "it was seen what this did to the body"
+        return (cursors.plan_moved(file, session, [(KEY, job.last)], {}, why), *more(session))
+
+    return plan

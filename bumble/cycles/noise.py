@@ -1,0 +1,201 @@
+"""Noise: stray thoughts that come while nobody talks, from what the body feels and what lies about.
+
+What a thought began with may be private, and noise is read in prompts with anybody. So each tick
+keeps to what one person, or everyone, may meet: the material is gathered, one audience among those
+found is drawn, and only what is open to it is put before the model; the thoughts then carry that
+audience. The journal is not among the material, because its entries do not say whom they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bumble import prompts
+from bumble.body import ebb
+from bumble.body import noise as ring
+from bumble.body import soma as body
+from bumble.body.noise import Fragment
+from bumble.body.soma import Soma
+from bumble.cycles import evidence, feeling, work
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.llm import structured, tokens
+from bumble.llm.protocol import Message, Request
+from bumble.stores import dreams, episodes, narrative, records, relationships
+from bumble.stores.records import Provenance
+
+EPISODES = 4  # the newest that may come up
+PIECES = 3  # put before the model in one tick
+PIECE_TOKENS = 60
+MOST_THOUGHTS = 3
+MAX_TOKENS = 128
+TEMPERATURE = 0.9  # it should wander
+LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
+OUTSIDE = ("tool", "imported")  # trust of text that never becomes a thought of its own
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "thoughts": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": ring.TEXT_MAX_CHARS},
+            "minItems": 1,
+            "maxItems": MOST_THOUGHTS,
+        }
+    },
+    "required": ["thoughts"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A tick."""
+
+    after: datetime | None  # when a thought was last asked for
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Something that lies about."""
+
+    text: str
+    audience: tuple[str, ...]  # empty: everyone
+
+
+def check(life: Life) -> Check[Job]:
+    """Tell whether it is time for a new thought."""
+    config, at = life.body.soma.noise, life.now()
+    ticked_at = feeling.read(life, at).noise_ticked_at
+    ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
+    gates = (
+        Gate("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
+        Gate(
+            "last thought",
+            ago,
+            f"at least {config.interval_seconds:g} s ago",
+            ring.due(ticked_at, at, config),
+        ),
+    )
+    return Check(gates, (Job(ticked_at),))
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
+    at = life.now()
+    soma = feeling.read(life, at)
+    found = list(_pieces(life, soma, at))
+    audience = _audience(life, found)
+    open_ones = [one for one in found if body.is_open(one.audience, audience)]
+    pieces = life.rng.sample(open_ones, min(PIECES, len(open_ones)))
+    try:
+        thoughts = _asked(life, body.shown_to(soma, audience), pieces)
+        problem = None
+    except work.NO_ANSWER as error:
+        thoughts, problem = [], str(error).splitlines()[0]
+    sources = [*(one.text for one in pieces), life.identity.name, *_names(life, audience)]
+    salience = LEAST_SALIENCE + FELT_SALIENCE * feeling.intensity(life, soma)
+    new = tuple(
+        ring.fragment(text, ring.THOUGHT, salience, at, audience)
+        for text in thoughts
+        if ring.words(text) and not evidence.unsupported(text, sources)
+    )
+    kept = [one for one in body.hear(soma, new, life.body.soma).noise if one in new]
+    return Outcome(
+        title="noise: a stray thought",
+        plan=lambda: _plan(life, job, at, new),
+        lines=(_told(kept, len(thoughts), problem),),
+        data={
+            "thoughts": [one.text for one in kept],
+            "refused": len(thoughts) - len(kept),
+            "audience": list(audience),
+            "problem": problem,
+        },
+        trailers=() if problem else (("Model", life.model.name),),
+    )
+
+
+def _pieces(life: Life, soma: Soma, at: datetime) -> Iterator[Piece]:
+    """Yield what lies about: feelings, what happened, whom it met, what it dreamt, its story."""
+    relational = life.config.memory.relational
+    entity, tail = life.entity, relational.gen_tail_sentences
+    recent = at - timedelta(hours=relational.gen_recent_hours)
+    if soma.felt and soma.felt.at >= recent:
+        yield Piece(soma.felt.text, soma.felt.audience)
+    for place in episodes.paths(entity.episodes)[-EPISODES:]:
+        episode = records.load(place, episodes.parse)
+        if not episode.dormant:
+            yield from _piece(episode.text, tail, episode.provenance)
+    for person in relationships.read(entity.relationships):
+        touched = [person.last_interaction, person.last_reflection]
+        if any(one is not None and one >= recent for one in touched):
+            # a portrait is told to nobody but the person, also one that names no audience
+            yield from _piece(person.text, tail, person.provenance, (person.id,))
+    for place in dreams.paths(entity.dreams)[-1:]:
+        dream = records.load(place, dreams.parse)
+        for text in dream.fragments:
+            yield from _piece(text, tail, dream.provenance)
+    story = narrative.read(entity.narrative)
+    if story:
+        yield from _piece(story.text, tail, story.provenance)
+
+
+def _piece(
+    text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
+) -> Iterator[Piece]:
+    """Yield the end of a text; none of what came from a tool or from outside."""
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    end = " ".join(evidence.sentences(prose)[-sentences:] if sentences else [])
+    if end and origin.trust not in OUTSIDE:
+        yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+
+
+def _audience(life: Life, found: Sequence[Piece]) -> tuple[str, ...]:
+    """Draw for whom to think, among those for whom something lies about; else for everyone."""
+    audiences = sorted({tuple(sorted(one.audience)) for one in found})
+    return life.rng.choice(audiences) if audiences else ()
+
+
+def _names(life: Life, audience: Sequence[str]) -> list[str]:
+    known = relationships.read(life.entity.relationships)
+    return [name for one in known if one.id in audience for name in one.names]
+
+
+def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
+    """Ask for thoughts, with what those they are for may meet."""
+    around = "\n".join(f"- {one.text}" for one in pieces).replace("</", "< /")
+    heard = "\n".join(ring.line(one) for one in soma.noise).replace("</", "< /")
+    text = prompts.load("noise").fill(
+        name=life.identity.name,
+        body=ebb.reflection_line(soma, life.body.soma),
+        around=around or "(nothing: it is quiet)",
+        heard=heard or "(nothing)",
+    )
+    request = Request(
+        messages=(Message("user", text),),
+        purpose="noise",
+        max_tokens=MAX_TOKENS,
+        temperature=TEMPERATURE,
+        seed=life.rng.getrandbits(31),
+    )
+    return [str(one) for one in structured.answer(life.model, request, SCHEMA)["thoughts"]]
+
+
+def _plan(life: Life, job: Job, at: datetime, new: tuple[Fragment, ...]) -> Sequence[Change | None]:
+    """Plan to hear the thoughts; nothing if another process was faster."""
+    if feeling.read(life, at).noise_ticked_at != job.after:
+        return ()
+
+    def move(soma: Soma) -> Soma:
+        return replace(body.hear(soma, new, life.body.soma), noise_ticked_at=at)
+
+    return (feeling.plan(life, at, move, "a stray thought"),)
+
+
+def _told(kept: Sequence[Fragment], given: int, problem: str | None) -> str:
+    if problem:
+        return f"No thought came: {problem}"
+    refused = f" ({given - len(kept)} refused)" if given > len(kept) else ""
+    return ("; ".join(one.text for one in kept) or "nothing new") + refused

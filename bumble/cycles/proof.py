@@ -1,0 +1,159 @@
+"""Proof: what of a model's items the messages of a window bear out.
+
+An item whose names, numbers and dates its messages do not hold is dropped, with the reason; so is
+what no person said, what rests on a tool's or an imported text, and what holds a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bumble import prompts, stopwords
+from bumble.cycles import evidence, secrets
+from bumble.cycles.extract import SELF_INSIGHT, Drawn, Item, Options
+from bumble.cycles.window import Window
+from bumble.cycles.work import NO_ANSWER
+from bumble.llm import structured
+from bumble.llm.protocol import Message, Model, Request
+
+PURPOSE = "judge_evidence"
+MAX_TOKENS = 60
+REACH = 4  # messages back that a name may come from: "Nine years old" answers "How old is Rex?"
+SHORT_WORDS = 8  # of an answer that is a yes to the question before it
+_YES_WORDS = """
+yes yeah yep right exactly correct true ja genau stimmt sim sí si oui sì
+"""
+_YES = frozenset(_YES_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An item that is not kept."""
+
+    item: Item
+    reason: str
+
+
+def check(
+    window: Window, items: Iterable[Item], known: Mapping[str, str]
+) -> tuple[list[Item], list[Rejected]]:
+    """Keep what its messages bear out.
+
+    Args:
+        window: The messages.
+        items: What the model drew from them.
+        known: Sections of knowledge; a correction may repeat what its section says already.
+
+    Returns:
+        The items that stay, with the messages that complete their evidence, and the others.
+    """
+    kept: list[Item] = []
+    rejected: list[Rejected] = []
+    for item in items:
+        whole, reason = _checked(window, item, known.get(item.title, ""))
+        if not reason and any((one.kind, one.text) == (item.kind, item.text) for one in kept):
+            reason = "it is there twice"
+        if reason:
+            rejected.append(Rejected(item, reason))
+        else:
+            kept.append(whole)
+    return kept, rejected
+
+
+def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
+    """Return an item with its evidence complete, and why it is not kept: "" if it is."""
+    if not item.text or (item.kind == "knowledge" and not item.title):
+        return item, "it says nothing"
+    if not item.cited or not all(1 <= n <= len(window.messages) for n in item.cited):
+        return item, "it names no message, or one that is not there"
+    if not all(window.is_evidence(n) for n in item.cited):
+        return item, "it rests on a tool's or an imported text"
+    own = [n for n in item.cited if window.is_persons(n)]
+    if not own and item.category != SELF_INSIGHT:
+        return item, "no person said it"
+    if what := secrets.found(f"{item.title}\n{item.text}"):
+        return item, f"it holds {what}"
+    if secrets.HIDDEN in f"{item.title}{item.text}":
+        return item, "it holds a place where a secret was"
+    cited, missing = _completed(window, item, before)
+    if missing:
+        return item, f"nobody said {', '.join(missing)}"
+    if own and not _in_their_words(window, item, own):
+        return item, "it shares no word with what they said"
+    return replace(item, cited=cited), ""
+
+
+def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Add the messages just before those cited that hold a name the item takes from them."""
+    known = [window.entity, *window.speakers, before]
+    texts = [item.text, item.person]
+
+    def missing(numbers: Sequence[int]) -> tuple[str, ...]:
+        sources = [window.source(n) for n in numbers]
+        return tuple(word for text in texts for word in evidence.unsupported(text, sources, known))
+
+    cited = list(item.cited)
+    lacking = missing(cited)
+    for n in range(max(item.cited) - 1, max(0, min(item.cited) - 1 - REACH), -1):
+        if not lacking:
+            break
+        # the entity's question may say of whom, never how many
+        may = window.is_persons(n) or (
+            window.is_evidence(n) and not any(char.isdigit() for word in lacking for char in word)
+        )
+        if may and n not in cited and len(found := missing([*cited, n])) < len(lacking):
+            cited.append(n)
+            lacking = found
+    return tuple(sorted(set(cited))), lacking
+
+
+def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
+    """Whether an item takes up a word of what people said, or they said yes to it."""
+    names = {word for name in (window.entity, *window.speakers) for word in stopwords.words(name)}
+    said = [word for n in own for word in stopwords.words(window.messages[n - 1].text)]
+    if len(said) <= SHORT_WORDS and _YES & set(said):
+        return True
+    telling = [word for word in stopwords.telling_words(item.text) if word not in names]
+    return any(_alike(word, other) for word in telling for other in said) or not telling
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words are forms of one, as far as their beginnings tell."""
+    length = max(4, min(len(word), len(other)) - 2)
+    return word == other or (len(word) >= 4 and word[:length] == other[:length])
+
+
+def judge(
+    model: Model, window: Window, items: Sequence[Item], options: Options
+) -> tuple[list[Item], list[Rejected]]:
+    """Let a model tell which items the messages say; without an answer all of them stay."""
+    if not items:
+        return [], []
+    statements = "\n".join(f"{n}. {one.text}" for n, one in enumerate(items, 1))
+    text = prompts.load(PURPOSE).fill(
+        messages=window.text(options.budget_chars), statements=statements.replace("</", "‹/")
+    )
+    numbers = {"type": "array", "items": {"enum": list(range(1, len(items) + 1))}}
+    schema = {"type": "object", "properties": {"said": numbers}, "required": ["said"]}
+    request = Request(
+        (Message("user", text),),
+        purpose=PURPOSE,
+        max_tokens=MAX_TOKENS,
+        temperature=0.1,
+    )
+    try:
+        said = set(structured.answer(model, request, schema)["said"])
+    except NO_ANSWER:
+        return list(items), []
+    return (
+        [one for n, one in enumerate(items, 1) if n in said],
+        [Rejected(one, "judged not to be said") for n, one in enumerate(items, 1) if n not in said],
+    )
+
+
+def journal(window: Window, drawn: Drawn) -> str:
+    """Return what of the diary entry the messages bear out."""
+    sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
+    kept = evidence.supported(drawn.journal, sources, [window.entity, *window.speakers])
+    return "" if secrets.found(kept) or secrets.HIDDEN in kept else kept

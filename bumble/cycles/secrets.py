@@ -1,0 +1,106 @@
+"""Secrets: keys, passwords and card numbers, which no memory should hold.
+
+Finds what looks like one by its form. A password that is a plain word inside a sentence is not
+found; an id of bumble's own is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from bumble.errors import RefusedError
+
+HIDDEN = "[secret]"
+_CALLED = (
+    r"(?:pass ?word|passwort|kennwort|passphrase|pass ?code|senha|contraseña|mot de passe"
+    r"|wachtwoord|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token|token)"
+)
+_IS = r"[\"'`]?\s*(?:is|was|ist|lautet|é|es|est)\s*:?\s+[\"'“`]?"
+_PATTERNS = (
+    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)")),
+    ("an API key", re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b")),
+    ("an access token", re.compile(r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})")),
+    ("an access token", re.compile(r"\b(?:xox[abeprs]-[\w-]{10,}|hf_\w{20,}|npm_\w{20,})")),
+    ("an API key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}")),
+    ("an access token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    ("a password", re.compile(rf"\b{_CALLED}\b[\"'`]?\s*[:=]\s*\S{{4,}}", re.IGNORECASE)),
+    (
+        "a password",  # what no plain word has: a digit, or a sign in the middle
+        re.compile(
+            rf"\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
+            re.IGNORECASE,
+        ),
+    ),
+    ("a PIN", re.compile(r"\bpin\b(?: code| number)?\s*(?:is|:|=|ist|é|es)\s*\d{4,8}\b", re.I)),
+    ("a login in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@")),
+)
+_CARD = re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
+_OWN_ID = re.compile(r"[a-z]+_[0-9A-Z]{26}")
+_LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
+
+
+def found(text: str) -> str | None:
+    """Return what a text holds that is to stay out of memory: "a password"; None if nothing."""
+    return next((what for what, _, _ in _places(text)), None)
+
+
+def redacted(text: str) -> str:
+    """Return a text with what is secret in it left out."""
+    for _, start, end in sorted(_places(text), key=lambda place: -place[1]):
+        text = text[:start] + HIDDEN + text[end:]
+    return text
+
+
+def refuse(*texts: str) -> None:
+    """Refuse to write texts that hold a secret.
+
+    Raises:
+        RefusedError: If one does.
+    """
+    for text in texts:
+        what = found(text)
+        if what is not None:
+            raise RefusedError(
+                f"this holds what looks like {what}; secrets do not go into memory\n"
+                "Write it down without that."
+            )
+
+
+def _places(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield what is secret, and where; places that overlap are named once, the first."""
+    taken: list[tuple[int, int]] = []
+    for what, start, end in _all(text):
+        if not any(start < other_end and other < end for other, other_end in taken):
+            taken.append((start, end))
+            yield what, start, end
+
+
+def _all(text: str) -> Iterator[tuple[str, int, int]]:
+    for what, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            yield what, match.start(), match.end()
+    for match in _CARD.finditer(text):
+        if _is_card([int(char) for char in match[0] if char.isdigit()]):
+            yield "a card number", match.start(), match.end()
+    for match in _LONG.finditer(text):
+        if _is_random(match[0]) and not _OWN_ID.fullmatch(match[0]):
+            yield "a key", match.start(), match.end()
+
+
+def _is_card(digits: list[int]) -> bool:
+    """Whether digits have the check digit of a card.
+
+    Source:
+        Luhn, "Computer for verifying numbers", US patent 2,950,048 (1960).
+    """
+    doubled = [sum(divmod(digit * 2, 10)) for digit in digits[-2::-2]]
+    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _is_random(text: str) -> bool:
+    """Whether a long run mixes cases and digits as no word or id does."""
+    kinds = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in text]
+    turns = sum(one != other for one, other in pairwise(kinds))
+    return len(set(kinds)) == 3 and turns >= len(text) // 3

@@ -1,0 +1,141 @@
+"""Windows: a stretch of a conversation, numbered, as it is shown to a model that draws from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from bumble.cycles import secrets
+from bumble.llm import tokens
+from bumble.stores import records
+from bumble.stores.sessions import Message, Session
+
+SPOKEN = ("owner", "person", "entity", "")  # what somebody said; tools and imports are no evidence
+USER = "user"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some messages in a row."""
+
+    session: str  # id
+    people: tuple[str, ...]  # ids of all who took part in the conversation
+    names: Mapping[str, str]  # what they are called, by id
+    entity: str  # what the entity is called
+    messages: tuple[Message, ...]
+    zone: tzinfo
+
+    @property
+    def hash(self) -> str:
+        """Identify what was said."""
+        said = "\n".join(f"{one.id} {one.text}" for one in self.messages)
+        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+
+    @property
+    def last(self) -> Message:
+        """The message that the cursor moves behind."""
+        return self.messages[-1]
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the messages."""
+        return range(1, len(self.messages) + 1)
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The names of the people who say something in it."""
+        said = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
+        return tuple(dict.fromkeys(self.speaker(one) for one in said))
+
+    def text(self, limit_chars: int) -> str:
+        """Render the messages for a prompt, secrets left out; a message too long is cut."""
+        return "\n".join(
+            f"[{n}] {self.speaker(one)}: {_shown(one.text, limit_chars)}"
+            for n, one in enumerate(self.messages, 1)
+            if one.text.strip()
+        )
+
+    def speaker(self, message: Message) -> str:
+        """Return who said a message, as the model is shown it."""
+        if message.role == USER:
+            named = message.extra.get("name")
+            return str(named or self.names.get(message.speaker, "") or message.speaker or "person")
+        return self.entity if message.role == "assistant" else "(tool)"
+
+    def is_evidence(self, number: int) -> bool:
+        """Whether a message may be what a memory rests on."""
+        message = self.messages[number - 1] if 1 <= number <= len(self.messages) else None
+        return (
+            message is not None
+            and message.role != "tool"
+            and message.trust in SPOKEN
+            and bool(message.text.strip())
+        )
+
+    def is_persons(self, number: int) -> bool:
+        """Whether a person said it, not the entity."""
+        return self.is_evidence(number) and self.messages[number - 1].role == USER
+
+    def source(self, number: int) -> str:
+        """Return a message with who said it and when: what its memories may name."""
+        one = self.messages[number - 1]
+        return f"{self.speaker(one)} ({day(one.at, self.zone)}): {one.text}"
+
+    def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of messages."""
+        return tuple(self.messages[number - 1].id for number in numbers)
+
+    def trust(self, numbers: Sequence[int]) -> str:
+        """Return the least trust of some messages."""
+        return records.lowest_trust(self.messages[number - 1].trust for number in numbers)
+
+
+def day(at: datetime, zone: tzinfo) -> str:
+    """Write a day so that any way to write it again is found in it."""
+    return f"{at.astimezone(zone):%A %Y-%m-%d}"
+
+
+def _shown(text: str, limit_chars: int) -> str:
+    line = secrets.redacted(" ".join(text.split())).replace("</", "‹/")
+    return tokens.cut(line, max(1, limit_chars // 4))
+
+
+def split(
+    session: Session,
+    messages: Sequence[Message],
+    names: Mapping[str, str],
+    entity: str,
+    zone: tzinfo,
+    budget_chars: int,
+) -> list[Window]:
+    """Cut messages into windows of a size, each at the beginning of a turn where that is possible.
+
+    Messages at the end that have no reply yet are left for later.
+    """
+    unanswered = {one.id for one in session.unanswered}
+    settled = [one for one in messages if one.id not in unanswered]
+    groups: list[list[Message]] = [[]]
+    used = 0
+    for turn in _turns(settled):
+        size = sum(min(len(one.text), budget_chars) + 20 for one in turn)
+        if groups[-1] and used + size > budget_chars:
+            groups.append([])
+            used = 0
+        groups[-1] += turn
+        used += size
+    return [
+        Window(session.id, session.people, names, entity, tuple(group), zone)
+        for group in groups
+        if group
+    ]
+
+
+def _turns(messages: Sequence[Message]) -> list[list[Message]]:
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role == USER or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    return turns
