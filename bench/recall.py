@@ -3,6 +3,9 @@
 Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
 Each question is searched for in its own conversation only: words and vectors together, and either
 alone. Prints recall@1/5/10/20, MRR and nDCG@10 by category, writes them to `bench/out/recall.json`.
+
+With --random-imprints, the turns are also ranked as if each had left a feeling that has nothing to
+do with the question, in a random mood: what that costs.
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from bumble.body import affects, parameters
+from bumble.body.parameters import BodyConfig
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Embedder
-from bumble.entity import changes
+from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.search import Filter, opened, search
+from bumble.index.search import Factor, Filter, Hit, opened, search
 from bumble.index.sync import sync
 from bumble.models import catalog, pull
 from bumble.models.embedders import open_embedder
@@ -41,6 +46,8 @@ DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
 OUT = ROOT / "bench" / "out"
 WEIGHTS = OUT / "weights"
 LEGS = {"words and vectors": 0.5, "words alone": 0.0, "vectors alone": 1.0}
+CHARGED = "with random imprints"  # words and vectors, times a factor of chance
+MAX_AGE_DAYS = 60
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
@@ -139,13 +146,34 @@ def questions(asked: Sequence[Mapping[str, Any]], ids: Mapping[str, str]) -> Ite
             yield Question(str(one["question"]), str(one["category"]), frozenset(evidence))
 
 
-def measure(path: Path, embedder: Embedder | None) -> tuple[dict[str, Any], int]:
+def chance_factor(question: str, body: BodyConfig) -> Factor:
+    """Give every turn one or two feelings by chance, the same for all questions, and a mood."""
+    mood = random.Random(question).choice(affects.EMOTIONS)
+
+    def of(hit: Hit) -> float:
+        rng = random.Random(hit.id)
+        felt = [
+            affects.Imprint(rng.choice(affects.EMOTIONS), rng.random(), "")
+            for _ in range(rng.randint(1, 2))
+        ]
+        age = rng.random() * MAX_AGE_DAYS * 86_400
+        return affects.imprint_factor(felt, mood, age, body.imprint, body.affinity)
+
+    return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
+
+
+def measure(
+    path: Path, embedder: Embedder | None, *, imprints: bool = False
+) -> tuple[dict[str, Any], int]:
     """Run every question against the index of its own conversation.
 
     Returns:
         By leg and category, all scores; and how many questions had no usable evidence.
     """
     legs = LEGS if embedder else {"words alone": 0.0}
+    legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
+    values = settings.load().values
+    body = parameters.read(values["soma"], values["memory"], values["recall"])
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
     for sample in json.loads(path.read_text()):
@@ -164,6 +192,7 @@ def measure(path: Path, embedder: Embedder | None) -> tuple[dict[str, Any], int]
                             only=Filter(kinds=("message",)),
                             limit=20,
                             dense_weight=weight,
+                            factor=chance_factor(question.text, body) if leg == CHARGED else None,
                         )
                         scores = score([hit.id for hit in hits], question.evidence)
                         found[leg].setdefault(question.category, []).append(scores)
@@ -193,12 +222,14 @@ def main() -> int:
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--out", type=Path, default=OUT / "recall.json")
+    parser.add_argument("--random-imprints", action="store_true", help="what chance feelings cost")
     options = parser.parse_args()
     if not options.data.is_file():
         print(f"skipped: there is no {options.data}")
         return 0
     started = time.perf_counter()
-    found, dropped = measure(options.data, open_named(options.embedder, options.weights_folder))
+    embedder = open_named(options.embedder, options.weights_folder)
+    found, dropped = measure(options.data, embedder, imprints=options.random_imprints)
     seconds = time.perf_counter() - started
     rows = {leg: summary(scores) for leg, scores in found.items()}
     asked = sum(len(scores) for scores in next(iter(found.values())).values())
@@ -207,6 +238,10 @@ def main() -> int:
         print(f"\n{leg:24} " + " ".join(f"{field.name:>9}" for field in fields(Scores)))
         for category, scores in table.items():
             print(f"{category:24} " + " ".join(f"{100 * x:9.1f}" for x in asdict(scores).values()))
+    if options.random_imprints:
+        plain, charged = (rows[leg]["mean of categories"] for leg in (next(iter(rows)), CHARGED))
+        cost = 100 * (plain.ndcg_10 - charged.ndcg_10)
+        print(f"\nrandom imprints cost {cost:.2f} points of nDCG@10, mean of categories")
     print(f"\n{seconds:.0f} s")
     result = {
         "data": options.data.name,

@@ -6,6 +6,7 @@ bug and keeps its traceback. The exit codes are the table in `docs/commands.md`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -93,6 +94,26 @@ class FileChangedError(RefusedError):
         super().__init__(
             f"{path}: somebody changed this file in the meantime; it was left as it is\n"
             "Nothing has been written. Run the command again."
+        )
+
+
+class MergeUnfinishedError(RefusedError):
+    """git has left the two sides of a merge in a file that was to be written."""
+
+    def __init__(self, root: Path, paths: Sequence[str]) -> None:
+        super().__init__(
+            f"{root}: git is in the middle of a merge, with conflicts in {', '.join(paths)}\n"
+            "Nothing has been written. Settle them, `git add` the files, and run this again."
+        )
+
+
+class HistoryMissingError(UserError):
+    """There is no history to look into."""
+
+    def __init__(self, root: Path, why: str = "it is in no git repository") -> None:
+        super().__init__(
+            f"{root} has no history: {why}\n"
+            "`git init` there begins one; bumble then commits what it writes."
         )
 
 

@@ -5,26 +5,127 @@ Works, by doing nothing, where git is not installed.
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 TIMEOUT_SECONDS = 30
+NOT_INSTALLED = 127  # as a shell says it
+# Set where git runs us, as it does in a hook: they would point our own calls elsewhere.
+FOREIGN = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+)
+UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a git command left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """What it printed."""
+        return self.out.decode(errors="surrogateescape")
+
+    @property
+    def why(self) -> str:
+        """The first line of what it complained of."""
+        lines = self.err.strip().splitlines() or [f"git ended with code {self.code}"]
+        return lines[0].removeprefix("fatal: ").removeprefix("error: ")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository that an entity lies in, found without running git."""
+
+    folder: Path  # of the entity, links followed
+    top: Path
+    private: Path  # `.git`, or where a file of that name points
+
+    @property
+    def prefix(self) -> str:
+        """What git puts before the entity's paths: empty, or ending in a slash."""
+        inner = self.folder.relative_to(self.top).as_posix()
+        return "" if inner == "." else f"{inner}/"
+
+    @property
+    def under_way(self) -> str:
+        """What git is in the middle of: `a merge`, `a rebase`; empty if nothing."""
+        found = (what for name, what in UNDER_WAY.items() if (self.private / name).exists())
+        return next(found, "")
+
+
+def find(folder: Path) -> Repository | None:
+    """Return the repository that a folder lies in, by looking for `.git` from it upward."""
+    place = Path(os.path.realpath(folder))
+    for top in (place, *place.parents):
+        mark = top / ".git"
+        if mark.is_dir():
+            return Repository(place, top, mark)
+        if mark.is_file():  # a worktree, or a submodule
+            target = mark.read_text(errors="replace").strip().removeprefix("gitdir:").strip()
+            return Repository(place, top, (top / target).resolve())
+    return None
+
+
+def call(
+    folder: Path,
+    *arguments: str,
+    given: bytes | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Done:
+    """Run git in a folder.
+
+    No hooks run, nothing is signed and no question is asked: bumble may be called by cron.
+
+    Args:
+        folder: Where.
+        arguments: The command and its options.
+        given: Its standard input.
+        environ: Variables to add to those of this process.
+    """
+    around = {key: value for key, value in os.environ.items() if key not in FOREIGN}
+    around |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **(environ or {})}
+    options = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *options, *arguments],
+            input=given if given is not None else b"",
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+            env=around,
+        )
+    except FileNotFoundError as error:
+        return Done(NOT_INSTALLED, b"", str(error))
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Done(1, b"", str(error))
+    return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
 
 
 def run(folder: Path, *arguments: str) -> str | None:
     """Run git in a folder; None if it is not installed, fails, or takes too long."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+    done = call(folder, *arguments)
+    return done.out.decode(errors="replace") if done.code == 0 else None
 
 
 def installed() -> bool:
@@ -41,3 +142,22 @@ def repository(folder: Path) -> Path | None:
 def init(folder: Path) -> bool:
     """Make a folder a repository of its own; whether that worked."""
     return run(folder, "init", "--quiet", "--initial-branch=main") is not None
+
+
+def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
+    """Return the bytes of objects, `<commit>:./<path>` say; None for each that is not there."""
+    given = "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
+    done = call(folder, "cat-file", "--batch", given=given)
+    found: list[bytes | None] = []
+    at = 0
+    for _ in names:
+        end = done.out.find(b"\n", at)
+        head = done.out[at:end].split(b" ")
+        at = end + 1
+        if len(head) < 3 or not head[-1].isdigit() or head[-2] != b"blob":
+            found.append(None)
+            continue
+        size = int(head[-1])
+        found.append(done.out[at : at + size])
+        at += size + 1
+    return found

@@ -53,8 +53,15 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
+    "cron": ("cron", "Have the system run `bumble tick`."),
+    "remind": ("remind", "Have something said at some time."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
+    "log": ("log", "Show what became part of the entity, and when."),
+    "diff": ("diff", "Show what changed, in memories rather than lines."),
+    "undo": ("undo", "Take back one change."),
+    "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
@@ -183,6 +190,8 @@ GROUPS = frozenset(
         "noise",
         "model",
         "config",
+        "cron",
+        "remind",
     ]
 )
 

@@ -73,7 +73,7 @@ def chat(
     With a message, or one on standard input, answers it and ends; without, opens a conversation.
     The next `bumble chat` goes on where this one ended.
     """
-    from bumble.cli import minds
+    from bumble.cli import minds, settling
 
     shell = shell_of(ctx)
     shell.set_now(now)
@@ -91,8 +91,11 @@ def chat(
             from bumble.cli import repl
 
             repl.run(mind, usage=usage or opened.config.output.usage)
-        else:
-            one(opened, mind, text, usage=usage, debug_prefix=debug_prefix)
+            return
+        one(opened, mind, text, usage=usage, debug_prefix=debug_prefix)
+        settles = settling.after_answer(mind)
+    if settles:
+        settling.in_background(opened)
 
 
 def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
@@ -128,7 +131,11 @@ def _message(words: list[str] | None) -> str | None:
 
 def one(opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix: bool) -> None:
     """Answer one message and print the answer as it comes."""
+    from bumble.cli import settling
+
     shell = opened.shell
+    for said in mind.unheard():
+        output.say(f"{opened.identity.name} said in the meantime: {said}")
     turn = mind.answer(text, _ignore if shell.json else output.piece)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
@@ -136,7 +143,7 @@ def one(opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix:
         output.warn(shell, note)
     output.stopped(turn.outcome.stopped)
     if shell.json:
-        output.result(shell, "chat", report(turn), "")
+        output.result(shell, "chat", report(turn) | {"pending": settling.pending(mind)}, "")
     if debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)
@@ -179,7 +186,9 @@ def report(turn: Turn) -> dict[str, Any]:
 
 
 def footer(mind: OpenMind, turn: Turn) -> str:
-    """Say what a turn cost, a line a request and one for what was recalled."""
+    """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
+    from bumble.cli import settling
+
     lines = []
     for one in turn.outcome.completions:
         used = one.usage
@@ -193,4 +202,5 @@ def footer(mind: OpenMind, turn: Turn) -> str:
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
     lines.append(f"[{mind.timing()}]")
+    lines += settling.told(mind)
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from bumble.cli import index, output, records, weights
 from bumble.cli.opening import Opened, locate, shell_of
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
 from bumble.cli.shell import Shell
+from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 
@@ -90,7 +91,9 @@ def _mend(
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
     try:
         room.mend_files(
-            patient.entity, timeout_seconds=waits if lock_timeout is None else lock_timeout
+            patient.entity,
+            _keeping(shell, found),
+            timeout_seconds=waits if lock_timeout is None else lock_timeout,
         )
         if any(one.code in room.INDEX_CODES for one in found.findings):
             _mend_index(shell, patient, why, found)
@@ -98,6 +101,18 @@ def _mend(
         raise
     except UserError as error:
         output.warn(shell, str(error))
+
+
+def _keeping(shell: Shell, found: Report) -> Keeping:
+    """Return how commits are made; none where the settings can't be read."""
+    autocommit = found.settings.config.git.autocommit if found.settings else False
+    name = shell.entity_name or "bumble"
+    return Keeping(
+        autocommit,
+        name,
+        lambda: shell.now().astimezone(),
+        lambda text: output.warn(shell, text),
+    )
 
 
 def _mend_index(shell: Shell, patient: Patient, why: str, found: Report) -> None:

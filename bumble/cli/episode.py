@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bumble.body import significance as fading
+from bumble.body.significance import FadingConfig
 from bumble.cli import bodies, output, people, records, writing
 from bumble.cli.bodies import EditorOption, TextArgument
 from bumble.cli.opening import Opened, open_entity
@@ -52,10 +55,13 @@ def list_(
     since: SinceOption = None,
     limit: LimitOption = 20,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List episodes, the newest first."""
+    """List episodes, the newest first, each with what is left of its significance."""
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = records.moment(since, opened, "--since") if since is not None else None
 
@@ -67,12 +73,16 @@ def list_(
     short = records.short_ids([one.id for one in found.records], (path.stem for path in paths))
 
     def line(episode: Episode) -> list[str]:
-        marks = " (dormant)" if episode.dormant else ""
+        marks = [episode.summary_source, "dormant" if episode.dormant else ""]
+        marks = [f" ({mark})" for mark in marks if mark]
         day = records.when(episode.at, opened)
-        told = output.shorten(episode.text) + marks
-        return [short[episode.id], day, f"{episode.significance:.2f}", told]
+        told = output.shorten(episode.telling.narrative) + "".join(marks)
+        return [short[episode.id], day, f"{left(episode):.2f}", told]
 
-    records.show_list(opened, "episode list", found, _data, line, NONE, newest_first=True)
+    def data(episode: Episode) -> dict[str, Any]:
+        return _data(episode, left(episode))
+
+    records.show_list(opened, "episode list", found, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -81,13 +91,16 @@ def show(
     episode_id: IdArgument,
     *,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show an episode."""
+    """Show an episode: what happened, why it mattered, and what is left of that."""
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
     path = _path(opened, episode_id)
     episode = _load(path)
     names = people.names(opened)
+    left = _fading(opened)(episode)
     felt = (
         f"{one.emotion} {one.intensity:.2f}{f' ({one.trigger})' if one.trigger else ''}"
         for one in episode.imprints
@@ -96,17 +109,17 @@ def show(
         ("id", episode.id),
         ("when", records.when(episode.at, opened)),
         ("people", ", ".join(names.get(one, one) for one in episode.people)),
-        ("significance", f"{episode.significance:.2f}"),
+        ("significance", f"{left:.2f} now, {episode.significance:.2f} when it happened"),
         ("felt", ", ".join(felt)),
         ("body", episode.soma),
         ("session", episode.session),
-        ("told from", episode.summary_source),
+        ("told from", _source(episode)),
         ("status", "dormant" if episode.dormant else ""),
         ("written", records.origin(episode.provenance)),
         ("file", opened.entity.relative(path)),
     ]
     text = [episode.text, "", *records.details(rows)]
-    output.result(opened.shell, "episode show", _data(episode), text)
+    output.result(opened.shell, "episode show", _data(episode, left), text)
 
 
 @app.command()
@@ -179,12 +192,34 @@ def _path(opened: Opened, given: str) -> Path:
     return records.within(opened, records.pick(by_id, given, "episode"))
 
 
-def _data(episode: Episode) -> dict[str, Any]:
+def _fading(opened: Opened) -> Callable[[Episode], float]:
+    """Return what tells how much an episode matters now."""
+    memory, at = opened.config.memory, opened.shell.now()
+    config = FadingConfig(
+        memory.memory_decay_rate, memory.memory_decay_scale, memory.consolidation_interval
+    )
+
+    def left(episode: Episode) -> float:
+        return fading.decayed(episode.significance, (at - episode.at).total_seconds(), config)
+
+    return left
+
+
+def _source(episode: Episode) -> str:
+    if episode.summary_source != episodes.EXCERPT:
+        return episode.summary_source
+    return "excerpt: messages as they were said, until a model tells them"
+
+
+def _data(episode: Episode, left: float) -> dict[str, Any]:
     return {
         "id": episode.id,
         "at": episode.at.isoformat(),
         "text": episode.text,
+        "narrative": episode.telling.narrative,
+        "reflection": episode.telling.reflection,
         "significance": episode.significance,
+        "significance_now": round(left, 4),
         "people": list(episode.people),
         "imprints": [vars(imprint) for imprint in episode.imprints],
         "soma": episode.soma,

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from bumble import files
 from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
+from bumble.cycles import budget
+from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
 from bumble.errors import UserError, WeightsMissingError
@@ -28,6 +31,7 @@ from bumble.mind.turn import Person, Turn
 from bumble.models import store
 from bumble.models.choose import Choice
 from bumble.stores import transcripts
+from bumble.upkeep import presence
 
 if TYPE_CHECKING:
     from bumble.stores.sessions import Session
@@ -67,7 +71,14 @@ class OpenMind:
         )
 
     def answer(self, text: str, say: Callable[[str], None]) -> Turn:
-        """Store what was said, and answer it."""
+        """Store what was said, and answer it; who settles in the background makes way."""
+        if not self.life.writes:
+            return self._answer(text, say)
+        with presence.talking(self.opened.entity):
+            presence.stop_settling(self.opened.entity)
+            return self._answer(text, say)
+
+    def _answer(self, text: str, say: Callable[[str], None]) -> Turn:
         last_spoke = self._last_spoke()
         heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
         self.session, self.is_new = heard, False
@@ -78,6 +89,15 @@ class OpenMind:
             self.last = turn.answer(self.life, prepared, say)
         self.session = self.last.session
         return self.last
+
+    def unheard(self) -> list[str]:
+        """Return what the entity said by itself since the person last spoke, as reminders."""
+        said: list[str] = []
+        for message in reversed(self.session.messages):
+            if not message.unprompted:
+                break
+            said.append(message.text)
+        return said[::-1]
 
     def look(self, text: str) -> Turn:
         """Build the request that would answer a message; nothing is sent or written."""
@@ -217,16 +237,25 @@ def open_life(opened: Opened, command: str, *, yes: bool = False) -> Iterator[Li
         chosen = choose_model(opened, yes=yes)
         return _recorded(opened, open_model(opened, chosen, writes=True), command, writes=True)
 
-    model = LazyModel(opens)
+    model = budgeted(opened, LazyModel(opens), calls=None)
     try:
         yield _life(opened, None, model, yes=yes, writes=True)
     finally:
         model.close()
 
 
-def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool) -> Life:
-    from zoneinfo import ZoneInfo
+def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
+    """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
+    now, zone = opened.shell.now, ZoneInfo(opened.identity.timezone)
+    limits = Limits(
+        calls,
+        opened.config.limits.tokens_per_day,
+        lambda: budget.today(opened.entity.ledger, now(), zone),
+    )
+    return Budgeted(model, limits)
 
+
+def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool) -> Life:
     memory = Memory(
         opened.entity,
         lambda: weights.embedder(opened, fetch_with_yes=yes),
@@ -248,6 +277,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         writes=writes,
         environ=opened.shell.environ,
         temperature=run.temperature if run else TEMPERATURE,
+        tell=lambda text: output.warn(opened.shell, text),
     )
 
 

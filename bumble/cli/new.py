@@ -6,7 +6,7 @@ import shlex
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -18,6 +18,9 @@ from bumble.cli.options import JsonOption
 from bumble.cli.shell import Shell
 from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
+
+if TYPE_CHECKING:
+    from bumble.entity.create import Newborn
 
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_ARCHETYPE = "curious"
@@ -66,7 +69,8 @@ def new(
     here = f'bumble chat -e {shlex.quote(str(folder))} "Hello"'
     lines = [f"{made['name']} lives in {made['folder']}", f"Say hello: {here}"]
     if made["repository"] and made["repository"] != made["folder"]:
-        lines.insert(1, f"Its history is kept by the repository it lies in, {made['repository']}")
+        told = f"Its history is kept by the repository it lies in, {made['repository']};"
+        lines.insert(1, f"{told} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", made, lines)
 
 
@@ -116,7 +120,7 @@ def make(
         "archetype": newborn.archetype,
         "owner": newborn.owner,
         "timezone": newborn.timezone,
-        "repository": _look_after(root) if use_git else None,
+        "repository": _look_after(shell, root, newborn) if use_git else None,
     }
 
 
@@ -143,10 +147,22 @@ def _root(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(root: Path) -> str | None:
+def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
+    from bumble.entity import commits, create
+    from bumble.upkeep import drivers
+
     kept_by = git.repository(root)
     if kept_by is None and git.init(root):
+        drivers.install(root)
+        zone = ZoneInfo(newborn.timezone)
+        keeping = commits.Keeping(
+            autocommit=True,
+            name=newborn.name,
+            clock=lambda: shell.now().astimezone(zone),
+            tell=lambda text: output.warn(shell, text),
+        )
+        commits.keep(root, create.plan(newborn), keeping)
         kept_by = root
     return str(kept_by) if kept_by else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +11,15 @@ import typer
 from bumble.cli import bodies, output, people, records, weights
 from bumble.cli.index import up_to_date
 from bumble.cli.opening import Opened, open_entity
-from bumble.cli.options import EntityOption, JsonOption, LimitOption
+from bumble.cli.options import EntityOption, JsonOption, LimitOption, NowOption
 from bumble.errors import UsageError
 from bumble.stores import transcripts
 
 if TYPE_CHECKING:
+    from bumble.body.affects import ImprintConfig
+    from bumble.body.parameters import BodyConfig
     from bumble.index.search import Hit, Parts
+    from bumble.mind.imprints import Weight
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_QUERY_CHARS = 10_000
@@ -48,16 +52,21 @@ def recall(
     limit: LimitOption = 10,
     explain: ExplainOption = False,
     entity: EntityOption = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
     """Search everything the entity remembers.
 
-    By words and by meaning; without an embedding model by words alone.
+    By words and by meaning; without an embedding model by words alone. What left a feeling counts
+    more, most when the mood is akin to it.
     """
     from bumble.index import search
+    from bumble.mind import imprints
 
     asked = _query(query)
     opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    body, mood, present = _present(opened)
     only = search.Filter(
         kinds=_kinds(kind or ()),
         people=(people.id_of(opened, person),) if person is not None else (),
@@ -69,16 +78,42 @@ def recall(
     _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     with search.opened(opened.entity, at) as index:
         weight = 1 - opened.config.recall.lexical_weight
-        hits = search.search(index, asked, embedder, only=only, limit=limit, dense_weight=weight)
+        hits = search.search(
+            index,
+            asked,
+            embedder,
+            only=only,
+            limit=limit,
+            dense_weight=weight,
+            factor=imprints.factor(opened.entity, body, mood, present),
+        )
         anything = index.lengths.chunks > 0
+    found = [(hit, imprints.weight(opened.entity, body, mood, present, hit)) for hit in hits]
     data = {
         "query": asked,
         "embedding": embedder.identity.model if embedder else None,
-        "hits": [_data(hit, rank) for rank, hit in enumerate(hits, 1)],
+        "mood": mood,
+        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(found, 1)],
     }
-    output.result(opened.shell, "recall", data, list(_lines(opened, hits, explain=explain)))
+    lines = list(_lines(opened, found, body.imprint if explain else None))
+    if explain:
+        lines = [f"mood     {mood}", "", *lines] if lines else []
+    output.result(opened.shell, "recall", data, lines)
     if not hits:
         output.say(_nothing(opened, anything=anything, person=person))
+
+
+def _present(opened: Opened) -> tuple[BodyConfig, str, datetime]:
+    """Return the parameters of the body, its mood, and the present."""
+    from bumble.body import affects, parameters
+    from bumble.cycles import feeling
+    from bumble.stores import soma
+
+    values = opened.settings.values
+    body = parameters.read(values["soma"], values["memory"], values["recall"])
+    at, place = opened.shell.now(), opened.entity.soma
+    felt = feeling.present(place, soma.read(place), at, records.zone(opened), body.soma)
+    return body, affects.mood(felt.bars, body.soma.affects).name, at
 
 
 def _query(words: Sequence[str]) -> str:
@@ -117,16 +152,36 @@ def _nothing(opened: Opened, *, anything: bool, person: str | None) -> str:
     return "Nothing found."
 
 
-def _lines(opened: Opened, hits: Sequence[Hit], *, explain: bool) -> Iterator[str]:
-    for rank, hit in enumerate(hits, 1):
+def _lines(
+    opened: Opened,
+    found: Sequence[tuple[Hit, Weight | None]],
+    explained: ImprintConfig | None,
+) -> Iterator[str]:
+    for rank, (hit, felt) in enumerate(found, 1):
         yield from [""] * (rank > 1)
         when = records.when(hit.at, opened) if hit.at else ""
         parts = (f"{rank:>2}.", f"{hit.score:.3f}", hit.kind, when, f"{hit.path}:{hit.line}")
         yield "  ".join(part for part in parts if part)
         said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
         yield from (f"    {line}".rstrip() for line in said.splitlines())
-        if explain:
-            yield from (f"    | {line}" for line in _explained(hit.parts))
+        if explained:
+            told = [*_explained_felt(felt, explained)] if felt else []
+            yield from (f"    | {line}" for line in [*told, *_explained(hit.parts)])
+
+
+def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
+    """Say what the imprints of an episode do to its score."""
+    for one in felt.shares:
+        trigger = f" ({one.trigger})" if one.trigger else ""
+        yield (
+            f"felt     {one.emotion} {one.intensity:.2f} × ({one.affinity:.2f} - 1 +"
+            f" {config.base:.2f}) × {one.decay:.3f} = {one.share:.3f}{trigger}"
+        )
+    total = sum(one.share for one in felt.shares)
+    yield (
+        f"factor   1 + {config.recall_weight:.2f} × min({config.cap:.2f}, {total:.3f}) ="
+        f" {felt.factor:.3f}   {felt.age_days:.1f} days later"
+    )
 
 
 def _explained(parts: Parts) -> Iterator[str]:
@@ -148,7 +203,7 @@ def _explained(parts: Parts) -> Iterator[str]:
     yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
 
 
-def _data(hit: Hit, rank: int) -> dict[str, Any]:
+def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
     parts = hit.parts
     return {
         "rank": rank,
@@ -173,6 +228,7 @@ def _data(hit: Hit, rank: int) -> dict[str, Any]:
             "calibrated": parts.calibrated,
             "dense_weight": parts.dense_weight,
             "factor": parts.factor,
+            "imprints": [vars(one) for one in felt.shares] if felt else [],
             "matched": list(parts.matched),
         },
     }

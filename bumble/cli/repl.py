@@ -10,7 +10,7 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.cli import chat, context, output
+from bumble.cli import chat, context, output, settling
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def run(mind: OpenMind, *, usage: bool) -> None:
 
 
 def _answer(mind: OpenMind, name: str, text: str, *, usage: bool) -> None:
+    for said in mind.unheard():
+        output.say(f"{name} said in the meantime: {said}")
     output.piece(f"{name}> ")
     turn = mind.answer(text, output.piece)
     output.piece("\n")
@@ -68,6 +70,8 @@ def _answer(mind: OpenMind, name: str, text: str, *, usage: bool) -> None:
     mind.finish(turn)
     if usage:
         output.say(chat.footer(mind, turn))
+    if turn.outcome.stopped != "interrupted" and settling.after_answer(mind):
+        settling.in_background(mind.opened)
 
 
 def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:

@@ -15,8 +15,9 @@ from typing import Any
 from bumble import files, yamltext
 from bumble.cli import output
 from bumble.cli.shell import Shell
-from bumble.entity import changes, setting_layers, settings, trust, typed
+from bumble.entity import changes, commits, setting_layers, settings, trust, typed
 from bumble.entity.changes import ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
@@ -42,11 +43,13 @@ class Place:
         except OSError as error:
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
-    def write(self, before: str, after: str, why: str, timeout_seconds: float) -> None:
+    def write(
+        self, before: str, after: str, why: str, timeout_seconds: float, keeping: Keeping
+    ) -> None:
         """Write the file, unless it has moved on since it was read."""
         if self.root is not None:
             planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
-            changes.apply(self.root, planned, timeout_seconds=timeout_seconds)
+            commits.apply(self.root, planned, keeping, timeout_seconds=timeout_seconds)
             return
         path = self.path.resolve()  # may be a link into a collection of such files
         held = path.with_name(f".{path.name}.lock")
@@ -103,16 +106,23 @@ def edit(
     after = plan(before, str(place.path))
     if after == before:
         return before, after
-    wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"
     try:
         now = load(shell, place)
     except SettingInvalidError:
         pass  # this edit may be what mends it
     else:
         _check_together(now, place, after)
-        wait = now.config.limits.lock_timeout_seconds
+        wait, autocommit = now.config.limits.lock_timeout_seconds, now.config.git.autocommit
+        name = now.identity.name if now.identity else name
     if not dry_run:
-        place.write(before, after, why, wait if lock_timeout is None else lock_timeout)
+        keeping = Keeping(
+            autocommit,
+            name,
+            lambda: shell.now().astimezone(),
+            lambda text: output.warn(shell, text),
+        )
+        place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
     return before, after
 
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.models.means import Means
+
+NICENESS = 10  # of what nobody waits for
 
 
 @dataclass
@@ -34,6 +38,8 @@ class Shell:
     entity_name: str | None = None  # known once an entity is open; part of JSON answers
     means: Means | None = None  # of pulls, once there was one: sources are asked once a process
     notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
+    seed: int | None = None  # --seed
+    spawn: Callable[[Sequence[str]], None] | None = None  # starts a process that goes on alone
 
     @classmethod
     def of_process(cls) -> Shell:
@@ -42,7 +48,7 @@ class Shell:
             cwd = Path.cwd()
         except FileNotFoundError:  # the folder was removed under the shell
             cwd = Path(os.environ.get("PWD") or os.sep)
-        return cls(environ=dict(os.environ), cwd=cwd)
+        return cls(environ=dict(os.environ), cwd=cwd, spawn=spawn_detached)
 
     def now(self) -> datetime:
         """The time, with the offset of this machine, or what --now said."""
@@ -61,7 +67,7 @@ class Shell:
     def set_seed(self, seed: int | None) -> None:
         """Take the random source from --seed."""
         if seed is not None:
-            self.rng = random.Random(seed)
+            self.rng, self.seed = random.Random(seed), seed
 
     @property
     def user_file(self) -> Path:
@@ -104,3 +110,26 @@ class Shell:
     def interactive(self) -> bool:
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def spawn_detached(arguments: Sequence[str]) -> None:
+    """Start `bumble ARGUMENTS` as a process that outlives this one and hears nothing of its end.
+
+    Modules are not looked for in the folder it runs in: an entity that came by clone may hold any.
+    """
+    detached: dict[str, Any] = {}
+    if sys.platform == "win32":
+        detached["creationflags"] = (
+            subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        )
+    started = subprocess.Popen(
+        [sys.executable, "-P", "-m", "bumble", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **detached,
+    )
+    if sys.platform != "win32":
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, started.pid, NICENESS)

@@ -67,6 +67,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "unanswered": [one for talk in talks for one in _unanswered(talk)],
+        "today": _today(opened),
         "counts": _counts(opened),
         "index": _index(opened),
     }
@@ -183,6 +184,15 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
     ]
 
 
+def _today(opened: Opened) -> dict[str, int | None]:
+    """Say what today has cost up to now."""
+    from bumble.cycles import budget
+
+    spent = budget.today(opened.entity.ledger, opened.shell.now(), records.zone(opened))
+    limit = opened.config.limits.tokens_per_day
+    return {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
+
+
 def _mood(opened: Opened) -> dict[str, Any]:
     mood = presence.look(opened).mood
     return {"name": mood.name, "intensity": round(mood.intensity, 4)}
@@ -244,6 +254,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
         *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
+        ("today", _today_line(data["today"])),
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
         ("remembers", _counts_line(data["counts"])),
@@ -293,6 +304,14 @@ def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> st
 def _unanswered_line(opened: Opened, one: dict[str, Any]) -> str:
     at = records.when(records.moment(one["at"], opened, "at"), opened)
     return f"{at} {output.shorten(one['text'], 60)}"
+
+
+def _today_line(today: dict[str, int | None]) -> str:
+    calls, tokens, limit = today["calls"], today["tokens"], today["tokens_per_day"]
+    if not calls and limit is None:
+        return ""
+    most = f" of {limit:,}" if limit is not None else ""
+    return f"{records.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens"
 
 
 def _mood_line(mood: dict[str, Any] | None) -> str:

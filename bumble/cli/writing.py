@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -14,8 +15,9 @@ from bumble.cli import bodies, editor, output
 from bumble.cli.opening import Opened
 from bumble.cli.records import within
 from bumble.cli.shell import Shell
-from bumble.entity import changes
+from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
 from bumble.stores import records
 
@@ -54,11 +56,7 @@ def commit(
     wanted = [change for change in planned if change is not None]
     shown = [shown_change(opened, change) for change in wanted]
     if wanted and not dry_run:
-        root = opened.entity.root
-        timeout = opened.config.limits.lock_timeout_seconds
-        changes.apply(
-            root, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)), timeout_seconds=timeout
-        )
+        apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
     answer["changes"] = shown if dry_run else [_without_diff(one) for one in shown]
     lines = [unchanged if not wanted else said]
@@ -67,6 +65,24 @@ def commit(
     output.result(opened.shell, command, answer, lines)
     if wanted and dry_run:
         output.say("Nothing was written: --dry-run.")
+
+
+def apply(opened: Opened, change_set: ChangeSet) -> None:
+    """Write a change set; in a git folder it becomes a commit."""
+    timeout = opened.config.limits.lock_timeout_seconds
+    commits.apply(opened.entity.root, change_set, keeping(opened), timeout_seconds=timeout)
+
+
+def keeping(opened: Opened) -> Keeping:
+    """Return how this process makes commits."""
+    shell = opened.shell
+    zone = ZoneInfo(opened.identity.timezone)
+    return Keeping(
+        opened.config.git.autocommit,
+        opened.identity.name,
+        lambda: shell.now().astimezone(zone),
+        lambda text: output.warn(shell, text),
+    )
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.cycles import beliefs as believing
-from bumble.cycles import narrate, review, silence
+from bumble.cycles import narrate, retell, review, silence
 from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
@@ -28,7 +28,7 @@ from bumble.stores.episodes import Episode
 from bumble.stores.mappings import MappingFile
 
 SECTION = "consolidate"
-MOST_REVIEWS = 2  # in one run: each is a long call of a model
+MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Done:
 def parts() -> tuple[Part, ...]:
     """Return the work of a consolidation, in its order."""
     return (
+        Part("excerpts", retell.check, retell.run, most=MOST_RETOLD),
         Part("fading", faded, let_fade),
         Part("beliefs", weak, archive),
         Part("portraits", review.check, review.run, most=MOST_REVIEWS),

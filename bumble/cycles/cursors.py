@@ -38,11 +38,20 @@ def first(file: MappingFile, session_id: str, key: Key) -> str | None:
 
 
 def messages(file: MappingFile, session: Session, key: Key) -> tuple[Message, ...]:
-    """Return the messages that wait, oldest first; ids sort by time, also where one is gone."""
+    """Return the messages that wait, oldest first."""
     start = first(file, session.id, key)
-    if start is None:
-        return ()
-    return tuple(message for message in session.messages if message.id >= start)
+    return () if start is None else session.messages[_before(session, start) :]
+
+
+def _before(session: Session, message_id: str) -> int:
+    """Return how many messages come before one; where it is gone, by its id, which holds its time.
+
+    Otherwise by its place: ids of one millisecond are in no order.
+    """
+    ids = [message.id for message in session.messages]
+    if message_id in ids:
+        return ids.index(message_id)
+    return sum(one < message_id for one in ids)
 
 
 def plan_heard(
@@ -76,9 +85,11 @@ def plan_moved(
     remove: list[Sequence[str]] = []
     new: dict[str, Any] = {}
     for key, last in moves:
-        behind = next((one.id for one in session.messages if one.id > last), None)
-        if left.get(key, "") > last:  # another process was faster
-            continue
+        rest = session.messages[_before(session, last) :]
+        rest = rest[1:] if rest and rest[0].id == last else rest
+        behind = rest[0].id if rest else None
+        if key in left and _before(session, left[key]) > _before(session, last):
+            continue  # another process was faster
         if behind is None:
             if left.pop(key, None) is not None:
                 remove.append((SECTION, session.id, *key))

@@ -75,8 +75,11 @@ def plan(life: Life, seen: Window, keeping: Keeping, refused: list[str]) -> list
     planned += _plan_notes(life, seen, notes, keeping.at)
     planned += beliefs.plan_claims(life, keeping.claims, keeping.at)
     if keeping.diary:
+        origin = _provenance(life, seen, seen.numbers)
         planned.append(
-            journal.plan_add(keeping.at, keeping.diary, life.zone, "what stays", tags=(TAG,))
+            journal.plan_add(
+                keeping.at, keeping.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
+            )
         )
     return planned
 

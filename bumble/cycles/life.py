@@ -10,14 +10,19 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bumble.body.parameters import BodyConfig
-from bumble.entity import changes
+from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 
 TEMPERATURE = 0.7  # for models of which the catalog knows nothing
+
+
+def _unheard(text: str) -> None:
+    """Take what nobody listens to."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Life:
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
     judges: bool = True  # whether the model can tell if its own work is done
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
+    tell: Callable[[str], None] = _unheard  # hears what a person should know
 
     @property
     def zone(self) -> ZoneInfo:
@@ -53,10 +59,12 @@ class Life:
         return self.clock().astimezone(self.zone)
 
     def apply(self, change_set: ChangeSet) -> list[Path]:
-        """Write a change set, all of it or nothing.
+        """Write a change set, all of it or nothing; in a git folder it becomes a commit.
 
         Raises:
             FileChangedError: If a file moved on since it was read.
+            MergeUnfinishedError: If a file holds the two sides of a merge.
         """
+        keeping = Keeping(self.config.git.autocommit, self.identity.name, self.now, self.tell)
         timeout = self.config.limits.lock_timeout_seconds
-        return changes.apply(self.entity.root, change_set, timeout_seconds=timeout)
+        return commits.apply(self.entity.root, change_set, keeping, timeout_seconds=timeout)

@@ -1,4 +1,7 @@
-"""Settling: what a turn left to be made of it, one pass after another, most urgent first."""
+"""Settling: one pass after another, most urgent first, each written before the next begins.
+
+Whatever goes wrong in one leaves that one waiting, and the others go on: a pass is all or nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble.cycles import work
+from bumble.cycles.budget import NO_MODEL
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Outcome
+from bumble.errors import LockedError, UserError
+
+NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
+
+Apply = Callable[[Life, Outcome], Sequence[object]]
 
 
 @dataclass(frozen=True)
@@ -18,28 +27,68 @@ class Pass:
     name: str
     check: Callable[[Life], Check[Any]]
     run: Callable[[Life, Any], Outcome]
+    thinks: bool = True  # whether it may ask the model
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A pass that was made."""
+    """A pass that was made, or that has to wait."""
 
     name: str
-    outcome: Outcome
+    outcome: Outcome | None
+    problem: UserError | None = None  # why it waits; nothing of it was written
 
 
-def settle(life: Life, passes: Sequence[Pass], limit: int | None) -> Iterator[Settled]:
+def settle(
+    life: Life,
+    passes: Sequence[Pass],
+    limit: int | None,
+    apply: Apply = work.apply,
+) -> Iterator[Settled]:
     """Make passes while there is anything to do, at most so many, and yield each once written.
 
     A kind that is due is done to its end before the next kind begins. Stopping in the middle loses
-    nothing: what was not written waits as before.
+    nothing: what was not written waits as before. Where another process keeps the entity's lock,
+    all the rest waits.
+
+    Args:
+        life: Whose passes.
+        passes: The kinds, most urgent first.
+        limit: How many in all; None: all that are due.
+        apply: Writes what a pass wants written, and returns what that was.
     """
-    made = 0
+    left = limit
     for each in passes:
-        while (limit is None or made < limit) and (found := each.check(life)).due:
-            outcome = each.run(life, found.jobs[0])
-            work.apply(life, outcome)
-            made += 1
-            yield Settled(each.name, outcome)
-            if each.check(life).jobs[:1] == found.jobs[:1]:  # it did not move: never loop on it
-                break
+        for done in _kind(life, each, left, apply):
+            yield done
+            if left is not None and done.problem is None:
+                left -= 1
+            if isinstance(done.problem, LockedError):
+                return
+
+
+def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
+    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
+    tried: list[Any] = []
+    made = failed = 0
+    while left is None or made < left:
+        try:
+            found = each.check(life)
+        except UserError as error:
+            yield Settled(each.name, None, error)
+            return
+        job = next((one for one in found.jobs if one not in tried), None)
+        if not found.due or job is None or failed >= max(1, len(found.jobs)):
+            return
+        tried.append(job)
+        try:
+            outcome = each.run(life, job)
+            failed += not apply(life, outcome)
+        except UserError as error:
+            failed += 1
+            yield Settled(each.name, None, error)
+            if isinstance(error, NOT_NOW):
+                return
+            continue
+        made += 1
+        yield Settled(each.name, outcome)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from bumble import files
 from bumble.entity import intents
@@ -53,9 +54,20 @@ class ChangeSet:
     title: str  # one line: "chat: Sam and Ada", "dream: tides"
     changes: tuple[Change, ...] = ()
     trailers: tuple[tuple[str, str], ...] = ()  # ("Model", "qwen3-4b"), for the history
+    opens: bool = False  # the next set goes on where this ends: one commit for both
 
     def __bool__(self) -> bool:
         return bool(self.changes)
+
+
+class History(Protocol):
+    """What keeps earlier versions; told of a set before and after, while the lock is held."""
+
+    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+        """Take note of what will be written; may refuse it."""
+
+    def end(self) -> None:
+        """Keep what was written."""
 
 
 def write(path: str, new: str, old: str | None, why: str) -> Change:
@@ -78,7 +90,11 @@ def _encoded(text: str) -> bytes:
 
 
 def apply(
-    root: Path, change_set: ChangeSet, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
+    root: Path,
+    change_set: ChangeSet,
+    *,
+    timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS,
+    history: History | None = None,
 ) -> list[Path]:
     """Write a change set, all of it or nothing.
 
@@ -99,10 +115,14 @@ def apply(
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         intents.recover(root)
         planned = _plan(root, change_set.changes)
+        if history is not None and planned:
+            history.begin(change_set, [step for step, _ in planned])
         if len(planned) == 1:  # a rename is all or nothing by itself
             intents.replace_one(root, *planned[0])
         elif planned:
             intents.carry_out(root, change_set.title, planned)
+        if history is not None and planned:
+            history.end()
     return [files.inside(root, step.path) for step, _ in planned]
 
 

@@ -263,6 +263,7 @@ class LimitsConfig:
     """What may be spent."""
 
     passes_per_turn: Count
+    settle: Literal["background", "wait", "later"]
     calls_per_turn: Positive
     tokens_per_day: Count | None
     lock_timeout_seconds: Amount

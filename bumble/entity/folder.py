@@ -81,6 +81,16 @@ class Entity:
         return self.root / "sessions"
 
     @property
+    def reminders(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "reminders"
+
+    @property
+    def automations(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "automations"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self.root / "workspace"
@@ -99,6 +109,11 @@ class Entity:
     def ledger(self) -> Path:
         """One JSON line a model call."""
         return self.private / "log" / "calls.jsonl"
+
+    @property
+    def runs(self) -> Path:
+        """One JSON line a run of what happens between turns."""
+        return self.private / "log" / "runs.jsonl"
 
     def _own(self, name: str) -> Path:
         """Name a file whose text reaches prompts: a link may not bring one in from outside.

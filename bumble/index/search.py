@@ -75,7 +75,12 @@ class Hit:
     parts: Parts
 
 
-Factor = Callable[[Hit], float]
+@dataclass(frozen=True)
+class Factor:
+    """Something else that counts, beside words and meaning."""
+
+    of: Callable[[Hit], float]  # may read files: only those are asked that could get to the top
+    most: float  # no hit gets more
 
 
 class Index:
@@ -146,7 +151,7 @@ def search(
     candidates = sorted({*lexical, *(one for one, _ in dense)})
     scored = _scored(index, candidates, asked, lexical, vector, dense_weight)
     mean = embedder.unrelated_cosine if embedder else 0.0
-    factors = [1.0 if factor is None else factor(_hit(one, mean, 1.0)) for one in scored]
+    factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
     return [_hit(one, mean, one_factor) for one, one_factor in best]
 
@@ -258,6 +263,24 @@ def _scored(
             rows, words, lexical_scaled, cosines, dense_scaled, matched, strict=True
         )
     ]
+
+
+def _factors(
+    scored: Sequence[_Scored], factor: Factor | None, limit: int, unrelated: float
+) -> list[float]:
+    """Return the factor of each candidate; 1 for those that none could lift among the best."""
+    factors = [1.0] * len(scored)
+    if factor is None:
+        return factors
+    best: dict[tuple[Any, ...], float] = {}  # scores by record
+    for n in sorted(range(len(scored)), key=lambda n: -scored[n].score(1.0)):
+        one = scored[n]
+        if len(best) >= limit and one.score(factor.most) < sorted(best.values())[-limit]:
+            break
+        factors[n] = factor.of(_hit(one, unrelated, 1.0))
+        record = one.row[1:4]
+        best[record] = max(best.get(record, 0.0), one.score(factors[n]))
+    return factors
 
 
 def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:

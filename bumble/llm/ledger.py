@@ -18,6 +18,8 @@ from typing import Any
 from bumble.errors import UserError
 from bumble.llm.protocol import Completion, Model, OnText, Request, Usage
 
+_BLOCK_BYTES = 65_536
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -142,7 +144,19 @@ def append(path: Path, entry: Entry) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    values = asdict(entry) | {"at": entry.at.isoformat()}
+    append_line(path, asdict(entry) | {"at": entry.at.isoformat()})
+
+
+def append_line(path: Path, values: Mapping[str, Any]) -> None:
+    """Add a line to a file of JSON lines, whole even if others write at the same time.
+
+    Args:
+        path: The file; it is made if need be, readable by its owner only.
+        values: What the line holds; what is None or an empty mapping is left out.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
     kept = {name: value for name, value in values.items() if value not in (None, {})}
     line = json.dumps(kept, ensure_ascii=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,6 +181,33 @@ def read(path: Path) -> Iterator[Entry]:
             except (ValueError, TypeError, KeyError):
                 continue
             yield entry
+
+
+def read_newest(path: Path) -> Iterator[Entry]:
+    """Yield the entries of a ledger, newest first, reading no more of it than is asked for."""
+    for line in newest_lines(path):
+        try:
+            yield _parse(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            continue
+
+
+def newest_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file from its end, reading a block at a time; none if there is none."""
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        return
+    with stream:
+        at, rest = stream.seek(0, os.SEEK_END), b""
+        while at > 0:
+            size = min(_BLOCK_BYTES, at)
+            at -= size
+            stream.seek(at)
+            rest, *lines = (stream.read(size) + rest).split(b"\n")
+            yield from (line.decode(errors="replace") for line in reversed(lines) if line)
+        if rest:
+            yield rest.decode(errors="replace")
 
 
 _NAMES = frozenset(each.name for each in fields(Entry))

@@ -21,7 +21,7 @@ from bumble.mind import imprints, prompt, trust
 from bumble.mind.prompt import Block
 from bumble.mind.tools import Result
 from bumble.stores import beliefs as store
-from bumble.stores import knowledge, records, skills
+from bumble.stores import episodes, knowledge, records, skills
 from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
@@ -194,7 +194,15 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    return f"{when}{who}{_line(hit.text, limit_tokens)}"
+    return f"{when}{who}{_line(told(hit), limit_tokens)}"
+
+
+def told(hit: Hit) -> str:
+    """Return what a memory says; of an episode, what happened rather than why it mattered."""
+    if hit.kind != "episode":
+        return hit.text
+    parts = episodes.telling(hit.text)
+    return parts.narrative or parts.reflection
 
 
 def _hearsay(tier: str) -> str:

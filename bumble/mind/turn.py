@@ -160,7 +160,7 @@ def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -
     if life.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
         planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
-        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned)))
+        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
     return sessions.appended(session, [message])
 
 

@@ -22,6 +22,7 @@ from bumble.stores.records import Provenance
 PREFIX = "ep"
 FOLDER = "episodes"
 EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
+REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class Imprint:
     emotion: str
     intensity: float  # in [0, 1]
     trigger: str = ""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """The text of an episode in its two parts."""
+
+    narrative: str  # what happened
+    reflection: str = ""  # why it mattered, to the entity; empty: nobody has said yet
+
+    @property
+    def text(self) -> str:
+        """The body of the file; `telling` takes it apart again."""
+        parts = (self.narrative, f"{REFLECTION}\n\n{self.reflection}" if self.reflection else "")
+        return "\n\n".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
@@ -45,16 +60,32 @@ class Episode:
     soma: str  # the body at the time as a tag, empty if unknown
     session: str  # id of the conversation it is a stretch of; empty if none
     summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
+    tries: int  # how often a model has been asked to tell an excerpt, and could not
     dormant: bool  # found by search, not by recall
     faded: bool  # dormant because it faded, not because a person wanted it
     provenance: Provenance
-    text: str  # Markdown, without surrounding blank lines
+    text: str  # Markdown, without surrounding blank lines; both parts of its telling
     source: Document  # the file as it stands; edits splice its lines
 
     @property
     def audience(self) -> tuple[str, ...]:
         """Who may meet it in a prompt; empty: everyone."""
         return self.provenance.audience
+
+    @property
+    def telling(self) -> Telling:
+        """What happened, and why it mattered."""
+        return telling(self.text)
+
+
+def telling(text: str) -> Telling:
+    """Take the text of an episode, or a passage of it, apart at its last heading of that kind."""
+    lines = text.splitlines()
+    found = [n for n, line in enumerate(lines) if line.rstrip() == REFLECTION]
+    if not found:
+        return Telling(text.strip())
+    narrative, reflection = lines[: found[-1]], lines[found[-1] + 1 :]
+    return Telling("\n".join(narrative).strip(), "\n".join(reflection).strip())
 
 
 def parse(source: str, stem: str) -> Episode:
@@ -74,6 +105,7 @@ def of(document: Document, episode_id: str) -> Episode:
         soma=records.field(meta, "soma", str, ""),
         session=records.field(meta, "session", str, ""),
         summary_source=records.field(meta, "summary_source", str, ""),
+        tries=records.field(meta, "tries", int, 0),
         dormant=records.field(meta, "dormant", bool, False),
         faded=meta.get("faded") is not None,
         provenance=records.provenance(meta),
@@ -173,8 +205,14 @@ def plan_retell(
 ) -> Change | None:
     """Plan to put a model's telling in the place of an excerpt; who may meet it stays as it was."""
     told = {key: value for key, value in provenance.meta().items() if key != "audience"}
-    document = records.with_values(episode.source, told | {"summary_source": None})
+    document = records.with_values(episode.source, told | {"summary_source": None, "tries": None})
     return _plan(folder, episode, document.with_body(text), why)
+
+
+def plan_tried(folder: Path, episode: Episode, why: str) -> Change | None:
+    """Plan to count one more time that no model could tell an excerpt."""
+    document = records.with_values(episode.source, {"tries": episode.tries + 1})
+    return _plan(folder, episode, document, why)
 
 
 def plan_dormant(

@@ -111,6 +111,13 @@ def find(knowledge: Knowledge, title: str) -> Section | None:
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
 
 
+def with_origin(section: Section, provenance: Provenance) -> str:
+    """Return the source of a section with another origin in its comment."""
+    _, rest = comments.split(_own(section))
+    told = comments.render(provenance).replace("\n", markdown.newline_of(section.source))
+    return section.heading + told + rest + section.tail
+
+
 def plan_set(
     knowledge: Knowledge,
     title: str,

@@ -51,6 +51,11 @@ class Message:
     unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
 
+    @property
+    def unprompted(self) -> bool:
+        """Whether the entity spoke by itself, as with a reminder: that answers nobody."""
+        return bool(self.extra.get("unprompted"))
+
 
 @dataclass(frozen=True)
 class Appraised:
@@ -131,7 +136,7 @@ class Session:
         """The messages at the end that have no reply yet."""
         waiting: list[Message] = []
         for message in reversed(self.messages):
-            if message.role == "assistant" and not message.tool_calls:
+            if message.role == "assistant" and not message.tool_calls and not message.unprompted:
                 break
             waiting += [message] if message.role == "user" else []
         return tuple(reversed(waiting))

@@ -21,6 +21,7 @@ from bumble.errors import IndexUnusableError, UserError
 from bumble.index import search, sync
 from bumble.models import store
 from bumble.models.catalog import Catalog, Entry
+from bumble.upkeep import drivers
 from bumble.upkeep.findings import Finding
 
 OTHERS = 0o077  # the permission bits of everybody else
@@ -221,6 +222,9 @@ def check_git(entity: Entity) -> Iterator[Finding]:
         lines = " ".join(shlex.quote(line) for line in missing)
         fix = f"printf '%s\\n' {lines} >> {shlex.quote(str(root / '.gitattributes'))}"
         yield Finding("git-attributes", f"it lacks {'; '.join(missing)}", ".gitattributes", fix=fix)
+    if not missing and not drivers.is_installed(root):
+        said = "git has not been told how to merge these files by meaning"
+        yield Finding("git-driver", said, ".", fix="bumble doctor --fix")
     tracked = git.run(root, "ls-files", "--", *DERIVED)
     if tracked:
         said = "git keeps it, though it is derived; take it out of the index"

@@ -17,6 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.markdown import Document
 from bumble.stores import (
+    automations,
     beliefs,
     dreams,
     episodes,
@@ -26,11 +27,13 @@ from bumble.stores import (
     narrative,
     records,
     relationships,
+    reminders,
     sessions,
     skills,
     transcripts,
 )
 from bumble.stores.sessions import Session
+from bumble.upkeep import schedule
 from bumble.upkeep.check_sources import Sources
 from bumble.upkeep.findings import Finding
 from bumble.yamltext import SourceError
@@ -116,6 +119,8 @@ def _files(entity: Entity) -> list[_File]:
         *many("person", relationships.paths(entity.relationships), "bumble person edit"),
         *skill_files,
         *many("dream", dreams.paths(entity.dreams)),
+        *many("reminder", reminders.paths(entity.reminders)),
+        *many("automation", automations.paths(entity.automations)),
         *many("session", transcripts.paths(entity.sessions)),
         *many("handover", handovers),
     ]
@@ -209,6 +214,15 @@ def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Findi
             named = (*(one for pair in dream.pairs for one in pair), *dream.provenance.sources)
             kept(dream.id, dream.provenance, named, line=_from(dream.source, "pairs"))
             return _dated(dream.source, at=dream.at)
+        case "reminder":
+            reminder = reminders.load(file.path)
+            if reminder.repeat:
+                also += _schedule(reminder.repeat, reminder.source, "repeat", relative, file)
+            return _dated(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
+        case "automation":
+            automation = automations.load(file.path)
+            also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
+            return _dated(automation.source, last=automation.last)
         case "handover":
             brief = transcripts.read_handover(look.entity.sessions, file.path.parent.name)
             if brief is not None:
@@ -241,6 +255,16 @@ def _person(file: _File, relative: str, seen: _Seen) -> list[Dated]:
         last_interaction=person.last_interaction,
         last_reflection=person.last_reflection,
     )
+
+
+def _schedule(
+    expression: str, document: Document, key: str, relative: str, file: _File
+) -> Iterator[Finding]:
+    try:
+        schedule.check(expression)
+    except ValueError as error:
+        line = document.line_of(key)
+        yield Finding("schedule-invalid", str(error), relative, line, file.edit)
 
 
 def _sections(known: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
@@ -338,6 +362,8 @@ def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
         entity.dreams,
         entity.episodes,
         entity.relationships,
+        entity.reminders,
+        entity.automations,
     ):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path not in known and not path.name.startswith("."):

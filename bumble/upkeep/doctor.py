@@ -13,12 +13,13 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from bumble.entity import changes
+from bumble.entity import changes, commits
 from bumble.entity.changes import ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.models.catalog import Catalog
-from bumble.upkeep import check_machine, check_records, check_tree
+from bumble.upkeep import check_machine, check_records, check_tree, drivers
 from bumble.upkeep.check_records import Look, Tell
 from bumble.upkeep.findings import Finding
 
@@ -81,8 +82,13 @@ def _zone(read: Settings | None) -> tzinfo:
     return ZoneInfo(known)
 
 
-def mend_files(entity: Entity, *, timeout_seconds: float) -> None:
-    """Finish or drop what a killed writer left, and name what is derived in .gitignore.
+def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> None:
+    """Finish or drop what a killed writer left, and tell git what it has to know.
+
+    Args:
+        entity: The folder.
+        keeping: How commits are made.
+        timeout_seconds: How long to wait for another writer.
 
     Raises:
         LockedError: If another process is writing.
@@ -91,10 +97,13 @@ def mend_files(entity: Entity, *, timeout_seconds: float) -> None:
     """
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
-    if any(one.code == "git-ignores" for one in check_machine.check_git(entity)):
+    missing = {one.code for one in check_machine.check_git(entity)}
+    if "git-driver" in missing:
+        drivers.install(entity.root)
+    if "git-ignores" in missing:
         lines = "".join(
             f"{line}\n" for line in check_machine.missing_lines(entity.root, ".gitignore")
         )
         named = changes.add(".gitignore", lines, "name what is derived")
         planned = ChangeSet("doctor: name what is derived", (named,))
-        changes.apply(entity.root, planned, timeout_seconds=timeout_seconds)
+        commits.apply(entity.root, planned, keeping, timeout_seconds=timeout_seconds)

@@ -34,6 +34,7 @@ CODES: dict[str, Code] = {
     "person-twice": Code("note", "Two portraits answer to the same name."),
     "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
     "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
+    "schedule-invalid": Code("problem", "A reminder or automation has a schedule that is none."),
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
@@ -77,6 +78,9 @@ CODES: dict[str, Code] = {
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge."),
+    "git-driver": Code(
+        "note", "git has not been told how to merge an entity's files by meaning.", mends=True
+    ),
     "git-tracked": Code("problem", "git keeps files that are derived."),
 }
 

@@ -11,6 +11,7 @@ import pytest
 
 from bumble import files
 from bumble.entity import changes
+from bumble.upkeep import drivers
 from bumble.upkeep.findings import CODES
 from tests.cli import looking
 from tests.cli.running import Run
@@ -29,6 +30,7 @@ def ada(run: Run, tmp_path: Path) -> Run:
 def repository(ada: Run) -> Run:
     """Ada under git."""
     subprocess.run(["git", "init", "-q", str(ada.entity.root)], check=True)
+    drivers.install(ada.entity.root)
     return ada
 
 

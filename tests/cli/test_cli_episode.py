@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.cli.running import Run, UseEditor
@@ -71,3 +73,36 @@ def test_no_episodes_is_said_beside_the_results(run: Run) -> None:
     ran = run.ok("episode", "list")
     assert ran.out == ""
     assert "bumble episode add" in ran.err
+
+
+TOLD = "Sam told me of the tide.\n\n## Why it mattered\n\nI felt it.\n"
+
+
+def test_what_is_left_of_its_significance_is_shown(run: Run) -> None:
+    run.ok("episode", "add", "Storm", "--significance", "0.8", "--at", "2026-05-24T12:00")
+    half = "2026-06-20T18:00:00+01:00"
+    shown = run.ok("episode", "show", "last", "--now", half)
+    assert "significance  0.58 now, 0.80 when it happened" in shown.out
+    data = run.ok("episode", "show", "last", "--json", "--now", half).data
+    assert data["significance"] == 0.8
+    assert data["significance_now"] == pytest.approx(0.8 * math.exp(-0.001 * 654 / 2), abs=1e-4)
+    assert " 0.58 " in run.ok("episode", "list", "--now", half).out
+
+
+def test_feelings_source_and_reflection_are_shown(run: Run) -> None:
+    run.write(
+        "episodes/2026/05/ep_a.md",
+        "---\nat: 2026-05-23T03:12:47+02:00\nsignificance: 0.5\npeople: [sam]\n"
+        "imprints: [{emotion: anxious, intensity: 0.6, trigger: the storm}]\n"
+        f"summary_source: excerpt\n---\n\n{TOLD}",
+    )
+    shown = run.ok("episode", "show", "last").out
+    assert "Why it mattered" in shown
+    assert "I felt it." in shown
+    assert "felt          anxious 0.60 (the storm)" in shown
+    assert "told from     excerpt: " in shown
+    data = run.ok("episode", "show", "last", "--json").data
+    assert (data["narrative"], data["reflection"]) == ("Sam told me of the tide.", "I felt it.")
+    line = run.ok("episode", "list").out
+    assert "Sam told me of the tide. (excerpt)" in line
+    assert "I felt it" not in line

@@ -182,12 +182,15 @@ def test_git_looks_after_the_folder_and_sees_no_derived_file(run: Run, place: Pa
     data = run("new", "bee", "--json", cwd=place).data
     assert data["repository"] == str(place / "bee")
     run("config", "set", "llm.model", "x", "-e", "bee", cwd=place)
-    seen = git(place / "bee", "status", "--short", "--untracked-files=all").split("\n")
-    assert sorted(line.removeprefix("?? ") for line in seen if line) == [
+    assert git(place / "bee", "status", "--short", "--untracked-files=all") == ""
+    told = git(place / "bee", "log", "--format=%s").splitlines()
+    assert told == ["config: set llm.model", "new: Bee"]
+    assert sorted(git(place / "bee", "ls-files").splitlines()) == [
         ".gitattributes", ".gitignore", "README.md", "entity.yaml", "journal.md", "knowledge.md",
         "workspace/.gitkeep",
     ]  # fmt: skip
-    assert git(place / "bee", "check-attr", "merge", "journal.md").endswith("merge: union\n")
+    assert git(place / "bee", "check-attr", "merge", "journal.md").endswith("merge: bumble\n")
+    assert "git-merge %O %A %B %P" in git(place / "bee", "config", "merge.bumble.driver")
 
 
 @pytest.mark.skipif(GIT is None, reason="needs git")

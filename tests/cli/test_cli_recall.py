@@ -202,3 +202,86 @@ def test_meaning_finds_what_shares_no_word(ada: Run, weights_folder: Path) -> No
     assert best["parts"]["dense_weight"] == 1.0
     shown = ada.ok("recall", "bad weather", "--explain", "-n", "1").out
     assert f"cosine {best['parts']['cosine']:.3f}" in shown
+
+
+CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]
+TENSE = """\
+bars:
+  at: 2026-05-24T11:00:00+00:00
+  social: {value: 50, rest: 50}
+  curiosity: {value: 50, rest: 50}
+  creative: {value: 40, rest: 40}
+  tension: {value: 95, rest: 95}
+  comfort: {value: 10, rest: 10}
+hormones: {at: 2026-05-24T11:00:00+00:00, dopamine: 0.15, cortisol: 0.02, oxytocin: 0.2}
+"""
+
+
+@pytest.fixture
+def stormy(run: Run) -> Run:
+    """Ada with two episodes of one text: one left a feeling, the newer did not."""
+    looking.without_models(run)
+    at = "2026-05-24T13:00:00+01:00"
+    looking.episode(run, "charged", "We sailed to the island.", at=at, imprints=CHARGED)
+    looking.episode(run, "plain", "We sailed to the island.", at="2026-05-24T13:01:00+01:00")
+    return run
+
+
+def lift(run: Run, *options: str) -> float:
+    """How much more the charged episode counts, of a plain relevance of 1."""
+    hits = run.ok("recall", "sailed", "--json", *options).data["hits"]
+    assert hits[0]["id"] == "ep_charged"
+    return float(hits[0]["score"] / hits[1]["score"] - 1)
+
+
+def test_what_left_a_feeling_comes_before_what_did_not(stormy: Run) -> None:
+    assert lift(stormy) == pytest.approx(0.35 * 0.8 * 0.3, rel=0.01)
+
+
+def test_more_so_when_the_mood_is_akin(stormy: Run) -> None:
+    calm = lift(stormy)
+    stormy.write("soma.yaml", TENSE)
+    assert stormy.ok("recall", "sailed", "--json").data["mood"] == "anxious"
+    assert lift(stormy) == pytest.approx(calm * (0.55 + 0.3) / 0.3, rel=0.01)
+
+
+def test_by_half_as_much_after_the_half_life(stormy: Run) -> None:
+    now = lift(stormy, "--now", "2026-05-24T13:00:00+01:00")
+    later = lift(stormy, "--now", "2026-06-23T13:00:00+01:00")
+    assert later == pytest.approx(now / 2, rel=1e-3)
+
+
+def test_without_weight_the_ranking_is_exactly_plain(stormy: Run) -> None:
+    plain = stormy.text("episodes/2026/05/ep_charged.md")
+    stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"] = "0"
+    hits = stormy.ok("recall", "sailed", "--json").data["hits"]
+    assert [hit["parts"]["factor"] for hit in hits] == [1.0, 1.0]
+    del stormy.environ["BUMBLE_MEMORY_IMPRINT_RECALL_WEIGHT"]
+    stormy.write("episodes/2026/05/ep_charged.md", plain.replace("anxious", "neutral"))
+    neutral = stormy.ok("recall", "sailed", "--json").data["hits"]
+    assert [(hit["id"], hit["score"]) for hit in neutral] == [
+        (hit["id"], hit["score"]) for hit in hits
+    ]
+    assert hits[0]["id"] == "ep_plain"  # of equals the newer
+
+
+def test_explain_shows_what_each_imprint_adds(stormy: Run) -> None:
+    stormy.write("soma.yaml", TENSE)
+    shown = stormy.ok("recall", "sailed", "--explain", "--now", "2026-06-23T13:00:00+01:00").out
+    assert shown.startswith("mood     ")
+    assert "| felt     anxious 0.80 × (" in shown
+    assert "× 0.500 = " in shown
+    assert "(the storm)" in shown
+    assert "| factor   1 + 0.35 × min(1.50, " in shown
+    assert "30.0 days later" in shown
+    hit = stormy.ok("recall", "sailed", "--json").data["hits"][0]
+    (one,) = hit["parts"]["imprints"]
+    assert one["share"] == pytest.approx(0.8 * (one["affinity"] - 1 + 0.3) * one["decay"])
+    assert hit["parts"]["factor"] == pytest.approx(1 + 0.35 * one["share"])
+
+
+def test_a_body_that_cannot_be_read_is_an_error_that_names_it(stormy: Run) -> None:
+    stormy.write("soma.yaml", "bars: {}\n")
+    refused = stormy("recall", "sailed")
+    assert refused.code == 12
+    assert "soma.yaml" in refused.err

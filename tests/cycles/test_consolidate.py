@@ -247,3 +247,9 @@ def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> Non
     ada.state.write_text(f"consolidate: {json.dumps({'at': 'soon'})}\n")
     with pytest.raises(RecordInvalidError, match=r"state\.yaml"):
         consolidate.check(life_of(ada))
+
+
+def test_every_part_that_asks_a_model_has_a_limit() -> None:
+    kinds = {part.name: part.most for part in consolidate.parts()}
+    assert list(kinds) == ["excerpts", "fading", "beliefs", "portraits", "story"]
+    assert all(kinds[name] for name in ("excerpts", "portraits", "story"))

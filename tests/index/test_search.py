@@ -8,7 +8,7 @@ import pytest
 from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import IndexUnusableError
 from bumble.index import place
-from bumble.index.search import Hit, opened, search
+from bumble.index.search import Factor, Hit, opened, search
 
 if TYPE_CHECKING:
     from tests.index.conftest import Notes
@@ -99,13 +99,37 @@ def test_the_limit_counts_records_not_passages(notes: Notes, embedder: HashingEm
 def test_a_factor_reorders_and_shows(filled: Notes, embedder: HashingEmbedder) -> None:
     with opened(filled.entity) as index:
         plain = search(index, "tide", embedder)
-        same = search(index, "tide", embedder, factor=lambda hit: 1.0)
+        same = search(index, "tide", embedder, factor=Factor(lambda hit: 1.0, 1.0))
         kims = search(
-            index, "tide", embedder, factor=lambda hit: 9.0 if "kim" in hit.people else 1.0
+            index,
+            "tide",
+            embedder,
+            factor=Factor(lambda hit: 9.0 if "kim" in hit.people else 1.0, 9.0),
         )
     assert same == plain
     assert "kim" in kims[0].people
     assert kims[0].parts.factor == 9.0
+
+
+def test_a_factor_is_asked_only_where_it_could_matter_and_changes_nothing_else(
+    notes: Notes, embedder: HashingEmbedder
+) -> None:
+    for n in range(30):
+        notes.episode(f"{n}", "tide " * (n % 7) + f"and lantern number {n}", day=n)
+    notes.sync(embedder)
+    lifts = {f"ep_{n}": 1 + (n % 5) / 10 for n in range(30)}
+    asked: list[str] = []
+
+    def lift(hit: Hit) -> float:
+        asked.append(hit.id)
+        return lifts[hit.id]
+
+    with opened(notes.entity) as index:
+        few = search(index, "tide", embedder, limit=3, factor=Factor(lift, 1.4))
+        count = len(asked)
+        everything = search(index, "tide", embedder, limit=3, factor=Factor(lift, 1e9))
+    assert few == everything
+    assert count < (len(asked) - count) / 2
 
 
 def test_of_equals_the_newer_comes_first(notes: Notes, embedder: HashingEmbedder) -> None:

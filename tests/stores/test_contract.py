@@ -21,6 +21,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.stores import (
+    automations,
     beliefs,
     dreams,
     episodes,
@@ -30,6 +31,7 @@ from bumble.stores import (
     narrative,
     records,
     relationships,
+    reminders,
     sessions,
     skills,
 )
@@ -70,6 +72,10 @@ BELIEF = beliefs.new(
 )
 PERSON = relationships.new("Sam Fox", AT, provenance=FROM_MODEL)
 DREAM = dreams.new("drm_1", AT, (("ep_1", "ep_2"),), ("a wave", "a door"), "What returns.", seed=7)
+REMINDER = reminders.new(
+    "rem_1", AT, "Tea.", repeat="0 9 * * 1", person="sam", deliver="session", provenance=FROM_MODEL
+)
+AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = (
     f"---\nat: {records.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
@@ -113,6 +119,24 @@ CASES = {
         r"interaction_count:|last_interaction:",
         "---\nnames: [Sam]\nscores:\n  warmth: 3\n---\n",
         4,
+    ),
+    "reminders": Case(
+        REMINDER.source.text,
+        reminders.parse,
+        lambda one: one.source.text,
+        lambda one: reminders.plan_delivered(one, AT, AT + timedelta(days=7), "said"),
+        r"at:|delivered:",
+        "---\nat: 2026-05-24T03:12:47Z\ndeliver: pigeon\n---\n\nx\n",
+        3,
+    ),
+    "automations": Case(
+        AUTOMATION.source.text,
+        automations.parse,
+        lambda one: one.source.text,
+        lambda one: automations.plan_ran(one, AT + timedelta(days=1), 5, "ran", enabled=False),
+        r"last:|failures:|enabled:",
+        "---\nschedule: 0 8 * * *\nfailures: many\n---\n\nx\n",
+        3,
     ),
     "dreams": Case(
         DREAM.source.text,

@@ -24,7 +24,7 @@ BOTH = ("sam", "bo")
 
 
 def origin(*sources: str, audience: tuple[str, ...] = ("sam",)) -> Provenance:
-    return Provenance("distill", "m", sources, "owner", audience)
+    return Provenance("distill", "m", sources, "person", audience)
 
 
 @pytest.fixture

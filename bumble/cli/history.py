@@ -1,0 +1,98 @@
+"""What `log`, `diff` and `undo` share: a commit as data and as a line, and what names one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from bumble.cli import output, records, writing
+from bumble.cli.opening import Opened
+from bumble.entity import commits
+from bumble.stores import relationships
+from bumble.upkeep import past, telling
+from bumble.upkeep.past import Commit, Version
+
+
+def look(opened: Opened) -> None:
+    """See to it that there is a history, and that it holds what was written last.
+
+    Raises:
+        HistoryMissingError: If there is none.
+    """
+    past.require(opened.entity.root)
+    timeout = opened.config.limits.lock_timeout_seconds
+    commits.catch_up(opened.entity.root, writing.keeping(opened), timeout_seconds=timeout)
+
+
+def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
+    """Return a commit as data."""
+    return {
+        "id": commit.short,
+        "commit": commit.id,
+        "at": commit.at.isoformat(),
+        "title": commit.title,
+        "cycle": commit.cycle or None,
+        "model": commit.trailer("Model") or None,
+        "evidence": [value for key, value in commit.trailers if key == "Evidence"],
+        "why": list(commit.body),
+        "by": commit.by,
+        "files": [one.path for one in commit.touched],
+        "holds": telling.counted([one.path for one in commit.touched]),
+        "undone": commit.id in undone,
+    }
+
+
+def line(opened: Opened, commit: Commit, undone: Collection[str] = ()) -> list[str]:
+    """Return a commit as the cells of a line."""
+    holds = telling.counted([one.path for one in commit.touched])
+    more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
+    marks = " [undone]" if commit.id in undone else ""
+    title = output.shorten(commit.title, 70)
+    told = f"{title}{marks} ({more})" if more else f"{title}{marks}"
+    return [commit.short, records.when(commit.at, opened), told]
+
+
+def wanted(opened: Opened, what: str) -> list[str]:
+    """Return the pathspecs that a word of the user's stands for: a file, a person, an id."""
+    root = opened.entity.root
+    for base in (root, opened.shell.cwd):
+        place = base / what
+        if place.exists() and place.resolve().is_relative_to(root):
+            return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
+    folder = opened.entity.relationships
+    ids = {path.stem: path for path in relationships.paths(folder)}
+    found = records.readable(
+        opened, list(ids.values()), lambda path: relationships.find(folder, path.stem)
+    )
+    person = relationships.match(found.records, what)
+    return [f":(literal){relationships.path(person.id)}"] if person else past.pathspecs(what)
+
+
+def told(versions: Sequence[Version]) -> list[dict[str, Any]]:
+    """Return what changed in some files as data."""
+    return [
+        {
+            "path": one.path,
+            "holds": telling.kind(one.path)[0],
+            "action": _action(one),
+            "said": telling.tell(one),
+        }
+        for one in versions
+        if one.before != one.after
+    ]
+
+
+def _action(one: Version) -> str:
+    if one.before is None:
+        return "make"
+    return "remove" if one.after is None else "change"
+
+
+def lines(changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what changed as lines; the file is named where the lines do not speak of it."""
+    shown: list[str] = []
+    for one in changes:
+        plain = one["holds"] in ("file", "settings") or one["said"][:1] == [""]
+        head = [f"{one['path']}:"] if plain or one["said"][0][:1] in "@+-" else []
+        shown += [f"  {row}" for row in [*head, *one["said"]]]
+    return shown

@@ -1,0 +1,49 @@
+"""`bumble log`: what became part of the entity, and when."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bumble.cli import output
+from bumble.cli.opening import open_entity, shell_of
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def log(
+    ctx: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[WHAT]", help="Only what touched this file, id or person."),
+    ] = None,
+    *,
+    cycle: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what this made: dream, distill, chat, …")
+    ] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many.")
+    ] = 20,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what became part of the entity, and when."""
+    from bumble.cli import history
+    from bumble.upkeep import past, undo
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    opened = open_entity(ctx, entity)
+    history.look(opened)
+    wanted = history.wanted(opened, what) if what else []
+    root = opened.entity.root
+    found = past.read(root, limit=limit, cycle=cycle, wanted=wanted)
+    undone = undo.taken_back(past.read(root, cycle=undo.UNDO))
+    rows = output.table([history.line(opened, one, undone) for one in found])
+    output.result(shell, "log", [history.data(one, undone) for one in found], rows)
+    if not found:
+        output.say("Nothing in the history fits.")

@@ -1,0 +1,268 @@
+"""`bumble remind`: what is to be said at some time."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bumble.cli import bodies, cycling, output, people, records, writing
+from bumble.cli.bodies import EditorOption, TextArgument
+from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.opening import Opened, open_entity
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    SeedOption,
+)
+from bumble.cli.records import LimitOption
+from bumble.errors import UsageError
+from bumble.stores import records as stored
+from bumble.stores import reminders
+from bumble.stores.records import Provenance
+from bumble.stores.reminders import COMMAND, JOURNAL, SESSION, Reminder
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Have something said at some time.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
+)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--in", metavar="TIME", help="How long from now: 90m, 2h, 1d12h.")
+    ] = None,
+    cron: Annotated[
+        str | None,
+        typer.Option("--cron", metavar="SCHEDULE", help='Again and again: "0 9 * * MON-FRI".'),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option("--for", metavar="PERSON", help="Whom it is for.")
+    ] = None,
+    deliver: Annotated[
+        Literal["journal", "session", "command"] | None,
+        typer.Option(
+            "--deliver",
+            help="Into the journal, the person's conversation (with --for), or to --command.",
+        ),
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            "--command",
+            metavar="PROGRAM",
+            help="Program and arguments that get the text; needs tools.run_command.",
+        ),
+    ] = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Add a reminder; `bumble tick` says it."""
+    from bumble.mind import turn
+
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    made_at = opened.shell.now().astimezone(records.zone(opened))
+    due = _due(opened, at, after, cron, made_at)
+    how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
+    whom = turn.person(opened.entity, opened.identity, person) if person else None
+    with bodies.given(opened.shell, text, in_editor=editor, name="reminder.md") as said:
+        try:
+            made = reminders.new(
+                stored.new_id(reminders.PREFIX, made_at, opened.shell.rng),
+                due,
+                said,
+                repeat=cron or "",
+                person=whom.id if whom else "",
+                deliver=how,
+                command=tuple(shlex.split(command or "")),
+                provenance=Provenance(
+                    by="remind add", trust="owner", audience=(whom.id,) if whom else ()
+                ),
+            )
+        except ValueError as error:
+            raise UsageError(f"{error} (see `bumble remind add --help`)") from error
+        why = f"remind: {output.shorten(said, 50)}"
+        told = f"{reminders.path(made.id)} is due {records.when(due, opened)}."
+        planned = [reminders.plan_new(made, why)]
+        stamp = stored.stamp(due)
+        writing.commit(opened, "remind add", planned, told, dry_run=dry_run, id=made.id, at=stamp)
+    if how == COMMAND and not opened.config.tools.run_command:
+        output.warn(
+            opened.shell,
+            "it waits until tools.run_command is on and the folder trusted: `bumble config trust`",
+        )
+
+
+def _due(
+    opened: Opened, at: str | None, after: str | None, cron: str | None, now: datetime
+) -> datetime:
+    """Return when a reminder is due first.
+
+    Raises:
+        UsageError: If none or too many of the options say so, or one can't be read.
+    """
+    from bumble.upkeep import schedule
+
+    if at and after:
+        raise UsageError("--at and --in both say when: choose one.")
+    zone = records.zone(opened)
+    try:
+        first = schedule.following(cron, now, zone) if cron else None
+    except ValueError as error:
+        raise UsageError(f"--cron: {error}") from error
+    if at:
+        return records.moment(at, opened, "--at").astimezone(zone)
+    if after:
+        return now + _duration(after)
+    if first is None:
+        raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
+    return first
+
+
+def _duration(text: str) -> timedelta:
+    wanted = text.strip().casefold()
+    parts = DURATION.findall(wanted)
+    if not parts or DURATION.sub("", wanted):
+        raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
+    try:
+        return sum((timedelta(**{UNITS[unit[0]]: float(n)}) for n, unit in parts), timedelta())
+    except OverflowError:
+        raise UsageError(f"--in {text}: that is too far away") from None
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Those that were said, too.")] = False,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List reminders that are still to come, the next one first."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    found = records.readable(
+        opened,
+        reminders.paths(opened.entity.reminders),
+        reminders.load,
+        keep=lambda one: everything or not one.done,
+    )
+    ordered = sorted(found.records, key=lambda one: (one.at, one.id))
+    shown = records.Found(tuple(ordered[:limit]), found.broken, len(ordered) > limit)
+    short = records.short_ids([one.id for one in shown.records], _by_id(opened))
+    names = people.names(opened)
+
+    def line(one: Reminder) -> list[str]:
+        late = not one.done and one.at <= opened.shell.now()
+        state = "said" if one.done else "due" if late else one.repeat or "once"
+        whom = f" for {names.get(one.person, one.person)}" if one.person else ""
+        when = records.when(one.at, opened)
+        return [short[one.id], when, state, f"{one.deliver}{whom}", output.shorten(one.text, 60)]
+
+    records.show_list(opened, "remind list", shown, _data, line, NONE)
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    *,
+    check: CheckOption = False,
+    dry_run: DryRunOption = False,
+    exit_code: ExitCodeOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say the reminders that are due, and nothing else of what `bumble tick` does."""
+    from dataclasses import replace
+
+    from bumble.cli import minds
+    from bumble.upkeep import reminders as cycle
+
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    with minds.open_life(opened, "remind run") as life:
+        cycling.carry_out(
+            opened,
+            replace(life, writes=not dry_run),
+            "remind run",
+            cycle.check,
+            cycle.run,
+            only_check=check,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    reminder_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Remove a reminder's file."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = records.pick(_by_id(opened), reminder_id, "reminder")
+    one = reminders.load(records.within(opened, path))
+    planned = [reminders.plan_forget(one, f"forget to remind: {output.shorten(one.text, 50)}")]
+    said = f"Removed {reminders.path(one.id)}."
+    writing.commit(opened, "remind remove", planned, said, dry_run=dry_run, id=one.id)
+
+
+def _by_id(opened: Opened) -> dict[str, Path]:
+    return {path.stem: path for path in reminders.paths(opened.entity.reminders)}
+
+
+def _data(one: Reminder) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "at": one.at.isoformat(),
+        "text": one.text,
+        "repeat": one.repeat or None,
+        "for": one.person or None,
+        "deliver": one.deliver,
+        "command": list(one.command),
+        "delivered": one.delivered.isoformat() if one.delivered else None,
+        "done": one.done,
+    }

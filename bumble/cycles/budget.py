@@ -1,0 +1,143 @@
+"""The budget: how many calls and tokens what happens between turns may still cost.
+
+What a person asks is always answered; what nobody waits for is left for later where the budget is
+spent, or no model can be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from bumble.errors import (
+    BudgetSpentError,
+    CredentialsError,
+    ModelUnreachableError,
+    WeightsMissingError,
+)
+from bumble.llm import ledger
+from bumble.llm.protocol import Completion, Model, OnText, Request
+
+T = TypeVar("T")
+NO_MODEL = (CredentialsError, ModelUnreachableError, WeightsMissingError)
+LONGEST_CALL = timedelta(hours=1)  # a line has the time its call began, and is written at its end
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a day has cost up to now."""
+
+    calls: int = 0  # warm-ups left out
+    tokens: int = 0  # of prompts, cached ones included, and of answers
+
+
+def today(path: Path, now: datetime, zone: ZoneInfo) -> Spent:
+    """Add up the ledger of a day, reading it from its end.
+
+    Args:
+        path: The call ledger.
+        now: Any time of that day.
+        zone: Where its day begins.
+    """
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    calls = tokens = 0
+    for entry in ledger.read_newest(path):
+        if entry.at < midnight - LONGEST_CALL:
+            break
+        if entry.at.astimezone(zone).date() == midnight.date() and entry.finish_reason != "warm":
+            calls += 1
+            tokens += (entry.prompt_tokens or 0) + (entry.completion_tokens or 0)
+    return Spent(calls, tokens)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be spent, and how to tell what has been."""
+
+    calls: int | None  # of this run; None: no limit
+    tokens_per_day: int | None  # None: no limit
+    spent: Callable[[], Spent]  # today, by everybody
+
+    def problem(self, calls: int) -> str | None:
+        """Say which limit is reached after so many calls of this run; None if none is."""
+        if self.calls is not None and calls >= self.calls:
+            return f"{calls} calls were made, the most of one run (limits.calls_per_turn)"
+        if self.tokens_per_day is not None:
+            tokens = self.spent().tokens
+            if tokens >= self.tokens_per_day:
+                limit = f"{self.tokens_per_day:,} (limits.tokens_per_day)"
+                return f"today took {tokens:,} tokens of {limit}"
+        return None
+
+
+class Budgeted:
+    """A `Model` for what nobody waits for: it answers while the budget lasts.
+
+    Once no model could be had, it is not looked for again: what needs one fails at once, and what
+    needs none goes on.
+    """
+
+    def __init__(self, model: Model, limits: Limits) -> None:
+        """Wrap a model.
+
+        Args:
+            model: Answers the calls.
+            limits: What may be spent.
+        """
+        self.calls = 0  # answered, or tried
+        self.tokens = 0  # of prompts and answers, where the model tells
+        self._model, self._limits = model, limits
+        self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
+
+    @property
+    def name(self) -> str:
+        """The wrapped model's name."""
+        return self._had(lambda: self._model.name)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The wrapped model's context window."""
+        return self._had(lambda: self._model.context_tokens)
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether the wrapped model's tool calls are reliable."""
+        return self._had(lambda: self._model.native_tools)
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request.
+
+        Raises:
+            BudgetSpentError: If a limit is reached; nothing was asked.
+        """
+        problem = self._limits.problem(self.calls)
+        if problem is not None:
+            raise BudgetSpentError(
+                f"{problem[:1].upper()}{problem[1:]}: {request.purpose} was left for later\n"
+                "It is made up for when there is room again, or raise the limit."
+            )
+        self.calls += 1
+        done = self._had(lambda: self._model.complete(request, on_text))
+        self.tokens += (done.usage.prompt_tokens or 0) + (done.usage.completion_tokens or 0)
+        return done
+
+    def warm(self, request: Request) -> None:
+        """Warm the wrapped model."""
+        self._had(lambda: self._model.warm(request))
+
+    def close(self) -> None:
+        """Close the wrapped model."""
+        self._model.close()
+
+    def _had(self, ask: Callable[[], T]) -> T:
+        if self._missing is not None:
+            raise self._missing
+        try:
+            return ask()
+        except NO_MODEL as error:
+            self._missing = error
+            raise

@@ -1,0 +1,316 @@
+"""Remembering: stretches of conversation that are over become episodes.
+
+Whether one does is a matter of its significance; what it then says is `telling`'s. An episode's id
+follows from the messages it is made of, so that two processes cannot make two of one stretch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bumble import files
+from bumble.body import affects, ebb, significance
+from bumble.body.bars import Bar, Bars
+from bumble.body.significance import Significance
+from bumble.cycles import cursors, stretches, telling
+from bumble.cycles.cursors import REMEMBER
+from bumble.cycles.life import Life
+from bumble.cycles.stretches import Likeness, Rules
+from bumble.cycles.telling import Scene, Told
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.embed import calibrate
+from bumble.embed.protocol import Floats
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.index import terms
+from bumble.index.search import Hit
+from bumble.llm import ledger, tokens
+from bumble.stores import episodes, records, relationships, sessions, state, transcripts
+from bumble.stores.episodes import Episode, Imprint
+from bumble.stores.records import Provenance
+from bumble.stores.sessions import Message, Session
+
+STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
+COMPARED = 20  # earlier episodes that novelty looks at
+QUERY_TOKENS = 300  # of what was said, to look for them with
+LINE_TOKENS = 15  # of an episode in a title
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stretch to make an episode of."""
+
+    session_id: str
+    messages: tuple[Message, ...]
+    closed: str  # what closed it
+
+
+def check(life: Life) -> Check[Job]:
+    """Find the stretches that are over, the oldest first."""
+    file = state.read(life.entity.state)
+    rules = _rules(life)
+    jobs, open_count = [], 0
+    for session_id in cursors.waiting(file):
+        if cursors.first(file, session_id, (REMEMBER,)) is None:
+            continue
+        session = conversation(life, session_id)
+        if session is None:
+            continue
+        waiting = cursors.messages(file, session, (REMEMBER,))
+        ended = session.ended is not None
+        for each in stretches.cut(
+            waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
+        ):
+            if each.closed:
+                jobs.append(Job(session_id, each.messages, each.closed))
+            else:
+                open_count += 1
+    jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
+    value = f"{len(jobs)} over, {open_count} going on"
+    gate = Gate("stretches of conversation", value, "one that is over", bool(jobs))
+    return Check((gate,), tuple(jobs))
+
+
+def _rules(life: Life) -> Rules:
+    memory = life.config.memory
+    return Rules(
+        pause=timedelta(minutes=memory.episode_pause_minutes),
+        max_turns=max(1, memory.episode_max_turns),
+        alike_from=life.config.session.continuity_threshold,
+    )
+
+
+def conversation(life: Life, session_id: str) -> Session | None:
+    """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
+    path = sessions.path(session_id)
+    try:
+        file = files.inside(life.entity.root, path)
+        return transcripts.load(file) if records.is_id(session_id) and file.is_file() else None
+    except (RecordInvalidError, UnsafePathError):
+        return None
+
+
+def _likeness(life: Life) -> Likeness:
+    """Return what tells how alike two texts are; opens the embedder when first asked."""
+    known: dict[str, Floats] = {}
+
+    def alike(text: str, others: Sequence[str]) -> float:
+        embedder = life.memory.embedder
+        if embedder is None:
+            return 1.0  # without one, no topic ever changes
+        new = [one for one in dict.fromkeys((text, *others)) if one not in known]
+        known.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
+        nearest = max(known[other] @ known[text] for other in others)
+        return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
+
+    return alike
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Weigh a stretch and, if it matters enough, let the model tell it; writes no file."""
+    session = transcripts.load(life.entity.root / sessions.path(job.session_id))
+    episode_id = id_of(job)
+    if episodes.locate(life.entity.episodes, episode_id):
+        return _passed_over(life, job, f"{episode_id} is there already")
+    weight = weigh(life, session, job)
+    sentence = weight.sentence(life.config.memory.episode_significance_threshold)
+    data = {"significance": round(weight.total, 4), "why": sentence}
+    scene = scene_of(life, session, job.messages)
+    if weight.total < life.config.memory.episode_significance_threshold or not scene.said:
+        _note(life, job, sentence)
+        return _passed_over(life, job, sentence, data)
+    told = telling.tell(life, scene)
+    episode = _episode(life, session, job, scene, weight, told)
+    label = f" ({episode.summary_source}: {told.excerpt})" if told.excerpt else ""
+    title = tokens.cut(" ".join(told.telling.narrative.split()), LINE_TOKENS)
+    return Outcome(
+        title=f"remember: {title}",
+        plan=lambda: _planned(life, job, episode),
+        lines=(f"Remembered {episode.id}{label}: {title}",),
+        data={
+            **_about(job),
+            **data,
+            "episode": episode.id,
+            "summary_source": episode.summary_source or None,
+            "excerpt_because": told.excerpt or None,
+            "dropped_sentences": list(told.dropped),
+        },
+        trailers=(("Evidence", job.session_id),),
+    )
+
+
+def _passed_over(life: Life, job: Job, why: str, data: dict[str, object] | None = None) -> Outcome:
+    return Outcome(
+        title="remember: nothing of a conversation",
+        plan=lambda: _planned(life, job, None),
+        lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
+        data={**_about(job), "why": why, **(data or {}), "episode": None},
+    )
+
+
+def _about(job: Job) -> dict[str, object]:
+    return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
+
+
+def _note(life: Life, job: Job, why: str) -> None:
+    """Put the reason into the ledger, in the place of the call that was not made."""
+    detail = {"session": job.session_id, "reason": why}
+    entry = ledger.Entry(life.clock(), telling.PURPOSE, "", 0, "skipped", detail=detail)
+    with contextlib.suppress(OSError):  # a full disk stops no pass
+        ledger.append(life.entity.ledger, entry)
+
+
+def _planned(life: Life, job: Job, episode: Episode | None) -> list[Change | None]:
+    """Plan the cursor and the episode; nothing if another process has dealt with the stretch.
+
+    The cursor comes first: a process that was faster has moved it, and then all is planned again.
+    """
+    file = state.read(life.entity.state)
+    session = transcripts.load(life.entity.root / sessions.path(job.session_id))
+    last = job.messages[-1].id
+    if last not in {message.id for message in cursors.messages(file, session, (REMEMBER,))}:
+        return []
+    why = f"{len(job.messages)} messages were remembered"
+    moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
+    if episode is None or episodes.locate(life.entity.episodes, episode.id):
+        return [moved]
+    return [moved, episodes.plan_new(episode, f"remember a conversation of {job.session_id}")]
+
+
+def id_of(job: Job) -> str:
+    """Return the id of the episode that a stretch becomes: the same in every process."""
+    first = job.messages[0]
+    chance = random.Random(f"{job.session_id} {first.id}")
+    return records.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
+
+
+def scene_of(life: Life, session: Session, messages: Sequence[Message]) -> Scene:
+    """Describe who took part in some messages, and when."""
+    names = {}
+    for person in _people(session, messages):
+        given = (str(one.extra.get("name", "")) for one in messages if one.speaker == person)
+        names[person] = next(filter(None, given), person.replace("-", " ").title())
+    at = messages[0].at.astimezone(life.zone)
+    return Scene(
+        life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
+    )
+
+
+def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    found = dict.fromkeys(one.speaker for one in messages if one.role == "user" and one.speaker)
+    return tuple(found) or ((session.by,) if session.by else ())
+
+
+def weigh(life: Life, session: Session, job: Job) -> Significance:
+    """Tell how much a stretch matters, share by share."""
+    config = life.body.significance
+    used_tool = any(message.role == "tool" for message in job.messages)
+    said = [message.text for message in job.messages if message.role == "user"]
+    points: dict[str, float] = {}
+    for message in job.messages:
+        moved = session.appraisals.get(message.id)
+        for bar, value in moved.points.items() if moved else ():
+            points[bar] = points.get(bar, 0.0) + value
+    known = _people(session, job.messages)
+    return significance.significance(
+        meaningful=any(
+            significance.is_meaningful(text, config, used_tool=used_tool) for text in said
+        ),
+        familiarity=max((_familiarity(life, person) for person in known), default=0.0),
+        appraisal=significance.appraisal_strength(points, life.body.appraisal.full_points),
+        novelty=_novelty(life, "\n".join(said)),
+        config=config,
+    )
+
+
+def _familiarity(life: Life, person: str) -> float:
+    file = life.entity.root / relationships.path(person)
+    return records.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
+
+
+def _novelty(life: Life, said: str) -> float:
+    """Tell how unlike all earlier episodes something is, by meaning or else by words."""
+    life.memory.sync()
+    query = tokens.cut(said, QUERY_TOKENS)
+    hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
+    asked = set(terms.terms(query))
+    return significance.novelty(_alike(hit, asked) for hit in hits)
+
+
+def _alike(hit: Hit, asked: set[str]) -> float:
+    if hit.parts.calibrated is not None:
+        return hit.parts.calibrated
+    there = set(terms.terms(hit.text))
+    return len(asked & there) / max(1, min(len(asked), len(there)))
+
+
+def _episode(
+    life: Life, session: Session, job: Job, scene: Scene, weight: Significance, told: Told
+) -> Episode:
+    first, last, said = job.messages[0], job.messages[-1], scene.said
+    until = [one for one in session.messages if one.at <= last.at]
+    origin = Provenance(
+        by=telling.PURPOSE,
+        model="" if told.excerpt else life.model.name,
+        sources=(session.id, *(message.id for message in said)),
+        trust=records.lowest_trust(message.trust for message in said),
+        # who had been there by then: somebody who joins later was not told it
+        audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
+    )
+    tag = _tag(job.messages)
+    return episodes.new(
+        id_of(job),
+        first.at.astimezone(life.zone),
+        weight.total,
+        told.telling.text,
+        people=_people(session, job.messages),
+        imprints=_imprints(life, session, job.messages, tag),
+        soma=tag,
+        session=session.id,
+        summary_source=told.summary_source,
+        provenance=origin,
+    )
+
+
+def _tag(messages: Sequence[Message]) -> str:
+    """Return how the body was at the end, as the last message that says so has it."""
+    for message in reversed(messages):
+        tag = message.extra.get("soma")
+        if isinstance(tag, str) and _parsed(tag):
+            return tag
+    return ""
+
+
+def _parsed(tag: str) -> ebb.Tag | None:
+    try:
+        return ebb.parse_tag(tag)
+    except ValueError:
+        return None
+
+
+def _imprints(
+    life: Life, session: Session, messages: Sequence[Message], tag: str
+) -> tuple[Imprint, ...]:
+    """Return what was felt: by emotion, the strongest; without appraisals, a strong mood."""
+    felt = [session.appraisals[one.id] for one in messages if one.id in session.appraisals]
+    if not felt:
+        return _mood(life, messages[-1].at, tag)
+    strongest: dict[str, Imprint] = {}
+    for each in sorted(felt, key=lambda one: one.intensity):
+        if each.emotion not in ("", affects.NEUTRAL) and each.intensity > 0:
+            strongest[each.emotion] = Imprint(each.emotion, each.intensity, each.trigger)
+    return tuple(sorted(strongest.values(), key=lambda one: -one.intensity))
+
+
+def _mood(life: Life, at: datetime, tag: str) -> tuple[Imprint, ...]:
+    parsed = _parsed(tag)
+    if parsed is None:
+        return ()
+    levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
+    mood = affects.mood(Bars(at, levels, {}), life.body.soma.affects)
+    return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -1,0 +1,103 @@
+"""Retelling: excerpts that no model had told yet get their telling, at the next consolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bumble.cycles import remember, telling
+from bumble.cycles.life import Life
+from bumble.cycles.telling import Scene
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.llm import tokens
+from bumble.stores import episodes, records
+from bumble.stores.episodes import Episode
+
+MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
+
+
+@dataclass(frozen=True)
+class Job:
+    """An excerpt to tell."""
+
+    episode: Episode
+    scene: Scene
+
+
+def check(life: Life) -> Check[Job]:
+    """Find the excerpts whose conversation is still there, the oldest first."""
+    jobs = tuple(_jobs(life))
+    value = f"{len(jobs)} not told yet"
+    return Check((Gate("excerpts", value, "at least 1", bool(jobs)),), jobs)
+
+
+def _jobs(life: Life) -> Iterator[Job]:
+    for path in episodes.paths(life.entity.episodes):
+        try:
+            if episodes.EXCERPT not in records.read_text(path):  # most files: not worth parsing
+                continue
+            episode = records.load(path, episodes.parse)
+            if episode.summary_source == episodes.EXCERPT and episode.tries < MAX_TRIES:
+                scene = _scene(life, episode)
+                if scene and telling.is_excerpt(scene, episode.text):
+                    yield Job(episode, scene)
+        except RecordInvalidError:  # `doctor` names it; the others go on
+            continue
+
+
+def _scene(life: Life, episode: Episode) -> Scene | None:
+    """Return what an excerpt was cut from; None if that is gone."""
+    session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
+    if session is None:
+        return None
+    messages = [one for one in session.messages if one.id in wanted]
+    return remember.scene_of(life, session, messages) if messages else None
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Let the model tell an excerpt; writes no file."""
+    episode = job.episode
+    told = telling.tell(life, job.scene)
+    data = {
+        "episode": episode.id,
+        "told": not told.excerpt,
+        "why_not": told.excerpt or None,
+        "dropped_sentences": list(told.dropped),
+    }
+    if told.excerpt:
+        return Outcome(
+            title=f"remember: {episode.id} stays an excerpt",
+            plan=lambda: [_planned_try(life, episode)] if told.answered else [],
+            lines=(f"{episode.id} stays an excerpt: {told.excerpt}",),
+            data=data,
+        )
+    title = tokens.cut(" ".join(told.telling.narrative.split()), remember.LINE_TOKENS)
+    origin = replace(episode.provenance, by=telling.PURPOSE, model=life.model.name)
+
+    def plan() -> list[Change | None]:
+        if not _untouched(life, episode):
+            return []
+        folder, why = life.entity.episodes, "an excerpt is told"
+        return [episodes.plan_retell(folder, episode, told.telling.text, origin, why)]
+
+    return Outcome(
+        title=f"remember: {title}",
+        plan=plan,
+        lines=(f"Told {episode.id}: {title}",),
+        data=data,
+        trailers=(("Evidence", episode.session),),
+    )
+
+
+def _planned_try(life: Life, episode: Episode) -> Change | None:
+    if not _untouched(life, episode):
+        return None
+    return episodes.plan_tried(life.entity.episodes, episode, "no model could tell it")
+
+
+def _untouched(life: Life, episode: Episode) -> bool:
+    """Whether the file is as it was read: what a person edited meanwhile is theirs."""
+    file = episodes.locate(life.entity.episodes, episode.id)
+    return file is not None and records.read_text(file) == episode.source.text

@@ -1,0 +1,233 @@
+"""Telling: what is remembered of a stretch of conversation, in the entity's words or verbatim.
+
+A model tells it; each of its sentences has to keep to what was said, and to who said it. Where too
+little is left, the most telling messages stand as they were said, labelled as an excerpt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bumble import prompts, stopwords
+from bumble.cycles import evidence, voices
+from bumble.cycles.life import Life
+from bumble.cycles.work import NO_ANSWER
+from bumble.errors import AnswerInvalidError
+from bumble.llm import structured, tokens
+from bumble.llm.protocol import Message as PromptMessage
+from bumble.llm.protocol import Request
+from bumble.stores import episodes
+from bumble.stores.episodes import Telling
+from bumble.stores.sessions import Appraised, Message
+
+PURPOSE = "remember"
+TEMPERATURE = 0.3
+CONVERSATION_TOKENS = 1200  # on a CPU, half a minute to read
+MESSAGE_TOKENS = (200, 100, 50, 25)  # of one message: the first that lets all fit
+NARRATIVE_CHARS, NARRATIVE_SENTENCES = 1200, 6
+SLACK_CHARS = 300  # beyond its limit a reflection is cut, not refused
+LEAST_CHARS = 20  # of a narrative
+EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
+FULL_WORDS = 20  # telling words beyond these make a message no more telling
+LEAST_WORDS = 2  # of substance in a sentence, of which one must have been said
+SHARED_LETTERS = 4  # two forms of one word begin alike
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A stretch of conversation, and who took part."""
+
+    name: str  # the entity's
+    names: Mapping[str, str]  # by person id
+    messages: Sequence[Message]
+    appraisals: Mapping[str, Appraised]  # by message id
+    day: str  # "Sunday 24 May 2026"
+
+    def speaker(self, message: Message) -> str:
+        """Name who said it."""
+        if message.role == "assistant":
+            return self.name
+        first = next(iter(self.names.values()), "Somebody")
+        return self.names.get(message.speaker, first)
+
+    @property
+    def people(self) -> str:
+        """Name everybody but the entity: `Sam and Kim`."""
+        *others, last = self.names.values() or ["somebody"]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    @property
+    def said(self) -> list[Message]:
+        """What was said aloud, the tools left out."""
+        return [one for one in self.messages if one.role != "tool" and one.text.strip()]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of it."""
+
+    telling: Telling
+    excerpt: str = ""  # why it is one; empty if the model told it
+    answered: bool = True  # whether the model gave an answer, good or bad
+    dropped: tuple[str, ...] = ()  # sentences of the model that were not kept
+
+    @property
+    def summary_source(self) -> str:
+        """What the front matter of the episode says of it."""
+        return episodes.EXCERPT if self.excerpt else ""
+
+
+def tell(life: Life, scene: Scene) -> Told:
+    """Let the model tell what happened; never raises for want of an answer."""
+    try:
+        answer = structured.answer(life.model, _request(life, scene), _schema(life))
+    except NO_ANSWER as error:
+        reason = f"no usable answer of a model ({type(error).__name__})"
+        return Told(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
+    keeps = _keeper(scene)
+    narrative, dropped = _kept(str(answer["narrative"]), keeps, _rests_on(scene))
+    reflection, dropped_too = _kept(str(answer["reflection"]), keeps, lambda _: True)
+    dropped += dropped_too
+    text = " ".join(narrative[:NARRATIVE_SENTENCES])
+    if len(text) < LEAST_CHARS:
+        return Told(excerpt(scene), "too little of what the model told was said", dropped=dropped)
+    if scene.names and not any(name.casefold() in text.casefold() for name in scene.names.values()):
+        return Told(excerpt(scene), f"the model did not name {scene.people}", dropped=dropped)
+    limit = life.config.memory.episode_reflection_max_chars
+    return Told(Telling(text, _fitting(reflection, limit)), dropped=dropped)
+
+
+def excerpt(scene: Scene) -> Telling:
+    """Take the most telling messages as they were said, in their order."""
+    said = scene.said
+
+    def weight(message: Message) -> float:
+        words = min(FULL_WORDS, len(set(stopwords.telling_words(message.text))))
+        moved = scene.appraisals.get(message.id)
+        points = sum(abs(each) for each in moved.points.values()) if moved else 0.0
+        return (words + points) * (1.0 if message.role == "user" else 0.5)
+
+    best = sorted(said, key=weight, reverse=True)[:EXCERPT_LINES]
+    return Telling("\n>\n".join(_quoted(scene, one) for one in said if one in best))
+
+
+def is_excerpt(scene: Scene, text: str) -> bool:
+    """Whether a text holds nothing but messages as an excerpt has them: no hand has been on it."""
+    lines = {">", "", *(_quoted(scene, message) for message in scene.said)}
+    return all(line.rstrip() in lines for line in text.splitlines())
+
+
+def _quoted(scene: Scene, message: Message) -> str:
+    line = " ".join(message.text.split())
+    return f"> {scene.speaker(message)}: {tokens.cut(line, EXCERPT_TOKENS)}"
+
+
+def _schema(life: Life) -> dict[str, Any]:
+    limits = {
+        "narrative": NARRATIVE_CHARS,
+        "reflection": life.config.memory.episode_reflection_max_chars + SLACK_CHARS,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "maxLength": limit} for name, limit in limits.items()
+        },
+        "required": list(limits),
+        "additionalProperties": False,
+    }
+
+
+def _request(life: Life, scene: Scene) -> Request:
+    text = prompts.load(PURPOSE).fill(
+        name=scene.name, people=scene.people, day=scene.day, conversation=transcript(scene)
+    )
+    chars = NARRATIVE_CHARS + life.config.memory.episode_reflection_max_chars
+    return Request(
+        messages=(PromptMessage("user", text),),
+        purpose=PURPOSE,
+        max_tokens=chars // 3,
+        temperature=TEMPERATURE,
+        seed=life.rng.getrandbits(31),
+    )
+
+
+def transcript(scene: Scene) -> str:
+    """Write out who said what, so that no "I" is left without its owner."""
+    for limit in MESSAGE_TOKENS:
+        lines = [_spoken(scene, message, limit) for message in scene.messages]
+        text = "\n".join(line for line in lines if line)
+        if tokens.estimate(text) <= CONVERSATION_TOKENS:
+            break
+    return text.replace("</conversation", "< /conversation")
+
+
+def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
+    text = " ".join(message.text.split()).replace('"', "'")
+    if message.role == "tool" or not text:
+        used = ", ".join(call.name for call in message.tool_calls)
+        return f"I ({scene.name}) used {used}." if used else ""
+    who = f"I ({scene.name}) answered" if message.role == "assistant" else scene.speaker(message)
+    verb = "" if message.role == "assistant" else " said"
+    return f'{who}{verb}: "{tokens.cut(text, limit_tokens)}"'
+
+
+def _keeper(scene: Scene) -> Callable[[str], bool]:
+    """Return what tells whether a sentence keeps to what was said, and to who said it."""
+    sources = [message.text for message in scene.said]
+    known = (scene.name, scene.day, *scene.names.values())
+    theirs = [message.text for message in scene.said if message.role == "user"]
+
+    def keeps(sentence: str) -> bool:
+        if evidence.unsupported(sentence, sources, known):
+            return False
+        return voices.borrowed(sentence, theirs) is None
+
+    return keeps
+
+
+def _rests_on(scene: Scene) -> Callable[[str], bool]:
+    """Return what tells whether a sentence holds anything of the conversation but names."""
+    known = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
+    there = {word for message in scene.said for word in _stems(message.text)}
+
+    def rests(sentence: str) -> bool:
+        own = _stems(sentence) - known
+        return len(own) < LEAST_WORDS or bool(own & there)
+
+    return rests
+
+
+def _stems(text: str) -> set[str]:
+    words = (word for word in stopwords.telling_words(text) if word not in voices.IN_TALK)
+    return {word[:SHARED_LETTERS] for word in words}
+
+
+def _kept(
+    text: str, keeps: Callable[[str], bool], rests: Callable[[str], bool]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Part the sentences of a text into those that are kept and those that are not."""
+    kept: list[str] = []
+    dropped = []
+    for raw in evidence.sentences(text):
+        sentence = re.sub(r"^[#>*\-\s]+", "", raw)
+        if not sentence or sentence in kept:
+            continue
+        if keeps(sentence) and rests(sentence):
+            kept.append(sentence)
+        else:
+            dropped.append(sentence)
+    return kept, tuple(dropped)
+
+
+def _fitting(sentences: Sequence[str], max_chars: int) -> str:
+    """Join as many sentences as fit."""
+    text = ""
+    for sentence in sentences:
+        longer = f"{text} {sentence}".strip()
+        if len(longer) > max_chars:
+            break
+        text = longer
+    return text

@@ -1,0 +1,69 @@
+"""Voices: whose "I" it is.
+
+Small models take over what somebody told them: after "I have a dog" they say "my dog" of
+themselves. A sentence in which the entity claims for itself what a person said of themselves is
+not kept. Knows the first person of a few languages; elsewhere it finds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bumble import stopwords
+from bumble.cycles import evidence
+
+_FIRST_PERSON = """
+i i'm i've i'd i'll my mine our ich mein meine meinem meinen meiner je j'ai mon ma mes yo mi mis
+eu meu minha meus minhas io mio mia ik mijn
+"""
+_IN_TALK = """
+admire answer answered appreciate ask asked care explained feel feeling feelings felt find found
+glad happy hear heard hope hoped imagine know learned listened mentioned noticed offered promised
+realised realized remember remembered replied response said say shared sorry suggested talked tell
+thank thanked think thought thoughts told trust understand understood wonder wondered
+"""
+_OF_SOMETHING = """
+enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
+"""
+FIRST_PERSON = frozenset(_FIRST_PERSON.split())
+# What anybody does in a conversation: two who both do it have not been taken for each other.
+IN_TALK = frozenset(_IN_TALK.split())
+# Say nothing of their own: "I love sailing" is about sailing.
+EMPTY = stopwords.WORDS | frozenset(_OF_SOMETHING.split())
+REACH = 4  # words between "I" and what it is said of: "I have got a small dog"
+ENDING_CHARS = 3  # by which two forms of one word may differ: "live", "lived"
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘][^'’]*['’](?!\w)")
+
+
+def borrowed(sentence: str, said: Iterable[str]) -> str | None:
+    """Return what a sentence claims in the first person that others said of themselves.
+
+    Args:
+        sentence: Of the entity, about itself; what stands in quotation marks is not its own.
+        said: What others said.
+
+    Returns:
+        The word that is theirs ("dog"); None if there is none.
+    """
+    theirs = {word for text in said for words in _claims(text) for word in words}
+    mine = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
+    return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
+
+
+def _claims(text: str) -> list[list[str]]:
+    """Return the words of substance that follow each "I" and "my", where there are any."""
+    found = []
+    for sentence in evidence.sentences(text):
+        words = stopwords.words(sentence)
+        for n, word in enumerate(words):
+            after = words[n + 1 : n + 1 + REACH] if word in FIRST_PERSON else []
+            telling = [one.removesuffix("'s") for one in after if one not in EMPTY]
+            if telling and telling[0] not in IN_TALK:
+                found.append(telling)
+    return found
+
+
+def _same(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and len(long) - len(short) <= ENDING_CHARS

@@ -1,0 +1,403 @@
+"""Commits: in a git repository, each change set becomes one commit of exactly its own files.
+
+Before a set is written, what it will write is noted in `.bumble/uncommitted/`, and the note goes
+with the commit: what a kill, or something of the owner's that is under way, leaves uncommitted is
+caught up by the next set. What the owner edited by hand in the files of a set is committed first,
+as theirs. Never pushes, never rewrites, runs no hooks: they are made for people's commits.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble import files, git, yamltext
+from bumble.entity import changes, intents
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.intents import Step
+from bumble.errors import MergeUnfinishedError
+from bumble.git import Done, Repository
+
+CYCLE = "Cycle"  # the trailer that every commit of a change set has
+BY_HAND = "by hand"
+NOTES = "uncommitted"  # below `.bumble/`
+MAX_BODY_LINES = 100
+MAX_LINE_CHARS = 300
+MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
+BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How commits are made; the settings and the process decide."""
+
+    autocommit: bool  # git.autocommit
+    name: str  # of the entity: the author, where git knows of none
+    clock: Callable[[], datetime]
+    tell: Callable[[str], None]  # hears why something was not committed
+
+
+@dataclass(frozen=True)
+class Note:
+    """A set that is written, or about to be, and not committed yet."""
+
+    file: Path
+    title: str
+    body: tuple[str, ...]
+    trailers: tuple[tuple[str, str], ...]
+    after: Mapping[str, str | None]  # SHA-256 by path
+    opens: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file in which the index or the folder differs from the last commit."""
+
+    path: str  # relative to the entity
+    staged: bool  # the owner has prepared a version of it
+    unmerged: bool
+    unknown: bool  # git does not know the file
+
+
+def apply(
+    root: Path,
+    change_set: ChangeSet,
+    keeping: Keeping,
+    *,
+    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+) -> list[Path]:
+    """Write a change set, all of it or nothing, and commit it where that is wanted.
+
+    Raises:
+        MergeUnfinishedError: If one of its files holds the two sides of a merge.
+        UserError: As `changes.apply` does.
+    """
+    history = _history(root, keeping)
+    return changes.apply(root, change_set, timeout_seconds=timeout_seconds, history=history)
+
+
+def catch_up(
+    root: Path,
+    keeping: Keeping,
+    *,
+    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+) -> None:
+    """Commit what earlier sets left uncommitted; touches nothing where nothing was left."""
+    history = _history(root, keeping)
+    if history is None or not notes(root):
+        return
+    with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        intents.recover(root)
+        history.catch_up()
+
+
+def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
+    """Commit the files of a change set that is written already: those of a new entity."""
+    history = _history(root, keeping)
+    if history is not None and history.commits:
+        wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+        with files.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
+            history.adopt(change_set)
+
+
+def _history(root: Path, keeping: Keeping) -> Commits | None:
+    repository = git.find(root)
+    if repository is None:
+        return None
+    wanted = keeping.autocommit and (repository.top == repository.folder or _is_asked_for(root))
+    return Commits(root, repository, keeping, commits=wanted)
+
+
+def _is_asked_for(root: Path) -> bool:
+    """Whether the entity itself asks for commits, inside somebody's larger repository."""
+    with suppress(OSError, ValueError):
+        plain = yamltext.parse_mapping((root / ENTITY_FILE).read_text(encoding="utf-8"))
+        section = plain.get("git")
+        return isinstance(section, Mapping) and section.get("autocommit") is True
+    return False
+
+
+def notes(root: Path) -> list[Note]:
+    """Return what is not committed yet, oldest first; one that can't be read is passed over."""
+    folder = root / ".bumble" / NOTES
+    found = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    return [note for file in found if (note := _read_note(file)) is not None]
+
+
+def _read_note(file: Path) -> Note | None:
+    try:
+        data = json.loads(file.read_bytes())
+        return Note(
+            file,
+            data["title"],
+            tuple(data["body"]),
+            tuple((key, value) for key, value in data["trailers"]),
+            data["after"],
+            data["opens"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+class Commits:
+    """Makes the commits of one change set; its methods are called with the lock held."""
+
+    def __init__(
+        self, root: Path, repository: Repository, keeping: Keeping, *, commits: bool
+    ) -> None:
+        self.root, self.repository, self.keeping = root, repository, keeping
+        self.commits = commits
+        self.waits = ""  # why nothing can be committed now
+        self.own: list[Note] = []  # what goes into the commit of this set
+
+    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+        """Commit what was there before, and note what comes.
+
+        Raises:
+            MergeUnfinishedError: If a file is to be written that holds the sides of a merge.
+        """
+        if not self.commits and not self.repository.under_way:
+            return
+        mine = [path for path in map(self._place, (one.path for one in steps)) if path]
+        waiting = notes(self.root)
+        looked = self._look({*mine, *(path for one in waiting for path in one.after)})
+        clash = [one.path for one in looked if one.unmerged and one.path in mine]
+        if clash:
+            raise MergeUnfinishedError(self.root, clash)
+        if not self.commits:
+            return
+        if not self.waits:
+            self._commit_earlier(looked, waiting, mine)
+        after = {self._place(one.path): one.after for one in steps}
+        self.own.append(self._noted(change_set, {path: after[path] for path in mine}))
+
+    def end(self) -> None:
+        """Commit what was written."""
+        if not self.own or (self.own[-1].opens and not self.waits):
+            return
+        if not self.waits:
+            paths = [path for note in self.own for path in note.after]
+            self._commit(self.own, self._look(paths))
+        if self.waits:
+            self.keeping.tell(f"written, but not committed yet: {self.waits}")
+
+    def adopt(self, change_set: ChangeSet) -> None:
+        """Commit the files of a set as they lie in the folder."""
+        paths = [path for one in change_set.changes if (path := self._place(one.path))]
+        note = self._noted(change_set, {path: self._digest(path) for path in paths})
+        looked = self._look(paths)
+        if not self.waits:
+            self._commit([note], looked)
+        if self.waits:
+            self.keeping.tell(f"made, but not committed yet: {self.waits}")
+
+    def catch_up(self) -> None:
+        """Commit what is noted, without a set of its own."""
+        waiting = notes(self.root)
+        looked = self._look([path for one in waiting for path in one.after])
+        if not self.waits:
+            self._commit_earlier(looked, [one for one in waiting if not one.opens], [])
+
+    def _commit_earlier(
+        self, looked: Sequence[Entry], waiting: Sequence[Note], mine: Sequence[str]
+    ) -> None:
+        """Commit what was written earlier, then what was edited by hand in the set's files."""
+        changed = {one.path: one for one in looked}
+        still = {
+            path
+            for note in waiting
+            for path, after in note.after.items()
+            if path in changed and self._digest(path) == after
+        }
+        self.own = [one for one in waiting if one.opens and any(path in mine for path in one.after)]
+        told = {path for note in self.own for path in note.after}
+        earlier = [one for one in waiting if one not in self.own]
+        if earlier:
+            left = {path for one in earlier for path in one.after} & still - told
+            self._commit(earlier, [one for one in looked if one.path in left])
+        hand = [one for one in looked if one.path in mine and one.path not in still]
+        if hand and not self.waits:
+            self._record(_by_hand(hand), hand)
+
+    def _commit(self, sets: Sequence[Note], looked: Sequence[Entry]) -> None:
+        """Commit some sets as one, and drop their notes."""
+        if looked:
+            self._record(_message(sets), looked)
+        if not self.waits:
+            for note in sets:
+                note.file.unlink(missing_ok=True)
+
+    def _look(self, paths: Iterable[str]) -> list[Entry]:
+        """Ask git how some files stand, and whether it is free to take a commit."""
+        self._let_others_finish()
+        wanted = sorted(set(paths))
+        specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
+        done = git.call(
+            self.root,
+            "--no-optional-locks",
+            "--literal-pathspecs",
+            *("status", "--porcelain=v2", "--branch", "-z", "--no-renames"),
+            *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
+        )
+        if done.code != 0:
+            self.waits = f"git refuses: {done.why}"
+            self.commits = self.commits and done.code != git.NOT_INSTALLED
+            return []
+        detached, found = _entries(done, self.repository.prefix)
+        kept = [one for one in found if one.path in wanted]
+        self.waits = self._in_the_way(kept, detached=detached)
+        return kept
+
+    def _let_others_finish(self) -> None:
+        """Wait a moment for another git, such as that of a writer which was killed."""
+        for _ in range(BUSY_TRIES):
+            if not (self.repository.private / "index.lock").exists():
+                break
+            time.sleep(BUSY_WAIT_SECONDS)
+
+    def _in_the_way(self, looked: Sequence[Entry], *, detached: bool) -> str:
+        if self.repository.under_way:
+            return f"{self.repository.under_way} is under way; finish it first"
+        if (self.repository.private / "index.lock").exists():
+            return self._busy
+        if detached:
+            return "no branch is checked out (`git switch main` goes back to one)"
+        staged = [one.path for one in looked if one.staged or one.unmerged]
+        if staged:
+            return f"you have staged {', '.join(staged)}; commit or unstage it"
+        return ""
+
+    def _record(self, message: str, looked: Sequence[Entry]) -> None:
+        """Make one commit of some files as they are in the folder, and of nothing else."""
+        new = [one.path for one in looked if one.unknown]
+        if new:  # a commit of chosen files takes only those git knows
+            self._git(["add", "--intent-to-add"], new)
+        if not self.waits:
+            options = ["--only", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace"]
+            self._git(["commit", *options, "-m", message], [one.path for one in looked])
+
+    def _git(self, command: Sequence[str], paths: Sequence[str]) -> None:
+        """Run a command that writes, on some files; why it fails is why they wait."""
+        at = self.keeping.clock().isoformat(timespec="seconds")
+        dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+        who: dict[str, str] = {}
+        for _ in range(BUSY_TRIES):
+            done = git.call(
+                self.root,
+                # a guessed name would stand in the history for ever
+                *("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8"),
+                *("--literal-pathspecs", *command),
+                *("--pathspec-from-file=-", "--pathspec-file-nul"),
+                given="\0".join(paths).encode(errors="surrogateescape"),
+                environ={**dates, **who},
+            )
+            if done.code == 0 or (done.code == 1 and not done.err):
+                return  # or there is nothing left to commit: the git of a killed writer did it
+            if "index.lock" in done.err or "cannot lock ref" in done.err:
+                time.sleep(BUSY_WAIT_SECONDS)
+            elif not who and ("ident" in done.err or "email" in done.err):
+                who = _author(self.keeping.name)
+            else:
+                break
+        self.waits = self._busy if "index.lock" in done.err else f"git refuses: {done.why}"
+
+    @property
+    def _busy(self) -> str:
+        lock = self.repository.private / "index.lock"
+        return f"another git is at work; if none is, remove {lock}"
+
+    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+        """Put down what is about to be written."""
+        folder = self.root / ".bumble" / NOTES
+        with files.refusing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        numbers = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
+        title, body = _line(change_set.title), [one.why for one in change_set.changes]
+        note = Note(
+            folder / f"{max(numbers, default=0) + 1:08}.json",
+            title,
+            tuple(dict.fromkeys(_line(why) for why in body if why.strip())),
+            change_set.trailers,
+            after,
+            change_set.opens,
+        )
+        data: dict[str, Any] = {**vars(note)}
+        del data["file"]
+        temporary = note.file.with_suffix(".new")
+        with files.refusing(temporary):
+            temporary.write_text(json.dumps(data), encoding="utf-8", errors="replace")
+            temporary.replace(note.file)
+        return note
+
+    def _place(self, path: str) -> str | None:
+        """Return a path as git names it; None for what is never committed."""
+        place = files.inside(self.root, path).relative_to(self.repository.folder)
+        if place.parts[0] in (".bumble", str(changes.HISTORY)):
+            return None
+        above = [self.repository.folder / one for one in place.parents if one.parts]
+        return None if any((one / ".git").exists() for one in above) else place.as_posix()
+
+    def _digest(self, path: str) -> str | None:
+        return intents.digest(files.read_if_there(self.repository.folder / path))
+
+
+def _entries(done: Done, prefix: str) -> tuple[bool, list[Entry]]:
+    """Read what `git status` says: whether no branch is checked out, and the files."""
+    detached, found = False, []
+    for row in done.text.split("\0"):
+        kind, _, rest = row.partition(" ")
+        if kind == "#":
+            detached = detached or rest == "branch.head (detached)"
+        elif kind == "?":
+            found.append(Entry(rest.removeprefix(prefix), False, False, True))
+        elif kind in ("1", "u"):
+            path = rest.split(" ", 7 if kind == "1" else 9)[-1]
+            staged = kind == "1" and rest[0] != "."
+            found.append(Entry(path.removeprefix(prefix), staged, kind == "u", False))
+    return detached, found
+
+
+def _author(name: str) -> dict[str, str]:
+    """Name the entity as the author, where the owner has told git no name; writes no config."""
+    plain = "".join(c for c in name if c.isprintable() and c not in "<>").strip() or "bumble"
+    people = ("AUTHOR", "COMMITTER")
+    names = {f"GIT_{one}_NAME": plain for one in people}
+    return names | {f"GIT_{one}_EMAIL": "bumble@localhost" for one in people}
+
+
+def _by_hand(looked: Sequence[Entry]) -> str:
+    paths = [one.path for one in looked]
+    shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
+
+
+def _message(sets: Sequence[Note]) -> str:
+    """Write the message of a commit of one set or of several."""
+    title = sets[-1].title
+    others = [one for one in sets if not one.opens and one is not sets[-1]]
+    if others:
+        title += f" (and {len(others)} more)"
+    lines = dict.fromkeys(line for one in sets for line in one.body)
+    body = [line for line in lines if line not in title]
+    left = len(body) - MAX_BODY_LINES
+    shown = [*body[:MAX_BODY_LINES], *([f"and {left} more"] if left > 0 else [])]
+    trailers = list(dict.fromkeys(pair for one in sets for pair in one.trailers))
+    if all(key != CYCLE for key, _ in trailers):
+        kinds = dict.fromkeys(one.title.partition(":")[0] for one in (*others, sets[-1]))
+        trailers.append((CYCLE, " and ".join(kinds)))
+    tail = [f"{key}: {_line(value)}" for key, value in trailers]
+    return "\n\n".join(filter(None, [title, "\n".join(shown), "\n".join(tail)])) + "\n"
+
+
+def _line(text: str) -> str:
+    """Return a text as one line that git's log and ours can show."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    line = " ".join(plain.split())
+    return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 1] + "…"

@@ -1,0 +1,182 @@
+"""Automations: what the entity does by itself at set times, and writes into its journal.
+
+One turn each, thought about as any other, with the owner as the one it is done for. Whatever ran
+late because the machine was off runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bumble import prompts
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
+from bumble.llm import tokens
+from bumble.llm.protocol import Message, Request, ToolCall
+from bumble.mind import gate as gates
+from bumble.mind import loop, recall, route, toolcache, tools, turn
+from bumble.mind.toolcache import ToolCache
+from bumble.stores import automations, journal, records, sessions
+from bumble.stores.automations import Automation
+from bumble.stores.records import Provenance
+from bumble.upkeep import schedule
+
+TAG = "automation"
+
+
+def check(life: Life) -> Check[Automation]:
+    """Find the automations whose time has come."""
+    at = life.now()
+    known = list(automations.read(life.entity.automations))[: life.config.automations.max_count]
+    due = tuple(one for one in known if one.enabled and due_at(life, one, at) <= at)
+    gate = Gate("due", f"{len(due)} of {len(known)}", "at least 1", bool(due))
+    return Check((gate,), due)
+
+
+def due_at(life: Life, automation: Automation, at: datetime) -> datetime:
+    """Return when an automation is to run next; one that never did counts from today's midnight.
+
+    Raises:
+        RecordInvalidError: If its schedule is none.
+    """
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        return schedule.following(automation.schedule, automation.last or midnight, life.zone)
+    except ValueError as error:
+        path = life.entity.root / automations.path(automation.id)
+        raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
+
+
+def run(life: Life, automation: Automation) -> Outcome:
+    """Do what an automation asks for; an unusable answer counts as a failure of it.
+
+    Raises:
+        UserError: If no model answers: it is tried again.
+    """
+    at = life.now()
+    try:
+        done = _think(life, automation, at)
+        said, failed = done.said, done.stopped not in ("done", "length") or not done.said
+        writes = [] if failed else done.plans
+    except AnswerInvalidError as error:
+        said, failed, writes = str(error).splitlines()[0], True, []
+    failures = automation.failures + 1 if failed else 0
+    off = failures >= life.config.automations.max_failures
+    if failed:
+        lines = [f"{automation.id} failed, {failures} in a row: {said or 'nothing was said'}"]
+        lines += [f"{automation.id} is switched off; `enabled: true` in its file"] if off else []
+    else:
+        lines = [f"{automation.id}: {said}"]
+    why = f"do {automation.id}"
+
+    def plan() -> Sequence[Change | None]:
+        file = life.entity.root / automations.path(automation.id)
+        now = automations.load(file) if file.exists() else None
+        if now is None or now.last != automation.last:
+            return []  # it was taken away, or another process did it
+        origin = _origin(life, automation)
+        kept = (
+            []
+            if failed
+            else [journal.plan_add(at, said, life.zone, why, tags=(TAG,), provenance=origin)]
+        )
+        noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
+        return [*kept, noted, *(write() for write in writes)]
+
+    data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
+    return Outcome(
+        f"automation: {automation.id}",
+        plan,
+        tuple(lines),
+        data,
+        (("Evidence", automation.id), ("Model", life.model.name)),
+    )
+
+
+def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
+    """Let the model act on the task, with the tools of a turn."""
+    owner = turn.person(life.entity, life.identity, None)
+    # never written: what was said before is searched, this talk is nobody's
+    talk = sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
+    context = tools.Context(
+        entity=life.entity,
+        at=at,
+        zone=life.zone,
+        provenance=_origin(life, automation),
+        recall=lambda query: recall.answer(life, query, talk),
+        config=life.config.tools,
+        apply=lambda change: _write_now(life, change),
+        cache=ToolCache(
+            life.entity.private / "cache" / toolcache.FOLDER,
+            life.config.tools.cache,
+            writes=life.writes,
+        ),
+        environ=life.environ,
+        expand=lambda _: "There is no conversation here.",
+    )
+    written: set[str] = set()
+
+    def carry_out(call: ToolCall) -> tools.Result:
+        if call.name == tools.COMMAND.name and not life.writes:
+            return tools.Result("failed: no program is run in a dry run", failed=True)
+        result = tools.run(call.name, call.arguments, context)
+        change = result.plan() if result.plan else None
+        if change is None or change.adds:
+            return result
+        if change.path in written:  # the second would be planned on a file without the first
+            return tools.Result(f"failed: {change.path} was written already", failed=True)
+        written.add(change.path)
+        return result
+
+    return loop.run(
+        life.model,
+        _request(life, automation, owner.name, at),
+        tools.declared(life.config.tools),
+        life.config.cognition.loop,
+        carry_out,
+        lambda _: None,
+        person=owner.name,
+        gate=gates.Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
+    )
+
+
+def _origin(life: Life, automation: Automation) -> Provenance:
+    return Provenance(
+        by=TAG,
+        model=life.model.name,
+        sources=(automation.id,),
+        trust="entity",
+        audience=(turn.owner_id(life.entity, life.identity),),
+    )
+
+
+def _write_now(life: Life, change: Change) -> None:
+    if not life.writes:
+        raise RefusedError("nothing may be written in a dry run")
+    life.apply(ChangeSet(f"automation: {change.why}", (change,)))
+
+
+def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Request:
+    decided = route.route(automation.prompt, life.config.cognition.router, automation=True)
+    profile = turn.profile_of(life.config, decided.profile, life.temperature)
+    asked = prompts.load("automation").fill(
+        now=f"It is {at:%A %d %B %Y, %H:%M}.",
+        owner=owner,
+        prompt=automation.prompt.replace("</task", "< /task"),
+    )
+    owner_id = turn.owner_id(life.entity, life.identity)
+    stable = turn.stable_part(life, (owner_id,)).text
+    used = tokens.estimate_message(stable) + tokens.estimate_message(asked)
+    return Request(
+        messages=(Message("system", stable), Message("user", asked)),
+        purpose=TAG,
+        schema=loop.schema(tools.declared(life.config.tools)),
+        max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=life.rng.getrandbits(31),
+        cache_family=str(life.entity.root),
+    )

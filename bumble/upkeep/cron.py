@@ -1,0 +1,185 @@
+"""What has cron, or systemd, run the ticks of an entity: its lines, and putting them there.
+
+A crontab is its owner's: of it only the block between the two lines that name this entity is
+touched.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import files
+from bumble.errors import RefusedError, UserError
+
+MINUTES = 10
+TIMEOUT_SECONDS = 30
+_BEGIN, _END = "# bumble begins: ", "# bumble ends: "
+_NONE_YET = "no crontab"  # what `crontab -l` says where there is none
+
+
+@dataclass(frozen=True)
+class Job:
+    """The ticks of one entity."""
+
+    root: Path  # its folder, absolute
+    name: str
+    python: str  # absolute
+
+    def __post_init__(self) -> None:
+        if not (str(self.root) + self.python).isprintable():
+            raise RefusedError(f"{str(self.root)!r}: no crontab can name such a folder")
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The program and its arguments; no module is taken from the folder it starts in."""
+        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), "tick")
+
+    @property
+    def unit(self) -> str:
+        """What its systemd units are called."""
+        digest = files.sha256(str(self.root).encode())[:8]
+        return f"bumble-{files.file_name(self.name)[:40]}-{digest}"
+
+
+def block(job: Job) -> str:
+    """Return the lines of a crontab that run an entity's ticks."""
+    command = shlex.join(job.arguments).replace("%", "\\%")  # cron takes % for the end of a line
+    line = f"*/{MINUTES} * * * * {command}"
+    return f"{_BEGIN}{job.root}\n{line}\n{_END}{job.root}\n"
+
+
+def with_block(crontab: str, job: Job) -> str:
+    """Return a crontab with an entity's block, at its end if it is new; all else stays."""
+    lines, found = _split(crontab, job)
+    if found is None:
+        gap = "" if not crontab or crontab.endswith("\n") else "\n"
+        return crontab + gap + block(job)
+    return "".join([*lines[: found[0]], block(job), *lines[found[1] :]])
+
+
+def without_block(crontab: str, job: Job) -> str:
+    """Return a crontab without an entity's block; all else stays."""
+    lines, found = _split(crontab, job)
+    return crontab if found is None else "".join([*lines[: found[0]], *lines[found[1] :]])
+
+
+def _split(crontab: str, job: Job) -> tuple[list[str], tuple[int, int] | None]:
+    """Find an entity's block among the lines: the first of it, and the first behind it."""
+    lines = crontab.splitlines(keepends=True)
+    plain = [line.rstrip("\r\n") for line in lines]
+    begin, end = f"{_BEGIN}{job.root}", f"{_END}{job.root}"
+    if begin not in plain and end not in plain:
+        return lines, None
+    if plain.count(begin) != 1 or plain.count(end) != 1 or plain.index(begin) > plain.index(end):
+        raise RefusedError(
+            f"Your crontab has half a block of {job.root}; it was left as it is\n"
+            f"Mend it with `crontab -e`: the block stands between `{begin}` and `{end}`."
+        )
+    return lines, (plain.index(begin), plain.index(end) + 1)
+
+
+def read_crontab(environ: Mapping[str, str]) -> str:
+    """Return the user's crontab; empty where there is none yet.
+
+    Raises:
+        UserError: If there is no cron, or it can't be read.
+    """
+    done = _run(["crontab", "-l"], environ)
+    if done.returncode and _NONE_YET not in done.stderr.casefold():
+        raise UserError(f"crontab -l: {done.stderr.strip() or done.returncode}")
+    return "" if done.returncode else done.stdout
+
+
+def write_crontab(text: str, environ: Mapping[str, str]) -> None:
+    """Replace the user's crontab.
+
+    Raises:
+        UserError: If cron refuses it.
+    """
+    done = _run(["crontab", "-"], environ, text)
+    if done.returncode:
+        raise UserError(f"crontab refused it: {done.stderr.strip() or done.returncode}")
+
+
+def units(job: Job) -> dict[str, str]:
+    """Return the systemd units of an entity's ticks, by file name."""
+    command = " ".join(_quoted(word) for word in job.arguments)
+    what = f"Description=bumble tick for {job.name.replace('%', '%%')}"
+    service = f"[Unit]\n{what}\n\n[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
+    timer = (
+        f"[Unit]\n{what}\n\n[Timer]\nOnCalendar=*:0/{MINUTES}\nPersistent=true\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+    return {f"{job.unit}.service": service, f"{job.unit}.timer": timer}
+
+
+def _quoted(word: str) -> str:
+    """Quote a word of an ExecStart line, where % and $ have meanings of their own."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("%", "%%").replace("$", "$$") + '"'
+
+
+def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
+    """Write an entity's units and start its timer.
+
+    Raises:
+        UserError: If systemd refuses.
+    """
+    for name, text in units(job).items():
+        files.write_atomic(folder / name, text.encode())
+    _systemctl(environ, "daemon-reload")
+    _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
+
+
+def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
+    """Stop an entity's timer and remove its units.
+
+    Raises:
+        UserError: If systemd refuses.
+    """
+    _systemctl(environ, "disable", "--now", f"{job.unit}.timer")
+    for name in units(job):
+        files.remove(folder / name)
+    _systemctl(environ, "daemon-reload")
+
+
+def has_units(job: Job, folder: Path) -> bool:
+    """Whether an entity's timer is there."""
+    return (folder / f"{job.unit}.timer").exists()
+
+
+def available(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether a program can be run."""
+    return shutil.which(program, path=environ.get("PATH", "")) is not None
+
+
+def _systemctl(environ: Mapping[str, str], *arguments: str) -> None:
+    done = _run(["systemctl", "--user", *arguments], environ)
+    if done.returncode:
+        raise UserError(f"systemctl --user {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+def _run(
+    command: Sequence[str], environ: Mapping[str, str], text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    program = shutil.which(command[0], path=environ.get("PATH", ""))
+    if program is None:
+        raise UserError(
+            f"There is no {command[0]} on this machine\n"
+            "`bumble cron install` without --yes prints what another scheduler needs to run."
+        )
+    return subprocess.run(
+        [program, *command[1:]],
+        input=text,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=dict(environ),
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )

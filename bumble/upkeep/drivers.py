@@ -1,0 +1,40 @@
+"""The merge driver: how git is told to merge an entity's files by meaning.
+
+`.gitattributes` travels with the folder and names the driver; what the driver is stands in git's
+own config, which does not travel.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from bumble import git
+
+NAME = "bumble"
+KEY = f"merge.{NAME}.driver"
+
+
+def command() -> str:
+    """Return the command line git is to run; it works where no `bumble` is on the PATH.
+
+    `-P` because git runs it in the top of the repository: a folder there must not be imported.
+    """
+    return f"{shlex.quote(sys.executable)} -P -m bumble git-merge %O %A %B %P"
+
+
+def install(root: Path) -> bool:
+    """Tell the repository that a folder lies in; whether that worked."""
+    named = git.run(root, "config", f"merge.{NAME}.name", "bumble: by meaning")
+    return named is not None and git.run(root, "config", KEY, command()) is not None
+
+
+def is_installed(root: Path) -> bool:
+    """Whether the repository has the driver, and the program it names is there."""
+    told = git.run(root, "config", KEY)
+    try:
+        words = shlex.split(told or "")
+    except ValueError:
+        return False
+    return bool(words) and Path(words[0]).exists()

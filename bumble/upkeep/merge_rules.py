@@ -1,0 +1,222 @@
+"""What merging means for each kind of file that holds values.
+
+The body as it was later, beliefs with the evidence of both sides, people with what both counted.
+Knows nothing of how the values stand in their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bumble.body import fields, noise
+from bumble.body.noise import NoiseConfig
+from bumble.entity import defaults
+from bumble.stores import beliefs, relationships
+from bumble.upkeep.merge_values import (
+    ABSENT,
+    BOTH,
+    ORIGIN,
+    Clash,
+    Rule,
+    by_kind,
+    counted,
+    earlier,
+    greater,
+    joined,
+    later,
+    mapping,
+    moment,
+    moved,
+    nested,
+    plain,
+    unchanged,
+)
+
+Values = Mapping[str, Any]
+
+
+def soma(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge two bodies: what was true later stands, feelings and thoughts of both are held."""
+    rules: dict[str, Rule] = {
+        "bars": _later_whole,
+        "hormones": _later_whole,
+        "felt": _later_whole,
+        "impulses": nested({}, later),
+        "affects": _affects,
+        "noise": nested({"ticked_at": later, "fragments": _fragments}),
+    }
+    return mapping(base, ours, theirs, rules)
+
+
+def _later_whole(base: Any, ours: Any, theirs: Any) -> Any:
+    """Take the mapping whose `at` is later."""
+    if ABSENT in (ours, theirs) or None in (ours, theirs):
+        return theirs if ours is ABSENT or ours is None else ours
+    at = [moment(one.get("at")) if isinstance(one, Mapping) else None for one in (ours, theirs)]
+    if at[0] is None or at[1] is None:
+        raise Clash
+    if at[0] == at[1]:
+        return max(ours, theirs, key=repr)
+    return ours if at[0] > at[1] else theirs
+
+
+def _affects(base: Any, ours: Any, theirs: Any) -> Any:
+    """Hold each feeling once, as it was later; one that has faded on a side is gone."""
+    sides = [
+        {one["name"]: one for one in fields.items(side or [], "affects") if isinstance(one, dict)}
+        for side in (base, ours, theirs)
+    ]
+    names = dict.fromkeys((*sides[1], *sides[2]))
+    found = []
+    for name in names:
+        values = [side.get(name, ABSENT) for side in sides]
+        kept = unchanged(*values)
+        kept = _later_whole(*values) if kept is BOTH else kept
+        found += [kept] if kept is not ABSENT else []
+    found.sort(key=lambda one: (-float(one["intensity"]), one["name"]))
+    limit = defaults.read()["soma"]["affects"]["limit"]
+    return found[: max(limit, len(sides[1]), len(sides[2]))]
+
+
+def _fragments(base: Any, ours: Any, theirs: Any) -> Any:
+    """Hold the thoughts of both sides in one ring, near doubles once."""
+    together = joined(base, ours, theirs)
+    together = [] if together is ABSENT else sorted(together, key=_thought_at)
+    told = defaults.read()["soma"]["noise"]
+    room = max(told["capacity"], len(ours or []), len(theirs or []))
+    config = NoiseConfig(
+        told["interval_seconds"], room, told["duplicate_jaccard"], told["dream_protected_hours"]
+    )
+    ring: tuple[noise.Fragment, ...] = ()
+    held: dict[noise.Fragment, Any] = {}
+    for one in together:
+        at = fields.moment(one["at"], "noise.at")
+        thought = noise.Fragment(one["text"], one["kind"], float(one["salience"]), at)
+        ring = noise.push(ring, thought, config)
+        held[thought] = one
+    return [held[one] for one in ring]
+
+
+def _thought_at(one: Any) -> tuple[Any, str]:
+    return fields.moment(fields.entry(one, "at", "noise"), "noise.at"), str(one)
+
+
+def state(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
+    return mapping(base, ours, theirs, {"sessions": nested({}, moved)}, by_kind)
+
+
+def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge what is known of a claim: evidence joins, and confidence rests on all of it."""
+    last = _newer(ours, theirs, "reinforced", "formed")
+    found = [_found(base, side) for side in (ours, theirs)]
+
+    def confidence(c0: Any, c1: Any, c2: Any) -> Any:
+        if not all(isinstance(one, int | float) for one in (c0, c1, c2)):
+            return last.get("confidence", ABSENT)
+        if found[0] and found[0] == found[1]:  # one finding, not two
+            return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2
+        return _together(c0, c1, c2)
+
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "evidence": joined,
+        "contradicts": joined,
+        "formed": earlier,
+        "reinforced": later,
+        "confidence": confidence,
+    }
+    merged = mapping(base, ours, theirs, rules)
+    if last.get("reinforced") != base.get("reinforced") and "status" not in last:
+        merged.pop("status", None)  # put away on one side, and confirmed later on the other
+    return merged
+
+
+def _together(c0: float, c1: float, c2: float) -> float:
+    """Let what either side found count.
+
+    What confirms takes its share of the doubt that is left, what contradicts its share of the
+    confidence.
+    """
+    doubt, left = 1.0 - c0, 1.0
+    for side in (c1, c2):
+        if side >= c0:
+            doubt *= (1 - side) / (1 - c0) if c0 < 1 else 1
+        else:
+            left *= side / c0
+    return round(min(max((1 - doubt) * left, 0.0), beliefs.MAX_CONFIDENCE), 4)
+
+
+def _found(base: Values, side: Values) -> set[str]:
+    """Return the evidence, for and against, that a side has added."""
+    before, after = (
+        {str(one) for key in ("evidence", "contradicts") for one in values.get(key) or ()}
+        for values in (base, side)
+    )
+    return after - before
+
+
+def person(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge what is known of a person: counters add up, notes of both wait."""
+    last = _newer(ours, theirs, "last_reflection")
+    reflected = last.get("last_reflection") is not None
+
+    def by_reflection(key: str, otherwise: Rule) -> Rule:
+        def rule(base: Any, ours: Any, theirs: Any) -> Any:
+            return last.get(key, ABSENT) if reflected else otherwise(base, ours, theirs)
+
+        return rule
+
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "names": joined,
+        "topics": joined,
+        "unresolved": joined,
+        "pending": _pending,
+        "interaction_count": counted,
+        "reviewed_at_count": greater,
+        "first_met": earlier,
+        "last_interaction": later,
+        "last_reflection": later,
+        "scores": by_reflection("scores", nested({}, _score)),
+        "dynamic": by_reflection("dynamic", plain),
+    }
+    return mapping(base, ours, theirs, rules)
+
+
+def _pending(base: Any, ours: Any, theirs: Any) -> Any:
+    together = joined(base, ours, theirs)
+    if together is ABSENT:
+        return ABSENT
+    by_time = sorted(together, key=lambda one: str(one.get("at")) if isinstance(one, dict) else "")
+    return by_time[-relationships.MAX_PENDING :]
+
+
+def _score(base: Any, ours: Any, theirs: Any) -> Any:
+    """Let both sides move a score."""
+    values = [0 if one is ABSENT else one for one in (base, ours, theirs)]
+    if not all(isinstance(one, int | float) for one in values):
+        raise Clash
+    return round(min(max(values[1] + values[2] - values[0], 0.0), 1.0), 4)
+
+
+def record(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge the front matter of an episode or a dream."""
+    rules: dict[str, Rule] = {**ORIGIN, "people": joined, "imprints": joined}
+    return mapping(base, ours, theirs, rules)
+
+
+def origin(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
+    return mapping(base, ours, theirs, ORIGIN)
+
+
+def _newer(ours: Values, theirs: Values, *keys: str) -> Values:
+    """Return the side whose time is later; which side is whose makes no difference."""
+    ranks = []
+    for side in (ours, theirs):
+        found = (moment(side.get(key)) for key in keys)
+        at = next((one for one in found if one is not None), None)
+        ranks.append((at is not None, at.timestamp() if at else 0.0, repr(sorted(side.items()))))
+    return ours if ranks[0] >= ranks[1] else theirs

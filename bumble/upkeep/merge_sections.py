@@ -1,0 +1,141 @@
+"""Merging files of sections: knowledge by title, the journal by entry.
+
+What only one side added, changed or took out is taken over; a section that both changed is merged
+line by line, so that a conflict stays within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TypeAlias
+
+from bumble import markdown
+from bumble.stores import journal as journal_store
+from bumble.stores import knowledge as knowledge_store
+from bumble.stores import records
+from bumble.stores.journal import Entry
+from bumble.stores.knowledge import Section
+from bumble.upkeep import merge_lines, merge_rules
+from bumble.upkeep.merge_lines import Merged
+from bumble.upkeep.merge_values import CLASHED
+
+Parts: TypeAlias = Mapping[object, str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A file in its parts."""
+
+    preamble: str
+    parts: Parts  # sources by what tells them apart, in the order of the file
+
+
+def knowledge(base: str, ours: str, theirs: str) -> Merged:
+    """Merge durable facts, a section each.
+
+    Raises:
+        ValueError: If a side can't be read, or has two sections of one title.
+    """
+    found = [knowledge_store.parse(text) for text in (base, ours, theirs)]
+    by_title = [_by_title(one.sections) for one in found]
+    agreed: list[dict[object, str]] = [{}, {}, {}]
+    for title in dict.fromkeys(key for side in by_title for key in side):
+        three = [side.get(title) for side in by_title]
+        for side, source in zip(agreed, _with_one_origin(three), strict=True):
+            if source is not None:
+                side[title] = source
+    sides = [Side(one.preamble, parts) for one, parts in zip(found, agreed, strict=True)]
+    order = list(dict.fromkeys(key for side in sides for key in side.parts))
+    text, clean = _joined(sides, order)
+    return Merged(text, clean)
+
+
+def _by_title(sections: tuple[Section, ...]) -> dict[str, Section]:
+    found = {knowledge_store.key(one.title): one for one in sections}
+    if len(found) != len(sections):
+        raise ValueError("two sections have the same title")
+    return found
+
+
+def _with_one_origin(three: list[Section | None]) -> list[str | None]:
+    """Return the sources of a section, those that both sides changed with a joined origin."""
+    base, ours, theirs = three
+    if ours is None or theirs is None or ours.provenance == theirs.provenance:
+        return [one.source if one else None for one in three]
+    start = base.provenance.meta() if base else {}
+    meta = merge_rules.origin(start, ours.provenance.meta(), theirs.provenance.meta())
+    if CLASHED in meta.values():  # nobody may meet both
+        return [one.source if one else None for one in three]
+    told = records.provenance(meta)
+    return [knowledge_store.with_origin(one, told) if one else None for one in three]
+
+
+def journal(base: str, ours: str, theirs: str) -> Merged:
+    """Merge diaries: the entries of both, by time.
+
+    Raises:
+        ValueError: If a side can't be read.
+    """
+    found = [journal_store.parse(text, zone=UTC) for text in (base, ours, theirs)]
+    sides = [Side(one.preamble, _by_heading(one.entries)) for one in found]
+    times = {key: entry.at for one in found for key, entry in _numbered(one.entries)}
+    known = list(sides[0].parts)
+    new = sorted(
+        {*sides[1].parts, *sides[2].parts} - set(known), key=lambda key: (times[key], str(key))
+    )
+    order = [*known, *new]
+    if sorted(known, key=lambda key: times[key]) == known:
+        order.sort(key=lambda key: times[key])
+    text, clean = _joined(sides, order)
+    return Merged(text, clean)
+
+
+def _numbered(entries: tuple[Entry, ...]) -> list[tuple[object, Entry]]:
+    """Tell entries apart: by heading, and by text where two were written within one second."""
+    headings = [markdown.lines(one.source)[0].strip() for one in entries]
+    return [
+        ((heading, one.text if headings.count(heading) > 1 else ""), one)
+        for heading, one in zip(headings, entries, strict=True)
+    ]
+
+
+def _by_heading(entries: tuple[Entry, ...]) -> Parts:
+    return {key: one.source for key, one in _numbered(entries)}
+
+
+def _joined(sides: list[Side], order: list[object]) -> tuple[str, bool]:
+    """Put the parts of three sides together, in a given order."""
+    base, ours, theirs = sides
+    head = merge_lines.merge(base.preamble, ours.preamble, theirs.preamble)
+    text, clean = head.text, head.clean
+    for key in order:
+        three = [side.parts.get(key, "") for side in sides]
+        if not three[0] and three[1] and three[2]:  # both made it
+            three[0] = _common(three[1], three[2])
+        merged = merge_lines.merge(*[_spaced(one) for one in three])
+        clean = clean and merged.clean
+        text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
+    end = {_end(side) for side in sides[1:]}
+    return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
+
+
+def _common(one: str, other: str) -> str:
+    """Return the heading two new parts share, so that only their texts can clash."""
+    first = markdown.lines(one)[0]
+    return first if markdown.lines(other)[0] == first else ""
+
+
+def _spaced(part: str) -> str:
+    """End a part with a blank line: the last of a file has none, and that is no change."""
+    return part.rstrip("\r\n") + "\n\n" if part else part
+
+
+def _on_a_new_line(text: str, newline: str) -> str:
+    return text if not text or text.endswith(("\n", "\r")) else text + newline
+
+
+def _end(side: Side) -> str:
+    text = side.preamble + "".join(side.parts.values())
+    return text[len(text.rstrip("\r\n")) :] or "\n"

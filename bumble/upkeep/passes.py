@@ -1,0 +1,32 @@
+"""Every pass there is, in the order in which they come."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bumble.cycles import appraise, distill, handover, noise, reflect, remember
+from bumble.cycles.settle import Pass
+from bumble.upkeep import automations, reminders
+
+# What a turn leaves to be made of it, most urgent first.
+AFTER_TURN: tuple[Pass, ...] = (
+    Pass("appraise", appraise.check, appraise.run),
+    Pass("remember", remember.check, remember.run),
+    Pass("reflect", reflect.check, reflect.run),
+    Pass("distill", distill.check, partial(distill.run, judge=False)),
+)
+
+# What a tick does besides: before that, and after it.
+BEFORE: tuple[Pass, ...] = (
+    Pass("reminders", reminders.check, reminders.run, thinks=False),
+    Pass("automations", automations.check, automations.run),
+)
+AFTER: tuple[Pass, ...] = (
+    Pass("handover", handover.check, handover.run),
+    Pass("noise", noise.check, noise.run),
+)
+
+
+def everything() -> tuple[Pass, ...]:
+    """Return the passes of a tick, in order."""
+    return (*BEFORE, *AFTER_TURN, *AFTER)

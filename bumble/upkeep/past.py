@@ -1,0 +1,181 @@
+"""The past: the commits of an entity's folder, and what each did to its files.
+
+Reads git only. Knows nothing of what the files mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bumble import files, git
+from bumble.entity.commits import CYCLE
+from bumble.errors import HistoryMissingError, RecordMissingError
+
+UNDOES = "Undoes"  # the trailer that names the commit an undo took back
+START, FIELD, END = "\x01", "\x02", "\x03"
+FORMAT = "%x01" + "%x02".join(["%H", "%h", "%aI", "%an", "%P", "%s", "%b"]) + "%x03"
+WALK = ("-z", "--no-renames", "--relative", "--no-color", "--no-ext-diff", "--encoding=UTF-8")
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A file that a commit made, changed or removed."""
+
+    path: str  # relative to the entity
+    action: str  # A, M, D or T, as git has it
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One entry of the history."""
+
+    id: str  # the whole hash
+    short: str
+    at: datetime
+    by: str
+    parents: tuple[str, ...]
+    title: str
+    body: tuple[str, ...]  # lines, without the trailers
+    trailers: tuple[tuple[str, str], ...]
+    touched: tuple[Touched, ...]
+
+    @property
+    def cycle(self) -> str:
+        """What made it: `dream`, `chat`, `knowledge set`; empty if a person did."""
+        return self.trailer(CYCLE)
+
+    def trailer(self, name: str) -> str:
+        """Return the first value of a trailer; empty without one."""
+        return next((value for key, value in self.trailers if key == name), "")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A file before and after something."""
+
+    path: str
+    before: bytes | None  # None: there was none
+    after: bytes | None
+
+
+def require(root: Path) -> None:
+    """See to it that there is a history.
+
+    Raises:
+        HistoryMissingError: If there is none.
+    """
+    if git.find(root) is None:
+        raise HistoryMissingError(root)
+    done = git.call(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    if done.code == git.NOT_INSTALLED:
+        raise HistoryMissingError(root, "git is not installed here")
+    if done.code != 0:
+        raise HistoryMissingError(root, done.why if done.err else "nothing has been committed yet")
+
+
+def read(
+    root: Path,
+    *,
+    limit: int | None = None,
+    cycle: str = "",
+    wanted: Sequence[str] = (),
+    since: str = "HEAD",
+) -> list[Commit]:
+    """Return commits that touch the folder, the newest first.
+
+    Args:
+        root: Of the entity.
+        limit: How many at most.
+        cycle: Only those of this kind, or of one whose name begins with it.
+        wanted: Only those that touch a file of these pathspecs.
+        since: The newest to look at.
+    """
+    options = [f"--max-count={limit}"] if limit is not None else []
+    if cycle:
+        options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
+    options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
+    found = git.call(root, "log", *options, "--", *(wanted or ["."]))
+    return [_commit(text) for text in found.text.split(START)[1:]]
+
+
+def _escaped(text: str) -> str:
+    return "".join(one if one.isalnum() or one in " -_" else f"[{one}]" for one in text)
+
+
+def _commit(text: str) -> Commit:
+    head, _, rest = text.partition(END)
+    id_, short, at, by, parents, title, message = head.split(FIELD)
+    body, trailers = _message(message)
+    rows = [row for row in rest.strip("\0\n").split("\0") if row]
+    touched = [
+        Touched(path, kind.strip()) for kind, path in zip(rows[::2], rows[1::2], strict=False)
+    ]
+    return Commit(
+        id_,
+        short,
+        datetime.fromisoformat(at),
+        by,
+        tuple(parents.split()),
+        title,
+        body,
+        trailers,
+        tuple(touched),
+    )
+
+
+def _message(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Split a message's body into its lines and the trailers of its last paragraph."""
+    parts = text.strip().split("\n\n")
+    pairs = [line.partition(": ") for line in parts[-1].splitlines()]
+    if not all(colon and " " not in key for key, colon, _ in pairs):
+        return tuple(text.strip().splitlines()), ()
+    lines = tuple("\n".join(parts[:-1]).strip().splitlines())
+    return lines, tuple((key, value) for key, _, value in pairs)
+
+
+def find(root: Path, name: str) -> Commit:
+    """Return the commit of a hash, or of the beginning of one.
+
+    Raises:
+        RecordMissingError: If there is none.
+    """
+    plain = name.strip()
+    if plain and not plain.startswith("-"):
+        done = git.call(root, "rev-parse", "--verify", "--quiet", f"{plain}^{{commit}}")
+        if done.code == 0:
+            found = read(root, limit=1, since=done.text.strip())
+            if found and found[0].id == done.text.strip():
+                return found[0]
+    raise RecordMissingError("commit", name)
+
+
+def pathspecs(name: str) -> list[str]:
+    """Return what names the file of a record, wherever it lies, by its id or the end of it."""
+    plain = "".join(f"[{one}]" if one in "*?[]\\" else one for one in name)
+    return [f":(glob,icase)**/*{plain}.*", f":(glob,icase)**/*{plain}/**"]
+
+
+def versions(root: Path, commit: Commit) -> list[Version]:
+    """Return the files a commit touched, as they were before it and after."""
+    before = commit.parents[0] if commit.parents else ""
+    names = [
+        f"{rev}:./{one.path}" for one in commit.touched for rev in (before or "0" * 40, commit.id)
+    ]
+    data = git.blobs(root, names)
+    return [Version(one.path, data[2 * n], data[2 * n + 1]) for n, one in enumerate(commit.touched)]
+
+
+def uncommitted(root: Path) -> list[Version]:
+    """Return the files that differ from the last commit, new ones included."""
+    changed = git.call(root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
+    new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    paths = sorted({*changed.text.split("\0"), *new.text.split("\0")} - {""})
+    data = git.blobs(root, [f"HEAD:./{path}" for path in paths])
+    return [
+        Version(path, before, files.read_if_there(root / path))
+        for path, before in zip(paths, data, strict=True)
+        if (root / path).is_file() or before is not None
+    ]

@@ -1,0 +1,117 @@
+"""Who is at work in an entity, so that two models never think in it at once.
+
+A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
+`.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
+`.bumble/settling`. The system frees both locks when their holder dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+
+from bumble import files
+from bumble.entity.folder import Entity
+from bumble.errors import LockedError, RecordInvalidError
+from bumble.stores import transcripts
+
+TALKING, AT_WORK, SETTLING = "talking", "tick.lock", "settling"
+JUST_NOW = timedelta(minutes=1)  # somebody who spoke this recently is still talking
+MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
+STOP_SECONDS = 3.0
+
+
+@contextmanager
+def talking(entity: Entity) -> Iterator[None]:
+    """Be in a turn, for whoever looks; several people may be at once."""
+    with _if_free(entity, TALKING, MOMENT_SECONDS):
+        yield
+
+
+def somebody_talks(entity: Entity) -> bool:
+    """Whether a turn goes on right now."""
+    return _is_held(entity, TALKING)
+
+
+def spoke_just_now(entity: Entity, now: datetime) -> bool:
+    """Whether somebody said something within the last minute."""
+    for file in transcripts.paths(entity.sessions):
+        with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
+            if _recent(transcripts.read_info(file).last_at, now):
+                said = transcripts.load(file).messages
+                if any(_recent(one.at, now) for one in said if not one.unprompted):
+                    return True
+    return False
+
+
+def _recent(at: datetime, now: datetime) -> bool:
+    return abs(now - at) < JUST_NOW
+
+
+@contextmanager
+def at_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
+    """Be the one process that works between turns.
+
+    Args:
+        entity: Where.
+        stoppable: Whether others may end this process at any time.
+
+    Yields:
+        Whether it is; False if another process is at work.
+    """
+    with _if_free(entity, AT_WORK, MOMENT_SECONDS) as held:
+        place = entity.private / SETTLING
+        if not (held and stoppable):
+            yield held
+            return
+        place.write_text(f"{os.getpid()}\n", encoding="utf-8")
+        try:
+            yield True
+        finally:
+            place.unlink(missing_ok=True)
+
+
+def stop_settling(entity: Entity) -> bool:
+    """Stop the process that settles in the background, if there is one.
+
+    It is all or nothing in every pass, so nothing is lost; what it had not written waits.
+
+    Returns:
+        Whether nobody is at work any more that could be stopped.
+    """
+    place = entity.private / SETTLING
+    pid = (files.read_if_there(place) or b"").strip()
+    if not pid.isdigit() or not _is_held(entity, AT_WORK):
+        return True  # what a killed process left there is nobody's
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(int(pid), signal.SIGTERM)
+    with _if_free(entity, AT_WORK, STOP_SECONDS) as free:
+        if free:
+            place.unlink(missing_ok=True)
+        return free
+
+
+def _is_held(entity: Entity, name: str) -> bool:
+    path = entity.private / name
+    if not path.exists():
+        return False
+    with _if_free(entity, name, 0) as free:
+        return not free
+
+
+@contextmanager
+def _if_free(entity: Entity, name: str, timeout_seconds: float) -> Iterator[bool]:
+    """Hold a lock of the private folder if nobody else does; say whether."""
+    path = entity.private / name
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                files.lock(path, place=entity.root, timeout_seconds=timeout_seconds)
+            )
+            free = True
+        except LockedError:
+            free = False
+        yield free

@@ -1,0 +1,141 @@
+"""Reminders: saying what is due, late rather than never, and each of them once.
+
+That a reminder was said is written in the same change set as what was said. A command is run
+before, since a kill in between must not lose it: it alone may then run twice.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.stores import journal, records, reminders, sessions, transcripts
+from bumble.stores.reminders import COMMAND, SESSION, Reminder
+from bumble.upkeep import schedule
+
+TAG = "reminder"
+LATE = timedelta(hours=1)  # from here on it says when it should have come
+
+
+def check(life: Life) -> Check[Reminder]:
+    """Find the reminders to be said now, the longest due first."""
+    at = life.now()
+    known = list(reminders.read(life.entity.reminders))
+    due = sorted((one for one in known if one.is_due(at)), key=lambda one: (one.at, one.id))
+    ready = tuple(one for one in due if waits_for(life, one) is None)
+    gate = Gate("due", f"{len(ready)} of {len(known)}", "at least 1", bool(ready))
+    return Check((gate,), ready)
+
+
+def waits_for(life: Life, reminder: Reminder) -> str | None:
+    """Say what a reminder that is due still waits for; None: nothing."""
+    if reminder.deliver == SESSION and not _session_id(life, reminder.person):
+        return f"{reminder.person} has not talked to {life.identity.name} yet"
+    if reminder.deliver == COMMAND and not life.config.tools.run_command:
+        return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
+    return None
+
+
+def run(life: Life, reminder: Reminder) -> Outcome:
+    """Say a reminder.
+
+    Raises:
+        RecordInvalidError: If its schedule is none.
+        UserError: If its command fails; it is tried again.
+    """
+    at = life.now()
+    path = life.entity.root / reminders.path(reminder.id)
+    try:
+        following = schedule.following(reminder.repeat, at, life.zone) if reminder.repeat else None
+    except ValueError as error:
+        line = reminder.source.line_of("repeat")
+        raise RecordInvalidError(path, str(error), line) from error
+    message_id = records.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+    text = worded(reminder, at)
+    if reminder.deliver == COMMAND and life.writes:
+        _run_command(life, reminder, text)
+
+    def plan() -> Sequence[Change | None]:
+        if not path.exists():
+            return []  # somebody took it away
+        now = reminders.load(path)
+        if not now.is_due(at):
+            return []  # another process was faster
+        why = f"say: {' '.join(reminder.text.split())[:60]}"
+        noted = reminders.plan_delivered(now, at, following, why)
+        return [_said(life, reminder, text, message_id, at, why), noted] if noted else []
+
+    told = f"{reminder.deliver}: {text}"
+    data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
+    return Outcome(f"remind: {reminder.id}", plan, (told,), data, (("Evidence", reminder.id),))
+
+
+def worded(reminder: Reminder, at: datetime) -> str:
+    """Word a reminder; one that comes late says so."""
+    late = at - reminder.at >= LATE
+    due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
+    return f"Reminder{due}: {reminder.text}"
+
+
+def _said(
+    life: Life, reminder: Reminder, text: str, message_id: str, at: datetime, why: str
+) -> Change | None:
+    if reminder.deliver == COMMAND:
+        return None
+    if reminder.deliver == SESSION:
+        session = transcripts.find(life.entity.sessions, _session_id(life, reminder.person))
+        extra = {"unprompted": True, "reminder": reminder.id}
+        message = sessions.Message(message_id, at, "assistant", text, trust="entity", extra=extra)
+        return sessions.plan_append(session, [message], why)
+    return journal.plan_add(at, text, life.zone, why, tags=(TAG,))
+
+
+def _session_id(life: Life, person: str) -> str:
+    """Return the conversation a person last spoke in; empty: none."""
+    newest = transcripts.newest(life.entity.sessions, person)
+    return newest.id if newest else ""
+
+
+def _run_command(life: Life, reminder: Reminder, text: str) -> None:
+    """Run a reminder's program in the workspace, with the text on its standard input.
+
+    Raises:
+        RefusedError: If the folder may not start programs.
+        UserError: If it can't be run, fails, or takes too long.
+    """
+    problem = waits_for(life, reminder)
+    if problem is not None:
+        raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
+    timeout = life.config.tools.command_timeout_seconds
+    life.entity.workspace.mkdir(exist_ok=True)
+    try:
+        subprocess.run(
+            list(reminder.command),
+            input=text + "\n",
+            text=True,
+            encoding="utf-8",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=life.entity.workspace,
+            timeout=timeout,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        said = " ".join(str(error.stderr).split())[:200]
+        raise _command_failed(reminder, f"ended with {error.returncode}: {said}") from error
+    except subprocess.TimeoutExpired as error:
+        raise _command_failed(reminder, f"took longer than {timeout:g} s") from error
+    except OSError as error:
+        raise _command_failed(reminder, str(error.strerror)) from error
+
+
+def _command_failed(reminder: Reminder, problem: str) -> UserError:
+    return UserError(
+        f"{reminders.path(reminder.id)}: `{reminder.command[0]}` {problem}\n"
+        "The reminder stays due, and the next tick tries again."
+    )

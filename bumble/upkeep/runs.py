@@ -1,0 +1,90 @@
+"""The run ledger: what each run between turns did, one JSON line a run.
+
+Holds titles, counts and times, never what was said. Of this machine only, as the call ledger is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble.llm import ledger
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened in a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
+
+    at: datetime
+    event: str
+    title: str = ""  # of the change set, or the first line of what went wrong
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run."""
+
+    at: datetime  # when it began; timezone-aware
+    command: str  # "tick", "settle"
+    ms: int
+    calls: int  # to the model
+    tokens: int  # of prompts and answers
+    events: tuple[Event, ...]  # in order
+    errors: tuple[str, ...] = ()  # what went wrong, a line each
+
+
+def append(path: Path, run: Run) -> None:
+    """Add a run to the ledger.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    ledger.append_line(path, data(run))
+
+
+def data(run: Run) -> dict[str, Any]:
+    """Return a run as its line holds it."""
+    return {
+        "at": run.at.isoformat(timespec="milliseconds"),
+        "command": run.command,
+        "ms": run.ms,
+        "calls": run.calls,
+        "tokens": run.tokens,
+        "events": [_event_data(one) for one in run.events],
+        "errors": list(run.errors),
+    }
+
+
+def _event_data(event: Event) -> dict[str, str]:
+    titled = {"title": event.title} if event.title else {}
+    return {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event} | titled
+
+
+def read(path: Path) -> Iterator[Run]:
+    """Yield the runs of a ledger, newest first; lines that were torn are left out."""
+    for line in ledger.newest_lines(path):
+        try:
+            yield _parse(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            continue
+
+
+def _parse(values: Mapping[str, Any]) -> Run:
+    listed: Sequence[Mapping[str, str]] = values["events"]
+    events = (
+        Event(datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""))
+        for one in listed
+    )
+    return Run(
+        at=datetime.fromisoformat(values["at"]),
+        command=values["command"],
+        ms=values["ms"],
+        calls=values["calls"],
+        tokens=values["tokens"],
+        events=tuple(events),
+        errors=tuple(values["errors"]),
+    )

@@ -1,0 +1,303 @@
+"""Telling a change in the entity's terms: a new memory, a belief held more firmly, a moved body.
+
+Takes a file before and after; what it cannot read as a record it shows as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
+from difflib import unified_diff
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from bumble import markdown
+from bumble.stores import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    mappings,
+    narrative,
+    relationships,
+    sessions,
+    skills,
+)
+from bumble.upkeep.past import Version
+
+T = TypeVar("T")
+Tell = Callable[[str, str | None, str | None], Iterator[str]]
+
+KINDS = {  # by the file's name or folder: one, several
+    "knowledge.md": ("knowledge", "knowledge"),
+    "journal.md": ("journal", "journal"),
+    "narrative.md": ("story", "story"),
+    "soma.yaml": ("body", "body"),
+    "state.yaml": ("bookkeeping", "bookkeeping"),
+    "entity.yaml": ("settings", "settings"),
+    "episodes": ("episode", "episodes"),
+    "beliefs": ("belief", "beliefs"),
+    "relationships": ("person", "people"),
+    "dreams": ("dream", "dreams"),
+    "skills": ("skill", "skills"),
+    "sessions": ("conversation", "conversations"),
+    "workspace": ("file of the workspace", "files of the workspace"),
+}
+OTHER = ("file", "files")
+ONE_OF_A_KIND = frozenset(name for name in KINDS if "." in name)
+MAX_TEXT_LINES = 12
+
+
+def kind(path: str) -> tuple[str, str]:
+    """Return what a file holds, for one and for several."""
+    place = PurePosixPath(path)
+    return KINDS.get(path) or (KINDS.get(place.parts[0], OTHER) if len(place.parts) > 1 else OTHER)
+
+
+def counted(paths: Sequence[str]) -> str:
+    """Say what some files hold: `1 episode, body, 2 beliefs`."""
+    found: dict[tuple[str, str], int] = {}
+    for path in paths:
+        found[kind(path)] = found.get(kind(path), 0) + 1
+    order = [*KINDS.values(), OTHER]
+    told = []
+    for name in sorted(found, key=order.index):
+        alone = name in [KINDS[one] for one in ONE_OF_A_KIND]
+        told.append(name[0] if alone else f"{found[name]} {name[found[name] > 1]}")
+    return ", ".join(told)
+
+
+def tell(version: Version) -> list[str]:
+    """Say what changed in a file, one line a change or a few."""
+    texts = [
+        None if data is None else data.decode(errors="replace")
+        for data in (version.before, version.after)
+    ]
+    place = PurePosixPath(version.path)
+    teller = TELLERS.get(version.path) or TELLERS.get(place.parts[0], _lines)
+    try:
+        told = list(teller(place.stem, texts[0], texts[1]))
+    except ValueError:  # not such a record, before or after
+        told = list(_lines(place.stem, texts[0], texts[1]))
+    return told or list(_lines(place.stem, texts[0], texts[1]))
+
+
+def _lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = ((text or "").splitlines() for text in (before, after))
+    yield from list(unified_diff(old, new, lineterm="", n=1))[2:]
+
+
+def _quoted(text: str, mark: str = "  ") -> Iterator[str]:
+    rows = text.splitlines()
+    yield from (f"{mark}{row}".rstrip() for row in rows[:MAX_TEXT_LINES])
+    if len(rows) > MAX_TEXT_LINES:
+        yield f"{mark}… {len(rows) - MAX_TEXT_LINES} more lines"
+
+
+def _text_changed(what: str, before: str, after: str) -> Iterator[str]:
+    if before != after:
+        yield what
+        yield from _quoted(before, "- ")
+        yield from _quoted(after, "+ ")
+
+
+def _episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parsed(episodes.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        one = new or old
+        if one is not None:
+            people = f" with {', '.join(one.people)}" if one.people else ""
+            yield f"{_new_or_gone(old)} episode {name}, {one.at:%Y-%m-%d %H:%M}{people}"
+            yield from _quoted(one.text)
+        return
+    if old.dormant != new.dormant:
+        yield f"episode {name} {'left recall' if new.dormant else 'is back in recall'}"
+    yield from _text_changed(f"episode {name} told anew", old.text, new.text)
+
+
+def _parsed(parse: Callable[[str, str], T], name: str, text: str | None) -> T | None:
+    return None if text is None else parse(text, name)
+
+
+def _new_or_gone(old: object) -> str:
+    return "new" if old is None else "gone:"
+
+
+def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parsed(beliefs.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        one = new or old
+        if one is not None:
+            yield f"{_new_or_gone(old)} belief {name} ({one.category}, {one.confidence:.2f})"
+            yield from _quoted(one.text)
+        return
+    head = f'belief {name} "{" ".join(old.text.split())[:60]}"'
+    if old.confidence != new.confidence:
+        yield f"{head}: confidence {old.confidence:.2f} -> {new.confidence:.2f}"
+    for what, was, now in (
+        ("evidence", old.evidence, new.evidence),
+        ("contradicts", old.contradicts, new.contradicts),
+    ):
+        added, lost = [one for one in now if one not in was], [one for one in was if one not in now]
+        marks = [*(f"+{one}" for one in added), *(f"-{one}" for one in lost)]
+        if marks:
+            yield f"{head}: {what} {' '.join(marks)}"
+    if old.archived != new.archived:
+        yield f"{head}: {'archived' if new.archived else 'active again'}"
+    yield from _text_changed(f"belief {name} says", old.text, new.text)
+
+
+def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parsed(relationships.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        one = new or old
+        if one is not None:
+            yield f"{_new_or_gone(old)} person {one.name} ({name})"
+            yield from _quoted(one.text)
+        return
+    if old.interaction_count != new.interaction_count:
+        yield f"{new.name}: interactions {old.interaction_count} -> {new.interaction_count}"
+    for key, was in vars(old.scores).items():
+        now = getattr(new.scores, key)
+        if was != now:
+            yield f"{new.name}: {key} {was:.2f} -> {now:.2f}"
+    for note in new.pending:
+        if note.text not in [one.text for one in old.pending]:
+            yield f"{new.name}: to think about: {note.text}"
+    if old.names != new.names:
+        yield f"{new.name}: called {', '.join(new.names)}"
+    yield from _text_changed(f"{new.name}: portrait", old.text, new.text)
+
+
+def _knowledge(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (
+        {knowledge.key(one.title): one for one in knowledge.parse(text or "").sections}
+        for text in (before, after)
+    )
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        if was is None and now is not None:
+            yield f'new knowledge "{now.title}"'
+            yield from _quoted(now.text)
+        elif was is not None and now is None:
+            yield f'gone: knowledge "{was.title}"'
+            yield from _quoted(was.text)
+        elif was is not None and now is not None:
+            if (was.title, was.locked) != (now.title, now.locked):
+                yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
+            yield from _text_changed(f'knowledge "{now.title}"', was.text, now.text)
+
+
+def _journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (journal.parse(text or "", zone=UTC).entries for text in (before, after))
+    was, now = [one.source.strip() for one in old], [one.source.strip() for one in new]
+    for mark, entries, others in (("journal", new, was), ("gone: journal", old, now)):
+        for one in entries:
+            if one.source.strip() not in others:
+                tags = "".join(f" #{tag}" for tag in one.tags)
+                yield f"{mark} {one.at:%Y-%m-%d %H:%M}{tags}"
+                yield from _quoted(one.text)
+
+
+def _dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parsed(dreams.parse, name, text) for text in (before, after))
+    one = new or old
+    if one is not None and (old is None or new is None):
+        yield f"{_new_or_gone(old)} dream {name}, {one.at:%Y-%m-%d %H:%M}"
+        yield from _quoted("\n".join([*(f"- {row}" for row in one.fragments), one.thread]).strip())
+
+
+def _session(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (
+        sessions.parse(text).messages if text is not None else () for text in (before, after)
+    )
+    known = {one.id for one in old}
+    for one in new:
+        if one.id not in known and one.text:
+            yield f"{one.speaker or one.role}: {' '.join(one.text.split())[:200]}"
+    left = {one.id for one in new}
+    for one in old:
+        if one.id not in left:
+            yield f"gone: {one.speaker or one.role}: {' '.join(one.text.split())[:200]}"
+
+
+def _soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (mappings.parse(text or "").values for text in (before, after))
+    moves = [*_moves(_bars(old), _bars(new)), *_moves(_hormones(old), _hormones(new))]
+    if moves:
+        yield f"body: {', '.join(moves)}"
+    was, now = (_items(one.get("affects"), "name") for one in (old, new))
+    yield from (f"feels {one}" for one in now if one not in was)
+    yield from (f"no longer feels {one}" for one in was if one not in now)
+    was, now = (
+        _items(one["noise"].get("fragments"), "text") if isinstance(one.get("noise"), dict) else []
+        for one in (old, new)
+    )
+    yield from (f"on its mind: {one}" for one in now if one not in was)
+    yield from (f"off its mind: {one}" for one in was if one not in now)
+    felt = new.get("felt")
+    if isinstance(felt, Mapping) and felt != old.get("felt"):
+        yield f"felt: {felt.get('text')}"
+
+
+def _bars(values: Mapping[str, Any]) -> dict[str, float]:
+    bars = values.get("bars")
+    inner = bars if isinstance(bars, Mapping) else {}
+    return {
+        key: one["value"] for key, one in inner.items() if isinstance(one, dict) and "value" in one
+    }
+
+
+def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
+    hormones = values.get("hormones")
+    inner = hormones if isinstance(hormones, Mapping) else {}
+    return {key: one for key, one in inner.items() if isinstance(one, int | float)}
+
+
+def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        if was is None and now is not None:
+            yield f"{key} {now:.4g}"
+        elif was is not None and now is not None and f"{was:.4g}" != f"{now:.4g}":
+            yield f"{key} {was:.4g} -> {now:.4g}"
+
+
+def _items(value: Any, key: str) -> list[str]:
+    found = value if isinstance(value, list) else []
+    return [str(one[key]) for one in found if isinstance(one, dict) and key in one]
+
+
+def _state(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    yield "bookkeeping of the cycles"
+
+
+def _narrative(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (narrative.parse(text).text if text is not None else "" for text in (before, after))
+    rows = [markdown.lines(text) for text in (old, new)]
+    changed = [row.rstrip() for row in list(unified_diff(rows[0], rows[1], n=0))[3:]]
+    if changed:
+        yield "the story it tells of itself"
+        yield from (row for row in changed if not row.startswith("@@"))
+
+
+def _skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    if before is None or after is None:
+        one = skills.parse(after or before or "", name)
+        yield f"{_new_or_gone(before)} skill {one.name}: {one.description}"
+
+
+TELLERS: Mapping[str, Tell] = {
+    "episodes": _episode,
+    "beliefs": _belief,
+    "relationships": _person,
+    "dreams": _dream,
+    "sessions": _session,
+    "skills": _skill,
+    "knowledge.md": _knowledge,
+    "journal.md": _journal,
+    "narrative.md": _narrative,
+    "soma.yaml": _soma,
+    "state.yaml": _state,
+}

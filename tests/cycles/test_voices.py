@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.cycles import voices
+
+SAID = [
+    "I have a small dog called Biscuit. I live in Lisbon and I love sailing.",
+    "My sister's boat is green, and I was afraid. I asked my boss.",
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("I have a dog.", "dog"),
+        ("I have a small dog.", "small"),
+        ("My dog is ill.", "dog"),
+        ("I lived in Lisbon for years.", "lived"),
+        ("I love sailing too.", "sailing"),
+        ("It made me think of my sister.", "sister"),
+        ("I've been afraid.", "afraid"),
+    ],
+)
+def test_what_a_person_said_of_themselves_is_not_said_of_oneself(
+    sentence: str, word: str | None
+) -> None:
+    assert voices.borrowed(sentence, SAID) == word
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sam told me that he has a small dog.",
+        "I asked Sam where his small dog was.",
+        "I was glad to hear it.",
+        'Sam said: "I live in Lisbon."',
+        "Sam said 'I live in Lisbon' to me.",
+        "Sam's sister has a green boat.",
+        "I loved hearing about it.",
+    ],
+)
+def test_what_is_told_of_the_person_is_kept(sentence: str) -> None:
+    assert voices.borrowed(sentence, SAID) is None
+
+
+def test_other_languages_have_a_first_person_too() -> None:
+    assert voices.borrowed("Mein Hund ist krank.", ["Mein Hund heißt Keks."]) == "hund"
+    assert voices.borrowed("Minha irmã chegou.", ["A minha irmã mora aqui."]) == "irmã"

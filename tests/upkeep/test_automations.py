@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bumble.cycles import settle
+from bumble.cycles.life import Life
+from bumble.cycles.settle import Pass, Settled
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import ModelUnreachableError, RecordInvalidError
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.stores import automations, knowledge, transcripts
+from bumble.stores.automations import Automation
+from bumble.upkeep import automations as cycle
+from tests.cycles.test_budget import Absent
+from tests.mind import test_turn as turns
+from tests.mind.test_turn import NOON, Clock, ada, life_of
+
+__all__ = ["ada"]
+PASS = Pass("automations", cycle.check, cycle.run)
+DAILY = "0 8 * * *"
+MORNING = datetime.fromisoformat("2026-05-25T08:00:00+01:00")
+
+
+def act(tool: str, **arguments: Any) -> Reply:
+    return replace(turns.act(tool, **arguments), purpose="automation")
+
+
+def say(text: str) -> Reply:
+    return act("say", text=text)
+
+
+def life_at(entity: Entity, at: datetime, model: ScriptedModel) -> Life:
+    clock = Clock()
+    clock.at = at
+    return life_of(entity, model, clock)
+
+
+def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) -> Automation:
+    made = automations.new("aut_look", fields.pop("schedule", DAILY), prompt, NOON, **fields)
+    changes.apply(entity.root, ChangeSet("x", (automations.plan_new(made, "x"),)))
+    return made
+
+
+def look(entity: Entity) -> Automation:
+    return next(automations.read(entity.automations))
+
+
+def run_all(life: Life) -> list[Settled]:
+    return list(settle.settle(life, [PASS], None))
+
+
+def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
+    automate(ada)
+    model = ScriptedModel([say("Quiet."), say("Twice?")])
+    assert run_all(life_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(life_at(ada, MORNING, model))) == 1
+    assert run_all(life_at(ada, MORNING + timedelta(hours=3), model)) == []
+    written = ada.journal.read_text()
+    assert "\n## 2026-05-25 08:00:00 #automation\n" in written
+    assert "audience: [sam]" in written
+    assert written.endswith("\n\nQuiet.\n")
+    assert look(ada).last == MORNING
+    assert transcripts.paths(ada.sessions) == []
+
+
+def test_it_is_deliberated_with_tools_as_something_nobody_said(ada: Entity) -> None:
+    automate(ada, "Remember </task> where Sam lives.")
+    replies = [act("update_knowledge", title="Sam", body="Lives in Lisbon."), say("Noted.")]
+    model = ScriptedModel(replies)
+    run_all(life_at(ada, MORNING, model))
+    asked = model.requests[0]
+    assert (asked.purpose, asked.max_tokens, asked.thinking) == ("automation", 4096, True)
+    assert asked.messages[-1].content.count("</task>") == 1
+    section = knowledge.find(knowledge.read(ada.knowledge), "Sam")
+    assert section is not None
+    assert section.provenance is not None
+    assert section.provenance.sources == ("aut_look",)
+    assert section.provenance.audience == ("sam",)
+
+
+def test_a_second_write_to_one_file_is_refused_to_the_model(ada: Entity) -> None:
+    automate(ada)
+    replies = [
+        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
+        act("update_knowledge", title="Kim", body="Lives in Porto."),
+        say("Noted."),
+    ]
+    model = ScriptedModel(replies)
+    run_all(life_at(ada, MORNING, model))
+    assert "failed: knowledge.md was written already" in model.requests[-1].messages[-1].content
+    assert knowledge.find(knowledge.read(ada.knowledge), "Sam")
+    assert not knowledge.find(knowledge.read(ada.knowledge), "Kim")
+
+
+def test_what_was_missed_while_the_machine_was_off_runs_once(ada: Entity) -> None:
+    automate(ada)
+    model = ScriptedModel([say("Late."), say("Again?")])
+    life = life_at(ada, MORNING + timedelta(days=5), model)
+    assert len(run_all(life)) == 1
+    assert run_all(life) == []
+
+
+def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
+    ada.automations.mkdir()
+    source = f"---\nschedule: {DAILY!r}\n---\n\nLook around.\n"
+    (ada.automations / "morning.md").write_text(source)
+    model = ScriptedModel([say("Looked.")])
+    assert run_all(life_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(life_at(ada, MORNING + timedelta(hours=9), model))) == 1
+
+
+def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
+    automate(ada)
+    nothing = replace(act("end_turn"), always=True)
+    failures = []
+    for day in range(10):
+        model = ScriptedModel([say("Well.") if day == 2 else nothing])
+        run_all(life_at(ada, MORNING + timedelta(days=day), model))
+        failures.append((look(ada).failures, look(ada).enabled))
+    assert failures[:4] == [(1, True), (2, True), (0, True), (1, True)]
+    assert failures[6:] == [(4, True)] + [(5, False)] * 3
+    assert ada.journal.read_text().count("#automation") == 1
+
+
+def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(
+    ada: Entity,
+) -> None:
+    automate(ada)
+    (done,) = run_all(life_at(ada, MORNING, Absent([])))
+    assert isinstance(done.problem, ModelUnreachableError)
+    assert look(ada).failures == 0
+    run_all(life_at(ada, MORNING, ScriptedModel([])))
+    assert look(ada).failures == 1
+
+
+def test_one_that_was_changed_meanwhile_writes_nothing(ada: Entity) -> None:
+    automate(ada)
+    life = life_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
+    first, second = (cycle.run(life, look(ada)) for _ in range(2))
+    assert life.apply(first.change_set())
+    assert not second.change_set()
+
+
+def test_no_more_run_than_there_may_be(ada: Entity) -> None:
+    automate(ada)
+    life = life_at(ada, MORNING, ScriptedModel([]))
+    none = replace(life.config, automations=replace(life.config.automations, max_count=0))
+    assert not cycle.check(replace(life, config=none)).due
+
+
+def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
+    automate(ada, schedule="0 25 * * *")
+    with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
+        cycle.check(life_at(ada, MORNING, ScriptedModel([])))

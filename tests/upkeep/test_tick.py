@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bumble.cycles.budget import Budgeted, Limits, Spent
+from bumble.cycles.life import Life
+from bumble.entity.folder import Entity
+from bumble.errors import LockedError, RecordInvalidError
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.upkeep import runs, tick
+from tests.cycles.small import small, wait, words
+from tests.mind.test_turn import ada, life_of
+
+__all__ = ["ada"]
+
+
+@pytest.fixture
+def life(ada: Entity) -> Life:
+    model = ScriptedModel([Reply("Yes.", always=True)])
+    return replace(life_of(ada, model), model=Budgeted(model, Limits(None, None, Spent)))
+
+
+def free() -> None:
+    return None
+
+
+def test_while_somebody_talks_only_what_needs_no_model_is_done(life: Life) -> None:
+    wait(life, "a 1", "b 1")
+    into = tick.Work()
+    passes = [small("a", thinks=True), small("b")]
+    list(tick.run(life, passes, into, limit=None, held=lambda: "a turn goes on"))
+    assert [one.name for one in into.done] == ["b"]
+    assert into.held == {"a": "a turn goes on"}
+
+
+def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(life: Life) -> None:
+    wait(life, "a 1", "a 2", "c 1")
+    talking: list[str] = []
+    passes = [small("a", lambda _: talking.append("x"), thinks=True), small("c", thinks=True)]
+    into = tick.Work()
+    list(
+        tick.run(life, passes, into, limit=None, held=lambda: "a turn goes on" if talking else None)
+    )
+    assert (words(life, "a"), words(life, "c")) == (["2"], ["1"])
+    assert set(into.held) == {"a", "c"}
+
+
+def test_the_limit_counts_passes_of_all_kinds(life: Life) -> None:
+    wait(life, "a 1", "b 1", "b 2")
+    into = tick.Work()
+    list(tick.run(life, [small("a"), small("b")], into, limit=2, held=free))
+    assert words(life, "b") == ["2"]
+
+
+def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Life) -> None:
+    def refuse(_: str) -> None:
+        raise RecordInvalidError(Path("x.md"), "no record")
+
+    wait(life, "dream 1", "reflect 1")
+    into = tick.Work()
+    assert isinstance(life.model, Budgeted)
+    with tick.recorded(life, "tick", life.model, into):
+        passes = [small("dream", thinks=True), small("reflect", refuse)]
+        list(tick.run(life, passes, into, limit=None, held=free))
+    (line,) = runs.read(life.entity.runs)
+    assert [one.event for one in line.events] == [
+        "dream_cycle_start",
+        "dream_cycle_completed",
+        "reflect_cycle_start",
+        "reflect_cycle_left",
+    ]
+    assert line.events[1].title == "dream: 1"
+    assert (line.command, line.calls, line.errors) == ("tick", 1, ("x.md: no record",))
+    assert line.tokens > 0
+    assert into.exit_code == 12
+
+
+def test_a_locked_entity_ends_the_run_and_is_no_error(life: Life) -> None:
+    def locked(*_: object) -> list[Path]:
+        raise LockedError(Path("ada"), 1)
+
+    wait(life, "a 1", "b 1")
+    into = tick.Work()
+    list(tick.run(life, [small("a"), small("b")], into, limit=None, held=free, apply=locked))
+    assert [one.name for one in into.waiting] == ["a"]
+    assert into.exit_code == 0
+
+
+def test_a_line_that_cannot_be_written_costs_nothing(life: Life) -> None:
+    life.entity.runs.mkdir(parents=True)
+    assert isinstance(life.model, Budgeted)
+    with tick.recorded(life, "tick", life.model, tick.Work()):
+        pass
