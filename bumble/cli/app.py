@@ -47,6 +47,12 @@ COMMANDS = {
     "soma": ("soma", "Look at the body."),
     "noise": ("noise", "Look at stray thoughts, and let some come."),
     "distill": ("distill", "Draw facts, beliefs and notes from what was said."),
+    "consolidate": ("consolidate", "Put memory in order: what has faded, weak beliefs, the story."),
+    "narrate": (
+        "narrate",
+        "Have the entity tell its story anew, from its memories and the story so far.",
+    ),
+    "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
     "remind": ("remind", "Have something said at some time."),

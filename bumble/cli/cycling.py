@@ -6,7 +6,7 @@ Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -61,7 +61,7 @@ def carry_out(
     """
     found = check(life)
     if only_check:
-        _show_check(opened, command, found)
+        show_check(opened, command, found)
         finish(found.due, exit_code=exit_code)
         return
     done: list[dict[str, Any]] = []
@@ -74,7 +74,8 @@ def carry_out(
         lines += _told(outcome, shown, dry_run=dry_run)
     if not found.due:
         lines = [f"Nothing to do: {why_not(found)}."]
-    data = {"ran": bool(done), "dry_run": dry_run, "gates": gates(found), "done": done}
+    ran = any(one.get("ran", True) for one in done)  # a job may find that there was nothing in it
+    data = {"ran": ran, "dry_run": dry_run, "gates": gates(found), "done": done}
     tell(opened, command, data, lines, verbose=verbose or dry_run)
     finish(found.due, exit_code=exit_code)
 
@@ -105,14 +106,22 @@ def tell(
         output.result(opened.shell, command, data, list(lines))
 
 
-def _show_check(opened: Opened, command: str, found: Check[Any]) -> None:
+def show_check(
+    opened: Opened,
+    command: str,
+    found: Check[Any],
+    more: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
+) -> None:
+    """Print gates and verdict, and what else a cycle has to say of itself."""
     rows = [
         ["pass" if gate.passes else "wait", gate.name, gate.value, f"({gate.wants})"]
         for gate in found.gates
     ]
     verdict = f"due: {len(found.jobs)} to do" if found.due else f"not due: {why_not(found)}"
     data = {"due": found.due, "gates": gates(found), "jobs": len(found.jobs)}
-    output.result(opened.shell, command, data, [*output.table(rows), verdict])
+    data |= more or {}
+    output.result(opened.shell, command, data, [*output.table(rows), *lines, verdict])
 
 
 def gates(found: Check[Any]) -> list[dict[str, Any]]:

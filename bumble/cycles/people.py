@@ -14,7 +14,9 @@ from bumble.body import familiarity, significance
 from bumble.body.familiarity import Bond
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change
+from bumble.entity.config import Identity
 from bumble.entity.config_memory import StagesConfig
+from bumble.entity.folder import Entity
 from bumble.stores import records, relationships
 from bumble.stores.records import Provenance
 from bumble.stores.relationships import Note, Relationship, Scores
@@ -42,6 +44,13 @@ def plan_met(life: Life, person: str, name: str, at: datetime, session: Session)
     if met is None:
         raise TypeError("a first talk always changes the count")
     return Change(met.path, met.why, met.data)
+
+
+def owner_id(entity: Entity, identity: Identity) -> str:
+    """Return the id of the person the entity belongs to."""
+    owner = identity.owner.name or "you"
+    match = relationships.match(list(relationships.read(entity.relationships)), owner)
+    return match.id if match else relationships.person_id(owner)
 
 
 def plan_felt(life: Life, person: str, points: Mapping[str, float], at: datetime) -> Change | None:

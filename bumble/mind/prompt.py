@@ -24,6 +24,7 @@ from bumble.stores import narrative as narrative_store
 from bumble.stores import records
 from bumble.stores import skills as skills_store
 from bumble.stores.knowledge import Knowledge, Section
+from bumble.stores.narrative import Narrative
 from bumble.stores.records import Provenance
 from bumble.stores.skills import Skill
 
@@ -69,8 +70,9 @@ def of_entity(
         entity: Whose files.
         identity: Who it is.
         tools: What it may do.
-        readers: Ids of the people of the conversation: a skill that is not for all of them stays
-            out; a story or a fact only stays in if it is for everyone.
+        config: Which files of the owner's go in, and how long.
+        readers: Ids of the people of the conversation: a skill or a story that is not for all of
+            them stays out; a fact only stays in if it is for everyone.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -85,7 +87,7 @@ def of_entity(
             if records.may_read(one.provenance.audience, readers)
         ],
         knowledge_store.read(entity.knowledge),
-        story.text if story and _for_all(story.provenance) else "",
+        narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         bootstrap.read(entity, config),
         mood,
     )
@@ -117,6 +119,11 @@ def stable(
     }
     text = prompts.load("system").fill(**parts)
     return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
+
+
+def _is_told(story: Narrative) -> bool:
+    """Whether a story is the entity's own, and not a quotation."""
+    return not trust.is_quoted(story.provenance.trust)
 
 
 def _for_all(origin: Provenance) -> bool:

@@ -85,9 +85,7 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
 
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
-    owner = identity.owner.name or "you"
-    match = relationships.match(list(relationships.read(entity.relationships)), owner)
-    return match.id if match else relationships.person_id(owner)
+    return people.owner_id(entity, identity)
 
 
 def open_session(
@@ -203,7 +201,7 @@ def prepare(
     others = [one for one in session.people if one != who.id]
     blocks = [Block("now", now_text(life, who, said.at, last_spoke, others))]
     shown = shown_to(soma, session.people)
-    blocks.append(Block("body", body_text(life, shown, decided.profile)))
+    blocks.append(Block("body", body_text(life, shown, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
     blocks.append(Block("handover", handover_text(life, session, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
@@ -467,7 +465,9 @@ def profile_of(config: Config, name: route.ProfileName, temperature: float) -> P
     )
 
 
-def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
+def body_text(
+    life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str] = ()
+) -> str:
     """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
 
     Levels and tone have their room before the details of the body: they say how to speak. What
@@ -495,7 +495,7 @@ def body_text(life: Life, soma: Soma, profile: route.ProfileName) -> str:
     details = _body_block(life, soma, level, room - len(tone("")) - 1)
     return _within(
         room,
-        f"{details}\n{tone(phenotype(life))}",
+        f"{details}\n{tone(phenotype(life, readers))}",
         f"{details}\n{tone('')}",
         _body_block(life, soma, level, room),
     )
@@ -524,10 +524,10 @@ def handover_text(life: Life, session: Session, at: datetime) -> str:
     return handover.prompt_text(life, found, at) if found and found.fits else ""
 
 
-def phenotype(life: Life) -> str:
-    """Return how the entity sees itself: the first sentence of its story."""
-    story = narrative.read(life.entity.narrative)
-    return story.text if story and not story.provenance.audience else ""
+def phenotype(life: Life, readers: Sequence[str]) -> str:
+    """Return how the entity sees itself: its story, of which the first sentence is used."""
+    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
 def now_text(

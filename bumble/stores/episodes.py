@@ -62,6 +62,7 @@ class Episode:
     summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
     tries: int  # how often a model has been asked to tell an excerpt, and could not
     dormant: bool  # found by search, not by recall
+    faded: bool  # dormant because it faded, not because a person wanted it
     provenance: Provenance
     text: str  # Markdown, without surrounding blank lines; both parts of its telling
     source: Document  # the file as it stands; edits splice its lines
@@ -106,6 +107,7 @@ def of(document: Document, episode_id: str) -> Episode:
         summary_source=records.field(meta, "summary_source", str, ""),
         tries=records.field(meta, "tries", int, 0),
         dormant=records.field(meta, "dormant", bool, False),
+        faded=meta.get("faded") is not None,
         provenance=records.provenance(meta),
         text=document.body,
         source=document,
@@ -213,9 +215,21 @@ def plan_tried(folder: Path, episode: Episode, why: str) -> Change | None:
     return _plan(folder, episode, document, why)
 
 
-def plan_dormant(folder: Path, episode: Episode, *, dormant: bool, why: str) -> Change | None:
-    """Plan to take an episode out of recall, or back in."""
-    values = {"dormant": True if dormant else None}
+def plan_dormant(
+    folder: Path, episode: Episode, *, dormant: bool, why: str, faded: bool = False
+) -> Change | None:
+    """Plan to take an episode out of recall, or back in.
+
+    Args:
+        folder: Of the episodes.
+        episode: As it was read.
+        dormant: Out, or back in.
+        why: For the change set.
+        faded: It goes because it faded, so that it may come back when it matters more; what a
+            person has put to sleep stays asleep.
+    """
+    mark = episode.significance if dormant and faded else None
+    values = {"dormant": True if dormant else None, "faded": mark}
     return _plan(folder, episode, records.with_values(episode.source, values), why)
 
 

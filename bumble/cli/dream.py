@@ -1,0 +1,89 @@
+"""`bumble dream`: let the entity dream, if it is deep in the night and nobody talks."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bumble.cli import cycling, minds, records
+from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.opening import Opened, open_entity, shell_of
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
+from bumble.cycles import dream as cycle
+from bumble.cycles.life import Life
+
+app = typer.Typer(rich_markup_mode=None)
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Go past the gates; the dream's record says so.")
+]
+
+
+@app.command()
+def dream(
+    ctx: typer.Context,
+    *,
+    check: CheckOption = False,
+    force: ForceOption = False,
+    exit_code: ExitCodeOption = False,
+    dry_run: DryRunOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Let the entity dream, if it is deep in the night and nobody talks.
+
+    Off unless soma.dreams.enabled; safe to run every few minutes.
+    """
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    shell.set_seed(seed)
+    opened = open_dreaming(ctx, entity)
+    with minds.open_life(opened, "dream", yes=yes) as life:
+        due = partial(cycle.check, force=force, seed=seed)
+        if check:
+            found = due(life)
+            data, line = _pairs(opened, life)
+            cycling.show_check(opened, "dream", found, data, [line])
+            cycling.finish(found.due, exit_code=exit_code)
+            return
+        cycling.carry_out(
+            opened,
+            life,
+            "dream",
+            due,
+            cycle.run,
+            only_check=False,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+def open_dreaming(ctx: typer.Context, entity: Path | None) -> Opened:
+    """Open an entity with the model that it dreams with, where that is another."""
+    opened = open_entity(ctx, entity)
+    model = opened.config.soma.dreams.model
+    return open_entity(ctx, entity, llm__model=model) if model else opened
+
+
+def _pairs(opened: Opened, life: Life) -> tuple[dict[str, object], str]:
+    """Say how many pairs of memories there are to dream of."""
+    pool = cycle.pool(life, life.now())
+    told = records.counted(len(pool.pairs), "pair")
+    line = f"{told} of memories may meet ({pool.similarity} similarity)"
+    if pool.similarity == "none":
+        line = f"{told} of memories may meet; {cycle.TIME_ALONE}"
+    return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line

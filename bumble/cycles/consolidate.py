@@ -1,0 +1,266 @@
+"""Consolidate: what is done every few hours to keep memory in order.
+
+Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
+faded goes out of recall, weak beliefs are archived, portraits reviewed, the story told. Nothing
+that only ages is written: how much is left of a memory is computed on reading. The last step notes
+that it was done; a run that was killed before goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.cycles import beliefs as believing
+from bumble.cycles import narrate, retell, review, silence
+from bumble.cycles.life import Life
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.stores import beliefs, episodes, records, relationships, state
+from bumble.stores.episodes import Episode
+from bumble.stores.mappings import MappingFile
+
+SECTION = "consolidate"
+MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of work in a consolidation."""
+
+    name: str
+    check: Callable[[Life], Check[Any]]
+    run: Callable[[Life, Any], Outcome]
+    most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
+    alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
+
+
+@dataclass(frozen=True)
+class Step:
+    """One job of a part; without a part, the note that all was done."""
+
+    part: Part | None
+    job: Any
+
+
+@dataclass(frozen=True)
+class Done:
+    """What the note says."""
+
+    at: datetime
+    count: int  # consolidations before this one
+    seen: str  # what there was
+
+
+def parts() -> tuple[Part, ...]:
+    """Return the work of a consolidation, in its order."""
+    return (
+        Part("excerpts", retell.check, retell.run, most=MOST_RETOLD),
+        Part("fading", faded, let_fade),
+        Part("beliefs", weak, archive),
+        Part("portraits", review.check, review.run, most=MOST_REVIEWS),
+        Part("story", story_due, narrate.run, most=1, alone=False),
+    )
+
+
+def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None) -> Check[Step]:
+    """Tell what is to be done; asks no model.
+
+    Args:
+        life: Whose memory.
+        force: Whether it is to be done however short ago the last time was.
+        work: The parts; None: all.
+    """
+    at = life.now()
+    last, count, seen = _past(life)
+    interval = life.config.memory.consolidation_interval
+    since = None if last is None else seconds_between(last, at)
+    waited = Gate(
+        "interval",
+        "never done" if since is None else f"{since:.0f} s since the last",
+        f"at least {interval:g} s",
+        since is None or since >= interval or force,
+    )
+    now = signature(life)
+    steps = _steps(life, parts() if work is None else work) if waited.passes else []
+    told = "new memories" if now != seen else "nothing new"
+    urgent = [step for step in steps if step.part and step.part.alone]
+    if urgent:
+        told += f", {len(urgent)} to do"
+    changed = Gate("changed", told, "something new or to do", now != seen or bool(urgent) or force)
+    return Check((waited, changed), (*steps, Step(None, Done(at, count, now))))
+
+
+def _steps(life: Life, work: Sequence[Part]) -> list[Step]:
+    steps = []
+    for part in work:
+        found = part.check(life)
+        if found.due:
+            steps += [Step(part, job) for job in found.jobs[: part.most]]
+    return steps
+
+
+def run(life: Life, step: Step) -> Outcome:
+    """Do one step; what a model can't do now waits until the next time."""
+    if step.part is None:
+        return _note(life, step.job)
+    try:
+        outcome = step.part.run(life, step.job)
+    except NO_ANSWER as error:
+        why = str(error).splitlines()[0]
+        return Outcome(
+            title=f"consolidate: {step.part.name} waits",
+            plan=tuple,
+            lines=(f"{step.part.name} waits: {why}",),
+            data={"part": step.part.name, "ran": False, "why": why},
+        )
+    title = f"consolidate: {outcome.title}"
+    return replace(outcome, title=title, data={"part": step.part.name, **outcome.data})
+
+
+def signature(life: Life) -> str:
+    """Identify what has been lived so far, without reading it: ids, and when last was spoken."""
+    entity = life.entity
+    said = silence.last_said(entity)
+    ids = [
+        *(path.stem for path in episodes.paths(entity.episodes)),
+        *(path.stem for path in beliefs.paths(entity.beliefs)),
+        *(path.stem for path in relationships.paths(entity.relationships)),
+        said.isoformat() if said else "",
+    ]
+    return hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _past(life: Life) -> tuple[datetime | None, int, str]:
+    """Read when it was last done, how often it was, and what there was to see then."""
+    file = state.read(life.entity.state)
+    try:
+        values = records.field({SECTION: file.get(SECTION)}, SECTION, dict, {})
+        last = None if values.get("at") is None else records.field(values, "at", datetime)
+        return last, records.field(values, "count", int, 0), str(values.get("seen", ""))
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+
+
+def _note(life: Life, done: Done) -> Outcome:
+    """Note that it was done; where another process has noted it already, leave that."""
+
+    def plan() -> Sequence[Change | None]:
+        _, count, _ = _past(life)
+        if count != done.count:
+            return ()
+        values = {"at": records.stamp(done.at), "count": count + 1, "seen": done.seen}
+        file: MappingFile = state.read(life.entity.state)
+        return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
+
+    return Outcome(
+        title="consolidate: memory is in order",
+        plan=plan,
+        lines=("Memory is in order.",),
+        data={"part": "note", "count": done.count + 1},
+    )
+
+
+# what fades
+
+
+@dataclass(frozen=True)
+class Fading:
+    """Episodes that go out of recall, and those that come back."""
+
+    at: datetime
+    asleep: tuple[str, ...]
+    awake: tuple[str, ...]
+
+
+def faded(life: Life) -> Check[Fading]:
+    """Find what has faded, and what a person has since given more weight."""
+    at = life.now()
+    asleep, awake = [], []
+    for one in episodes.read(life.entity.episodes):
+        if not one.dormant and _is_faint(life, one, at):
+            asleep.append(one.id)
+        elif one.dormant and one.faded and not _is_faint(life, one, at):
+            awake.append(one.id)
+    jobs = (Fading(at, tuple(asleep), tuple(awake)),) if asleep or awake else ()
+    return Check((), jobs)
+
+
+def _is_faint(life: Life, one: Episode, at: datetime) -> bool:
+    left = significance.decayed(one.significance, seconds_between(one.at, at), life.body.fading)
+    return left < life.config.memory.dormant_below
+
+
+def let_fade(life: Life, job: Fading) -> Outcome:
+    """Take what has faded out of recall; search still finds it."""
+    folder = life.entity.episodes
+
+    def plan() -> Sequence[Change | None]:
+        planned: list[Change | None] = []
+        for one, dormant in [(x, True) for x in job.asleep] + [(x, False) for x in job.awake]:
+            if episodes.locate(folder, one) is None:
+                continue
+            episode = episodes.find(folder, one)
+            if episode.dormant != dormant and _is_faint(life, episode, job.at) == dormant:
+                why = "it has faded" if dormant else "it matters again"
+                planned.append(
+                    episodes.plan_dormant(folder, episode, dormant=dormant, why=why, faded=True)
+                )
+        return planned
+
+    told = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
+    told += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
+    said = ", ".join(told)
+    return Outcome(
+        title=said,
+        plan=plan,
+        lines=(f"{said[:1].upper()}{said[1:]}.",),
+        data={"dormant": list(job.asleep), "awake": list(job.awake)},
+    )
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """Write a count with its noun."""
+    return f"{count} {one if count == 1 else many}"
+
+
+# beliefs
+
+
+def weak(life: Life) -> Check[int]:
+    """Count the beliefs of which hardly anything is left."""
+    count = len(_put_away(life, life.now()))
+    return Check((), (count,) if count else ())
+
+
+def archive(life: Life, job: int) -> Outcome:
+    """Put away beliefs that nothing has confirmed for long; their files stay."""
+    said = f"{counted(job, 'belief', 'beliefs')} archived"
+    plan = partial(_put_away, life, life.now())
+    return Outcome(title=said, plan=plan, lines=(f"{said}.",), data={"archived": job})
+
+
+def _put_away(life: Life, at: datetime) -> Sequence[Change]:
+    config = life.config.memory.beliefs
+    return believing.archive_check(beliefs.read(life.entity.beliefs), at, config)
+
+
+# the story
+
+
+def story_due(life: Life) -> Check[narrate.Job]:
+    """Tell whether it is the turn of the story, and there is something new to tell."""
+    _, count, _ = _past(life)
+    every = life.config.memory.narrative_every_n_consolidations
+    turn = Gate("cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0)
+    if not turn.passes:
+        return Check((turn,), ())
+    found = narrate.check(life)
+    return replace(found, gates=(turn, *found.gates))

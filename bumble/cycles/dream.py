@@ -1,0 +1,454 @@
+"""Dreams: deep in the night, after a long silence, memories that lie far apart meet.
+
+Five gates must pass. What came of it goes into the diary, the beliefs and the noise as one change
+set, and into a record of its own. The entity has no say in it: no tool leads here. A dream never
+feeds on dreams.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from bumble import prompts
+from bumble.body import ebb, noise, significance
+from bumble.body import soma as body
+from bumble.body.circadian import in_hours, seconds_between
+from bumble.body.soma import Soma
+from bumble.cycles import beliefs as believing
+from bumble.cycles import circles, dream_text, evidence, feeling, pairs, silence
+from bumble.cycles.beliefs import Claim
+from bumble.cycles.dream_text import Dreamt
+from bumble.cycles.life import Life
+from bumble.cycles.pairs import Pair
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.embed import calibrate
+from bumble.embed.protocol import Floats
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.llm import tokens
+from bumble.llm.protocol import Message, Request
+from bumble.stores import beliefs, dreams, episodes, journal, records, state
+from bumble.stores.episodes import Episode
+from bumble.stores.mappings import MappingFile
+from bumble.stores.records import Provenance
+
+SECTION = "dream"
+EVENT = "dream"  # what it does to the hormones
+TAGS = ("dream", "consolidation")
+REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
+MEMORY_TOKENS = 90  # of one memory in the prompt
+SALIENCE = 0.7  # of a dream's fragment in the noise
+RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
+TITLE_CHARS = 60
+TIME_ALONE = "no embedding model is here, so only time decided which memories met"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One dream to be dreamt."""
+
+    at: datetime
+    bypassed: tuple[str, ...]  # names of the gates that --force went past
+    seed: int | None  # None: taken from chance
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What there is to dream of."""
+
+    episodes: Mapping[str, Episode]
+    pairs: tuple[Pair, ...]  # all that may meet
+    similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
+
+
+@dataclass(frozen=True)
+class Night:
+    """A dream that was dreamt, before it is written."""
+
+    id: str
+    belief_id: str
+    seed: int
+    pairs: tuple[Pair, ...]
+    dreamt: Dreamt
+    believable: bool  # its thread holds no name or number of its own
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class Past:
+    """What there was before, as `state.yaml` keeps it."""
+
+    file: MappingFile
+    last_at: datetime | None  # of the last dream
+    empty_at: datetime | None  # when there was nothing to dream of
+    day: str  # of the last dream, in the entity's time zone
+    count: int  # dreams on that day
+
+    def count_on(self, day: str) -> int:
+        """Return how many dreams there were on a day."""
+        return self.count if self.day == day else 0
+
+
+def check(life: Life, *, force: bool = False, seed: int | None = None) -> Check[Job]:
+    """Look at the five gates; asks no model and looks at no memory."""
+    at = life.now()
+    found = gates(life, at)
+    closed = tuple(gate.name for gate in found if not gate.passes)
+    if force:
+        found = tuple(gate if gate.passes else _bypassed(gate) for gate in found)
+    return Check(found, (Job(at, closed if force else (), seed),))
+
+
+def _bypassed(gate: Gate) -> Gate:
+    return replace(gate, value=f"{gate.value} (bypassed)", passes=True)
+
+
+def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
+    """Return the gates as they stand at a time."""
+    config = life.config.soma.dreams
+    said = silence.last_said(life.entity)
+    quiet = None if said is None else seconds_between(said, at)
+    hours = ", ".join(map(str, config.dream_hours)) or "none"
+    past = _past(life)
+    return (
+        Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
+        Gate(
+            "silence",
+            "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
+            f"at least {config.min_silence_seconds:g} s",
+            quiet is None or quiet >= config.min_silence_seconds,
+        ),
+        _cooldown(life, past, at),
+        Gate(
+            "hours",
+            f"{at.astimezone(life.zone):%H:%M}",
+            f"one of the hours {hours}",
+            in_hours(at, life.zone, config.dream_hours),
+        ),
+        _cap(life, past, at),
+    )
+
+
+def _past(life: Life) -> Past:
+    """Read what there was.
+
+    Raises:
+        RecordInvalidError: If the file does not hold it.
+    """
+    file = state.read(life.entity.state)
+    values = file.get(SECTION, default={})
+    try:
+        if not isinstance(values, dict):
+            raise ValueError(f"`{SECTION}` should be a mapping")
+        times = [
+            None if values.get(name) is None else records.field(values, name, datetime)
+            for name in ("last_at", "empty_at")
+        ]
+        count = records.field(values, "count", int, 0)
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+    return Past(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
+    """Time since the last dream, and since a night in which there was nothing to dream of."""
+    config = life.config.soma.dreams
+    times = [
+        (past.last_at, config.min_gap_seconds, "the last dream"),
+        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
+    ]
+    waits = [(seconds_between(then, at), wanted, what) for then, wanted, what in times if then]
+    if not waits:
+        return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
+    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
+    return Gate(
+        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
+    )
+
+
+def _cap(life: Life, past: Past, at: datetime) -> Gate:
+    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
+    return Gate("daily cap", f"{count} today", f"fewer than {most}", count < most)
+
+
+def _day(life: Life, at: datetime) -> str:
+    return at.astimezone(life.zone).date().isoformat()
+
+
+def pool(life: Life, at: datetime) -> Pool:
+    """Find what may be dreamt of, and which of it may meet."""
+    config = life.config.soma.dreams
+    known = {one.id: one for one in episodes.read(life.entity.episodes) if _can_be_dreamt(one)}
+
+    def left(one: Episode) -> float:
+        age = seconds_between(one.at, at)
+        return significance.decayed(one.significance, age, life.body.fading)
+
+    rules = pairs.Rules(
+        config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
+    )
+    memories = [pairs.Memory(one.id, one.at, left(one), one.audience) for one in known.values()]
+    best = pairs.candidates(memories, rules)
+    vectors = _vectors(life, [known[memory.id] for memory in best])
+    found = pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    return Pool(known, found, "none" if vectors is None else life.config.embedding.similarity)
+
+
+def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
+    """Embed what memories say; None without an embedder.
+
+    The vectors of the index will not do: each has date and people in it, which all memories share,
+    so that hardly any two are unlike (docs/log.md).
+    """
+    embedder = life.memory.embedder
+    if embedder is None:
+        return None
+    rows = embedder.embed_documents([one.text for one in found]) if found else ()
+    return {one.id: row for one, row in zip(found, rows, strict=True)}
+
+
+def _can_be_dreamt(episode: Episode) -> bool:
+    origin = episode.provenance
+    dreamt = origin.by == EVENT or any(
+        one.startswith(f"{dreams.PREFIX}_") for one in origin.sources
+    )
+    return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
+
+
+def _scaled(life: Life, cosine: Floats) -> Floats:
+    embedder = life.memory.embedder
+    if embedder is None or life.config.embedding.similarity == "raw":
+        return cosine
+    return calibrate.similarity(cosine, embedder.unrelated_cosine)
+
+
+def run(life: Life, job: Job) -> Outcome:
+    """Dream; what came of it is written by the outcome."""
+    seed = life.rng.getrandbits(32) if job.seed is None else job.seed
+    rng = random.Random(seed)
+    found = pool(life, job.at)
+    chosen = pairs.choose(
+        found.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
+    )
+    told: dict[str, Any] = {
+        "seed": seed,
+        "forced": bool(job.bypassed),
+        "bypassed": list(job.bypassed),
+        "similarity": found.similarity,
+        "eligible_pairs": len(found.pairs),
+    }
+    notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
+    notes += [f"Note: {TIME_ALONE}."] if found.similarity == "none" else []
+    if not chosen:
+        return _nothing(life, job, "no two memories are far enough apart", told, notes)
+    dreamt = _dreamt(life, job, found, chosen, seed)
+    if dreamt.empty:
+        return _nothing(life, job, f"{life.model.name} wrote no dream", told, notes)
+    night = _night(life, job, found, chosen, dreamt, rng, seed)
+    told |= {
+        "id": night.id,
+        "pairs": [list(pair.ids) for pair in chosen],
+        "fragments": list(dreamt.fragments),
+        "thread": dreamt.thread,
+        "events": [
+            {"event": "dream_cycle_start", "at": records.stamp(job.at)},
+            {"event": "dream_cycle_completed", "at": records.stamp(life.now()), "id": night.id},
+        ],
+    }
+    gist = dreamt.thread or dreamt.fragments[0]
+    shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
+    evidence_of = [("Evidence", one) for one in night.provenance.sources]
+    return Outcome(
+        title=f"dream: {shown}",
+        plan=partial(_plan, life, job, night),
+        lines=(f"Dreamt: {gist}", *notes),
+        data={"ran": True, **told},
+        trailers=(*evidence_of, ("Model", night.provenance.model)),
+    )
+
+
+def _dreamt_before(life: Life) -> set[pairs.Key]:
+    files = dreams.paths(life.entity.dreams)[-REMEMBERED_DREAMS:]
+    nights = (records.load(file, dreams.parse) for file in files)
+    return {frozenset(pair) for night in nights for pair in night.pairs}
+
+
+def _nothing(
+    life: Life, job: Job, why: str, told: Mapping[str, Any], notes: Sequence[str]
+) -> Outcome:
+    """Remember that there was nothing to dream of, so that it is not tried again at once."""
+
+    def plan() -> Sequence[Change | None]:
+        values = {SECTION: {"empty_at": records.stamp(job.at)}}
+        return [state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")]
+
+    return Outcome(
+        title=f"dream: none, {why}",
+        plan=plan,
+        lines=(f"No dream: {why}.", *notes),
+        data={"ran": False, "why": why, **told},
+    )
+
+
+def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int) -> Dreamt:
+    """Ask for a dream, and once more if a part is missing."""
+    config = life.config.soma.dreams
+    asked = Message("user", _prompt(life, job, found, chosen))
+    request = Request(
+        messages=(asked,),
+        purpose="dream",
+        max_tokens=config.max_tokens,
+        temperature=config.temperature,
+        seed=seed % 2**31,
+    )
+    first = life.model.complete(request).text
+    dreamt = dream_text.parse(first)
+    if dreamt.whole:
+        return dreamt
+    lacking = "FRAGMENTS" if len(dreamt.fragments) < dream_text.MIN_FRAGMENTS else "THREAD"
+    advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
+    again = replace(
+        request,
+        messages=(asked, Message("assistant", first or "(nothing)"), Message("user", advice)),
+        temperature=min(config.temperature, RETRY_TEMPERATURE),
+    )
+    return dreamt.filled(dream_text.parse(life.model.complete(again).text))
+
+
+def _prompt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> str:
+    lines = []
+    for number, pair in enumerate(chosen, 1):
+        for letter, one in zip("ab", pair.ids, strict=True):
+            lines.append(f"{number}{letter}. {_memory(life, found.episodes[one])}")
+    soma = feeling.read(life, job.at)
+    return prompts.load("dream").fill(
+        name=life.identity.name,
+        body=ebb.dream_lines(soma, life.body.soma),
+        memories=prompts.tagged("memories", "\n".join(lines)),
+    )
+
+
+def _memory(life: Life, episode: Episode) -> str:
+    day = episode.at.astimezone(life.zone)
+    return f"({day:%d %B %Y}) {tokens.cut(' '.join(episode.text.split()), MEMORY_TOKENS)}"
+
+
+def _night(
+    life: Life,
+    job: Job,
+    found: Pool,
+    chosen: tuple[Pair, ...],
+    dreamt: Dreamt,
+    rng: random.Random,
+    seed: int,
+) -> Night:
+    ids = tuple(dict.fromkeys(one for pair in chosen for one in pair.ids))
+    met = [found.episodes[one] for one in ids]
+    known = (life.identity.name, *(person for one in met for person in one.people))
+    strange = evidence.unsupported(dreamt.thread, [_whole(life, one) for one in met], known)
+    return Night(
+        id=records.new_id(dreams.PREFIX, job.at, rng),
+        belief_id=records.new_id(beliefs.PREFIX, job.at, rng),
+        seed=seed,
+        pairs=chosen,
+        dreamt=dreamt,
+        believable=bool(dreamt.thread) and not strange,
+        provenance=Provenance(
+            by=EVENT,
+            model=life.model.name,
+            sources=ids,
+            trust=records.lowest_trust([one.provenance.trust for one in met] + ["entity"]),
+            audience=circles.joined(one.audience for one in met),
+        ),
+    )
+
+
+def _whole(life: Life, episode: Episode) -> str:
+    return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
+
+
+def _plan(life: Life, job: Job, night: Night) -> Sequence[Change | None]:
+    """Plan all that a dream becomes, on the files as they are."""
+    config, past = life.config.soma.dreams, _past(life)
+    still = (_cooldown(life, past, job.at), _cap(life, past, job.at))
+    if not job.bypassed and not all(gate.passes for gate in still):
+        return ()  # another process has dreamt in the meantime
+    planned: list[Change | None] = []
+    became: list[str] = []
+    if config.write_journal:
+        planned.append(_diary(life, job, night))
+        became.append("journal")
+    if config.write_beliefs and night.believable:
+        believed = _belief(life, job, night)
+        planned += believed
+        became += [PurePosixPath(change.path).stem for change in believed]
+    if config.inject_noise:
+        planned.append(_noise(life, job, night))
+        became.append("noise")
+    record = dreams.new(
+        night.id,
+        job.at,
+        tuple(pair.ids for pair in night.pairs),
+        night.dreamt.fragments,
+        night.dreamt.thread,
+        became=tuple(became),
+        seed=night.seed,
+        forced=bool(job.bypassed),
+        provenance=night.provenance,
+    )
+    return (*planned, dreams.plan_new(record, "keep the dream"), _counted(life, job, past))
+
+
+def _diary(life: Life, job: Job, night: Night) -> Change:
+    parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
+    parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
+    return journal.plan_add(
+        job.at,
+        "\n\n".join(part for part in parts if part),
+        life.zone,
+        "write the dream down",
+        tags=TAGS,
+        provenance=replace(night.provenance, sources=(night.id,)),
+    )
+
+
+def _belief(life: Life, job: Job, night: Night) -> list[Change]:
+    """Half believe the thread, or what is already believed a little more."""
+    claim = Claim(
+        id=night.belief_id,
+        text=night.dreamt.thread,
+        category="dream_insight",
+        confidence=life.config.soma.dreams.belief_confidence,
+        evidence=(night.id,),
+        origin=f"dream:{night.id}",
+        provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
+        by="dream",
+    )
+    return believing.plan_claim(life, claim, job.at)
+
+
+def _noise(life: Life, job: Job, night: Night) -> Change | None:
+    most, audience = life.config.soma.dreams.max_noise_fragments, night.provenance.audience
+    thoughts = tuple(
+        noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)
+        for line in night.dreamt.fragments
+    )[:most]
+
+    def move(soma: Soma) -> Soma:
+        felt = feeling.events(life, [EVENT])(soma)
+        return body.hear(felt, thoughts, life.body.soma)
+
+    return feeling.plan(life, job.at, move, "the dream lingers")
+
+
+def _counted(life: Life, job: Job, past: Past) -> Change | None:
+    day = _day(life, job.at)
+    values = {"last_at": records.stamp(job.at), "day": day, "count": past.count_on(day) + 1}
+    gone = [(SECTION, "empty_at")] if past.empty_at else []
+    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)

@@ -1,0 +1,21 @@
+"""Silence: when somebody last said something, in any conversation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bumble.entity.folder import Entity
+from bumble.stores import sessions, transcripts
+
+
+def last_said(entity: Entity) -> datetime | None:
+    """Return the time of the newest message; what cycles add to a transcript says nothing."""
+    newest: datetime | None = None
+    found = sorted(transcripts.infos(entity.sessions), key=lambda info: info.last_at, reverse=True)
+    for info in found:
+        if newest is not None and info.last_at <= newest:
+            break
+        said = transcripts.load(entity.sessions / info.id / sessions.FILE).messages
+        if said and (newest is None or said[-1].at > newest):
+            newest = said[-1].at
+    return newest

@@ -1,0 +1,182 @@
+"""What the entity's story is told from: memories, people, beliefs and dreams, and their wording.
+
+The story stands in a prompt that is the same for a whole circle of people, so it is told of what
+is for everyone and of what the owner alone may meet. Knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bumble import prompts
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.cycles import circles, people
+from bumble.cycles.beliefs import strength
+from bumble.cycles.circles import Audience
+from bumble.cycles.life import Life
+from bumble.llm import tokens
+from bumble.stores import beliefs, episodes, journal, records, relationships
+from bumble.stores.beliefs import Belief
+from bumble.stores.episodes import Episode
+from bumble.stores.journal import Entry
+from bumble.stores.relationships import Relationship
+
+DREAMS = 3  # the newest entries of the diary that the story may draw on
+DREAM_TAG = "dream"
+STORY_TOKENS = 1400  # of the story so far
+CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the story is told from."""
+
+    episodes: tuple[Episode, ...]  # oldest first
+    people: tuple[Relationship, ...]  # those talked with most first
+    beliefs: tuple[Belief, ...]  # the strongest first
+    dreams: tuple[Entry, ...]  # oldest first
+    fingerprint: str  # changes when there is something new to tell
+
+    @property
+    def audience(self) -> Audience:
+        """For whom a story told from them is."""
+        told = [one.audience for one in self.episodes] + [one.audience for one in self.people]
+        told += [one.audience for one in self.beliefs] + [one.audience for one in self.dreams]
+        return circles.joined(told)
+
+    @property
+    def labels(self) -> dict[str, Episode]:
+        """The memories by the short names that a model cites them with."""
+        return {f"e{n}": one for n, one in enumerate(self.episodes, 1)}
+
+    @property
+    def trust(self) -> str:
+        """The lowest trust among them."""
+        told = [one.provenance.trust for one in self.episodes]
+        told += [one.provenance.trust for one in self.people]
+        return records.lowest_trust(told + [one.provenance.trust for one in self.beliefs])
+
+
+def gather(life: Life) -> Sources:
+    """Choose what the story is told from."""
+    at, limits, config = life.now(), life.config.memory.narrative, life.config.memory.beliefs
+    circle = (people.owner_id(life.entity, life.identity),)
+
+    def fading(one: Episode) -> float:
+        age = seconds_between(one.at, at)
+        return significance.decayed(one.significance, age, life.body.fading)
+
+    lived = [
+        one
+        for one in episodes.read(life.entity.episodes)
+        if circles.within(one.provenance, circle) and not one.dormant
+    ]
+    most = sorted(lived, key=lambda one: (-fading(one), one.id))[: limits.max_episodes]
+    known = [
+        one
+        for one in relationships.read(life.entity.relationships)
+        if circles.within(one.provenance, circle) and (one.text or one.dynamic)
+    ]
+    closest = sorted(known, key=lambda one: (-one.interaction_count, one.id))
+    held = [
+        one
+        for one in beliefs.read(life.entity.beliefs)
+        if circles.within(one.provenance, circle) and not one.archived
+    ]
+    strongest = sorted(held, key=lambda one: (-strength(one, at, config), one.id))
+    dreamt = [
+        entry
+        for entry in journal.read(life.entity.journal, life.zone).entries
+        if DREAM_TAG in entry.tags and circles.fits(entry.audience, circle)
+    ][-DREAMS:]
+    chosen = tuple(sorted(most, key=lambda one: (one.at, one.id)))
+    around = tuple(closest[: limits.max_relationships])
+    mark = _fingerprint(chosen, around, held, dreamt)
+    return Sources(chosen, around, tuple(strongest[: limits.max_beliefs]), tuple(dreamt), mark)
+
+
+def _fingerprint(
+    lived: Iterable[Episode],
+    known: Iterable[Relationship],
+    held: Iterable[Belief],
+    dreamt: Iterable[Entry],
+) -> str:
+    """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
+    told = [
+        [[one.id, one.text] for one in lived],
+        [[one.id, one.text, one.dynamic] for one in known],
+        sorted([one.id, one.text] for one in held),
+        [[one.at.isoformat(), one.text] for one in dreamt],
+    ]
+    return hashlib.sha256(json.dumps(told).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def wording(life: Life, sources: Sources, before: str, room_tokens: int, words: int) -> str:
+    """Word the prompt; the less room there is, the shorter each memory.
+
+    Args:
+        life: Whose story.
+        sources: What it is told from.
+        before: The story so far, without ids.
+        room_tokens: What the prompt may take.
+        words: How long the story may become.
+    """
+    text = ""
+    for cut in CUTS:
+        text = prompts.load("narrate").fill(
+            name=life.identity.name,
+            memories=_tagged("memories", _memories(life, sources, cut)),
+            people=_tagged("people", [_person(one, cut) for one in sources.people]),
+            beliefs=_tagged("beliefs", [_line(one.text, cut) for one in sources.beliefs]),
+            dreams=_tagged("dreams", [_line(one.text, cut) for one in sources.dreams]),
+            story=_tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            words=str(words),
+        )
+        if tokens.estimate_message(text) <= room_tokens:
+            break
+    return text
+
+
+def _tagged(tag: str, lines: Sequence[str]) -> str:
+    return prompts.tagged(tag, "\n".join(lines)) if lines else ""
+
+
+def _memories(life: Life, sources: Sources, cut: int) -> list[str]:
+    return [
+        f"[{label}] {day(life, one)}: {_line(one.text, cut)}"
+        for label, one in sources.labels.items()
+    ]
+
+
+def day(life: Life, episode: Episode) -> str:
+    """Write on which day an episode began, where the entity lives."""
+    return f"{episode.at.astimezone(life.zone):%Y-%m-%d}"
+
+
+def _person(one: Relationship, cut: int) -> str:
+    return f"{one.name}: {_line(f'{one.dynamic} {one.text}', cut)}"
+
+
+def _line(text: str, cut: int) -> str:
+    return tokens.cut(" ".join(text.split()), cut)
+
+
+def grounds(life: Life, sources: Sources, before: str) -> list[str]:
+    """Return the texts that a name or a number in the story may come from; dreams are none."""
+    months = (f"{one.at.astimezone(life.zone):%d %B %Y %A}" for one in sources.episodes)
+    return [
+        before,
+        *months,
+        *(f"{day(life, one)} {one.text}" for one in sources.episodes),
+        *(f"{' '.join(one.names)} {one.dynamic} {one.text}" for one in sources.people),
+        *(one.text for one in sources.beliefs),
+    ]
+
+
+def known_names(life: Life, sources: Sources) -> list[str]:
+    """Return the names that need no source."""
+    return [life.identity.name, *(name for one in sources.episodes for name in one.people)]
