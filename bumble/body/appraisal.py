@@ -60,14 +60,15 @@ def schema(config: AppraisalConfig) -> dict[str, object]:
     }
     return _closed(
         {
-            "bars": _closed(dict.fromkeys(BAR_NAMES, points)),
+            # words first: a small model that begins with numbers answers with zeros
+            "felt": {"type": "string", "maxLength": config.felt_max_chars},
             "affects": {
                 "type": "array",
                 "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
                 "maxItems": config.max_affects,
             },
-            "felt": {"type": "string", "maxLength": config.felt_max_chars},
             "imprint": _closed(imprint),
+            "bars": _closed(dict.fromkeys(BAR_NAMES, points)),
         }
     )
 

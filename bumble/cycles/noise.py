@@ -18,7 +18,7 @@ from bumble.body import noise as ring
 from bumble.body import soma as body
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma
-from bumble.cycles import evidence, feeling, work
+from bumble.cycles import evidence, feeling, silence, work
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change
@@ -65,8 +65,14 @@ class Piece:
     audience: tuple[str, ...]  # empty: everyone
 
 
-def check(life: Life) -> Check[Job]:
-    """Tell whether it is time for a new thought."""
+def check(life: Life, *, stirred: bool = False) -> Check[Job]:
+    """Tell whether it is time for a new thought.
+
+    Args:
+        life: Whose thought.
+        stirred: Whether something must have happened since the last one: a clock that ticks all
+            day would otherwise ask the model all day.
+    """
     config, at = life.body.soma.noise, life.now()
     ticked_at = feeling.read(life, at).noise_ticked_at
     ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
@@ -79,6 +85,11 @@ def check(life: Life) -> Check[Job]:
             ring.due(ticked_at, at, config),
         ),
     )
+    if stirred:
+        said = silence.last_said(life.entity)
+        news = said is not None and (ticked_at is None or said > ticked_at)
+        when = "nothing was said yet" if said is None else f"last said {said:%Y-%m-%d %H:%M}"
+        gates = (*gates, Gate("news", when, "something said since the last thought", news))
     return Check(gates, (Job(ticked_at),))
 
 

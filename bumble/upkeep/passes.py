@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from bumble.cycles import appraise, distill, handover, noise, reflect, remember
+from bumble.cycles import (
+    appraise,
+    consolidate,
+    distill,
+    dream,
+    handover,
+    noise,
+    reflect,
+    remember,
+)
 from bumble.cycles.settle import Pass
 from bumble.upkeep import automations, reminders
 
@@ -23,7 +32,9 @@ BEFORE: tuple[Pass, ...] = (
 )
 AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
-    Pass("noise", noise.check, noise.run),
+    Pass("consolidate", consolidate.check, consolidate.run),
+    Pass("dream", dream.check, dream.run),
+    Pass("noise", partial(noise.check, stirred=True), noise.run),
 )
 
 
