@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts, stopwords
-from bumble.body import appraisal, ebb
+from bumble.body import appraisal
 from bumble.body.affects import EMOTIONS
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
@@ -50,6 +50,10 @@ wonder worried
 # Affects are shown to everybody, so that what a person said must not become one; a feeling that
 # they named may.
 FEELINGS = frozenset(COMMON_FEELINGS.split()) | set(EMOTIONS)
+
+
+NO_FEELINGS = frozenset({"creativity", "creative", "social", "comfort"})  # bars, not feelings
+SHARED_LETTERS = 5  # of two forms of one word
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisa
     before = [one for one in session.messages if one.id < stretch[0].id][-BEFORE_MESSAGES:]
     text = prompts.load("appraise").fill(
         name=life.identity.name,
-        body=ebb.reflection_line(soma, life.body.soma),
+        mood=feeling.mood(life, soma).name,
         before=_told(life, before, BEFORE_CHARS) or "(nothing)",
         conversation=_told(life, stretch, STRETCH_CHARS),
         points=f"{limits.max_points:g}",
@@ -175,12 +179,26 @@ def _guarded(found: Appraisal, stretch: Sequence[Message]) -> Appraisal:
     known = [_name(one) for one in stretch if one.role == "user"]
     imprint = found.imprint
     if imprint is not None:
-        imprint = replace(imprint, trigger=evidence.supported(imprint.trigger, said, known))
+        trigger = evidence.supported(imprint.trigger, said, known)
+        # what nobody spoke of left nothing behind: a small model takes it from the examples
+        imprint = replace(imprint, trigger=trigger) if _spoken_of(trigger, said, known) else None
     heard = " ".join(one.text for one in stretch if one.role == "user")
     theirs = set(stopwords.telling_words(heard))
-    named = tuple(name for name in found.affects if not (set(name.split("-")) - FEELINGS) & theirs)
+    named = tuple(
+        name
+        for name in found.affects
+        if name not in NO_FEELINGS and not (set(name.split("-")) - FEELINGS) & theirs
+    )
     felt = evidence.supported(found.felt, said, known)
     return replace(found, affects=named, felt=felt, imprint=imprint)
+
+
+def _spoken_of(trigger: str, said: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether a text names something that was spoken of, more than a person."""
+    names = {word for name in known for word in stopwords.telling_words(name)}
+    words = {word.removesuffix("'s") for word in stopwords.telling_words(trigger)} - names
+    there = {word[:SHARED_LETTERS] for text in said for word in stopwords.telling_words(text)}
+    return any(word[:SHARED_LETTERS] in there for word in words)
 
 
 def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Appraisal) -> Outcome:

@@ -76,7 +76,7 @@ def check(life: Life, *, stirred: bool = False) -> Check[Job]:
     config, at = life.body.soma.noise, life.now()
     ticked_at = feeling.read(life, at).noise_ticked_at
     ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
-    gates = (
+    gates: tuple[Gate, ...] = (
         Gate("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
         Gate(
             "last thought",

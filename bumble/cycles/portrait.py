@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from bumble import markdown, stopwords
-from bumble.cycles import evidence
+from bumble.cycles import borne, evidence
 from bumble.cycles.life import Life
 from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
@@ -181,6 +181,9 @@ def problem(sentence: str, material: Material) -> str:
     about = set(terms.terms(sentence)) - material.name_terms
     if about and not about & material.source_terms and words[:1] not in (["i"], ["ich"], ["je"]):
         return "nothing of it was said"
+    names = (material.entity, *material.names)
+    if words[:1] != ["i"] and not borne.is_borne_out(sentence, sources, names):
+        return "most of it was not said, or not together"
     return ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts, stopwords
-from bumble.cycles import evidence, voices
+from bumble.cycles import borne, evidence, voices
 from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER
 from bumble.errors import AnswerInvalidError
@@ -32,7 +32,7 @@ SLACK_CHARS = 300  # beyond its limit a reflection is cut, not refused
 LEAST_CHARS = 20  # of a narrative
 EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
-LEAST_WORDS = 2  # of substance in a sentence, of which one must have been said
+_ASKED_ME = re.compile(r"\basked me\b", re.IGNORECASE)
 SHARED_LETTERS = 4  # two forms of one word begin alike
 
 
@@ -89,7 +89,7 @@ def tell(life: Life, scene: Scene) -> Told:
         return Told(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
     keeps = _keeper(scene)
     narrative, dropped = _kept(str(answer["narrative"]), keeps, _rests_on(scene))
-    reflection, dropped_too = _kept(str(answer["reflection"]), keeps, lambda _: True)
+    reflection, dropped_too = _kept(str(answer["reflection"]), keeps, _adds_nothing(scene))
     dropped += dropped_too
     text = " ".join(narrative[:NARRATIVE_SENTENCES])
     if len(text) < LEAST_CHARS:
@@ -97,7 +97,18 @@ def tell(life: Life, scene: Scene) -> Told:
     if scene.names and not any(name.casefold() in text.casefold() for name in scene.names.values()):
         return Told(excerpt(scene), f"the model did not name {scene.people}", dropped=dropped)
     limit = life.config.memory.episode_reflection_max_chars
-    return Told(Telling(text, _fitting(reflection, limit)), dropped=dropped)
+    why = _fitting(reflection, limit) or felt(scene)
+    return Told(Telling(text, why), dropped=dropped)
+
+
+def felt(scene: Scene) -> str:
+    """Say by the appraisals what a stretch left behind, where no telling of it holds."""
+    left = [one for one in scene.appraisals.values() if one.emotion]
+    strongest = max(left, key=lambda one: one.intensity, default=None)
+    if strongest is None:
+        return ""
+    trigger = f": {strongest.trigger.rstrip('.')}" if strongest.trigger else ""
+    return f"It left me {strongest.emotion}{trigger}."
 
 
 def excerpt(scene: Scene) -> Telling:
@@ -189,20 +200,37 @@ def _keeper(scene: Scene) -> Callable[[str], bool]:
 
 
 def _rests_on(scene: Scene) -> Callable[[str], bool]:
-    """Return what tells whether a sentence holds anything of the conversation but names."""
+    """Return what tells whether a sentence says what one message says."""
+    said = [message.text for message in scene.said]
+    asked = any("?" in message.text for message in scene.said if message.role == "user")
+    names = (scene.name, *scene.names.values())
+
+    def rests(sentence: str) -> bool:
+        if not asked and _ASKED_ME.search(sentence):
+            return False  # nobody asked anything
+        return borne.is_borne_out(sentence, said, names)
+
+    return rests
+
+
+def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
+    """Return what tells whether a sentence says only how something said was felt."""
     known = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
     there = {word for message in scene.said for word in _stems(message.text)}
 
-    def rests(sentence: str) -> bool:
-        own = _stems(sentence) - known
-        return len(own) < LEAST_WORDS or bool(own & there)
+    def adds_nothing(sentence: str) -> bool:
+        own = _stems(sentence) - known - _FELT_STEMS
+        return own <= there
 
-    return rests
+    return adds_nothing
 
 
 def _stems(text: str) -> set[str]:
     words = (word for word in stopwords.telling_words(text) if word not in voices.IN_TALK)
     return {word[:SHARED_LETTERS] for word in words}
+
+
+_FELT_STEMS = frozenset(_stems(voices.FELT_WORDS))
 
 
 def _kept(

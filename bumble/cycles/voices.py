@@ -23,6 +23,16 @@ glad happy hear heard hope hoped imagine know learned listened mentioned noticed
 realised realized remember remembered replied response said say shared sorry suggested talked tell
 thank thanked think thought thoughts told trust understand understood wonder wondered
 """
+# Words with which one says why something mattered; no fact is among them.
+FELT_WORDS = """
+important matter mattered meaningful feel felt feeling feelings glad happy sad sorry moved touched
+touching care cares cared worry worried concern concerned trust trusted close closer closeness warm
+warmth tender hope hopeful understand understood listen listened share shared sharing comfort
+comforted relief relieved proud grateful gratitude curious interest interested interesting excited
+exciting remember reminded reminds shows showed learn learned learnt know knowing want wanted wish
+love loves loved better good nice kind special deeply really because conversation moment life
+someone people much little thing things time told tell talk talked first
+"""
 _OF_SOMETHING = """
 enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
 """

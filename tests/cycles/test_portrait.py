@@ -31,7 +31,7 @@ CONFIG = settings.load().config.memory.relational
         "I told Sam that I like rain.",
         'Sam told me: "I have a dog called Biscuit."',
         "I feel close to him.",
-        "We spoke of his sister on Sunday.",
+        "We spoke of his sister.",
     ],
 )
 def test_what_was_said_may_stand(sentence: str) -> None:

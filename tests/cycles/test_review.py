@@ -15,7 +15,7 @@ from bumble.stores.records import Provenance
 from tests.cycles.living import NOON, ada, asked, known, life_of, talked, told, write
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
-LINES = ["Sam has a dog called Biscuit.", "The dog and the river matter most to him."]
+LINES = ["Sam has a dog called Biscuit.", "The dog matters most to him."]
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def test_a_second_try_hears_what_was_wrong_with_the_first() -> None:
     assert structured.answer(model, REQUEST, SCHEMA) == {"items": []}
     first, second = model.requests
     assert first.schema == second.schema == SCHEMA
-    assert second.messages[: len(REQUEST.messages)] == (*REQUEST.messages,)
+    assert second.messages[: len(REQUEST.messages)] == first.messages
+    assert structured.ONE_LINE in first.messages[-1].content
     assert "$.items: 3 is not of type 'array'" in second.messages[-1].content
 
 

@@ -1,0 +1,45 @@
+"""Borne out: whether a sentence says what one message says, in other words or the same.
+
+A small model joins what was said here with what was said there, and makes up the rest. Most of the
+words of a sentence must therefore stand in a single message; those that only tell how something
+was felt or said count neither way. Needs no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bumble.cycles import voices
+from bumble.index import terms
+
+LEAST_SHARE = 0.75  # of the words of a sentence, in one message
+# What joins a sentence, in whatever way it is said.
+_JOINING = """
+named called name plans planned plan going wants want has have had having does did is was works
+working mentioned explained added also now currently recently still today yesterday tomorrow soon whether spoke
+"""
+_SAYING = " ".join(sorted(voices.IN_TALK))
+NEUTRAL = frozenset(terms.terms(" ".join((voices.FELT_WORDS, _JOINING, _SAYING))))
+
+
+def share(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> float:
+    """Return the share of a sentence's words that stand in the one source that has most of them.
+
+    Args:
+        sentence: What a model wrote.
+        sources: Messages, each on its own.
+        names: Of those who took part; they say nothing by themselves.
+
+    Returns:
+        In [0, 1]; 1 for a sentence that says only how something was felt.
+    """
+    called = {term for name in names for term in terms.terms(name)}
+    own = set(terms.terms(sentence)) - called - NEUTRAL
+    if not own:
+        return 1.0
+    return max((len(own & set(terms.terms(text))) / len(own) for text in sources), default=0.0)
+
+
+def is_borne_out(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> bool:
+    """Whether enough of a sentence stands in one source."""
+    return share(sentence, sources, names) >= LEAST_SHARE

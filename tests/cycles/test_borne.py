@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.cycles import borne
+
+SAID = [
+    "My dog Biscuit was ill last night. I was really afraid that he would die.",
+    "The vet, Doctor Moreira, says it was only chocolate.",
+    "We lost a patient, Mr Alves.",
+    "He was 84 and he always told me about his pigeons.",
+    "I think I will plant something for him on my balcony. Maybe lavender.",
+]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sam has a dog named Biscuit.",
+        "Sam was afraid that Biscuit would die.",
+        "Sam told me that Biscuit was ill last night.",
+        "Sam plans to plant lavender on the balcony.",
+        "I was glad and relieved.",
+    ],
+)
+def test_what_one_message_says_is_borne_out(sentence: str) -> None:
+    assert borne.is_borne_out(sentence, SAID, ("Sam", "Ada"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sam likes chocolate.",
+        "Sam is a patient who tells stories about his pigeons.",
+        "Sam plans to take Biscuit to the vet for a check-up.",
+        "Sam is a helpful and friendly assistant.",
+        "Sam gave the chocolate to Mr Alves.",
+    ],
+)
+def test_what_is_joined_or_made_up_is_not(sentence: str) -> None:
+    assert not borne.is_borne_out(sentence, SAID, ("Sam", "Ada"))
+
+
+def test_without_sources_nothing_but_feeling_is_borne_out() -> None:
+    assert borne.share("Sam has a boat.", []) == 0.0
