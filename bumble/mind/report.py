@@ -139,14 +139,14 @@ def to_data(report: Report) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Report | None:
-    """Read a stored report; None if another version of bumble wrote it."""
+    """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
     if data.get("version") != VERSION:
         return None
     known = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
-    for name in ("system", "skills", "tools", "schemas", "preamble"):
-        known[name] = tuple(Part(**one) for one in known.get(name, ()))
-    known["files"] = tuple(File(**one) for one in known.get("files", ()))
     try:
+        for name in ("system", "skills", "tools", "schemas", "preamble"):
+            known[name] = tuple(Part(**one) for one in known.get(name, ()))
+        known["files"] = tuple(File(**one) for one in known.get("files", ()))
         return Report(**known)
     except TypeError:
         return None
