@@ -8,6 +8,7 @@ import pytest
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
+from bumble.llm import embedded
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.mind import report
@@ -38,6 +39,15 @@ def test_the_totals_are_those_of_the_request_that_was_sent(ada: Entity) -> None:
     chars = found.system_chars + found.history_chars + found.last_chars
     assert chars == sum(len(one.content) for one in sent.messages)
     assert found.history_messages == len(sent.messages) - 2
+
+
+def test_the_embedded_model_is_sent_what_the_report_counts(ada: Entity) -> None:
+    found, _, sent = talked(ada)
+    body = embedded._body(sent)
+    assert found.messages_bytes == sum(len(one["content"].encode()) for one in body["messages"])
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert found.schema_bytes == len(json.dumps(schema, ensure_ascii=False).encode())
+    assert "tools" not in body
 
 
 def test_the_named_parts_are_within_what_they_are_parts_of(ada: Entity) -> None:
