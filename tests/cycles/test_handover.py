@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from bumble.cycles import handover, work
 from bumble.cycles.handover import HEADINGS, Job
 from bumble.cycles.life import Life
 from bumble.entity.folder import Entity
+from bumble.errors import ModelUnreachableError
+from bumble.llm.absent import AbsentModel
 from bumble.llm.scripted import Reply
 from bumble.mind import turn
 from bumble.stores import sessions, transcripts
@@ -84,19 +87,32 @@ def test_a_brief_with_too_little_in_it_is_not_written(folder: Entity) -> None:
         ),
     )
     outcome = handover.run(life, Job(talked(folder, "ses_1", *LINES)))
-    assert work.apply(life, outcome) == []
+    work.apply(life, outcome)
+    assert transcripts.read_handover(folder.sessions, "ses_1") is None
     assert outcome.data["written"] is False
     assert "quality 0.00, wants 0.40" in outcome.lines[0]
 
 
-@pytest.mark.parametrize("replies", [(), (Reply("I would rather not.", always=True),)])
-def test_without_an_answer_there_is_no_brief_and_it_is_said(
-    folder: Entity, replies: tuple[Reply, ...]
-) -> None:
-    life = life_of(folder, *replies)
-    outcome = handover.run(life, Job(talked(folder, "ses_1", *LINES)))
+def test_a_conversation_that_gave_no_brief_is_not_asked_again(folder: Entity) -> None:
+    life = life_of(folder, Reply("I would rather not.", always=True))
+    talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
+    (job,) = handover.check(life).jobs
+    outcome = handover.run(life, job)
     assert outcome.lines[0].startswith("no brief for the next conversation: ")
-    assert list(outcome.plan()) == []
+    work.apply(life, outcome)
+    assert not handover.check(life).due
+    talked(folder, "ses_2", *LINES, at=NOON - timedelta(hours=20))
+    assert [job.session.id for job in handover.check(life).jobs] == ["ses_2"]
+
+
+def test_where_no_model_answers_the_conversation_waits(folder: Entity) -> None:
+    gone = AbsentModel(ModelUnreachableError("nobody there"))
+    talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
+    life = replace(life_of(folder), model=gone)
+    (job,) = handover.check(life).jobs
+    with pytest.raises(ModelUnreachableError):
+        handover.run(life, job)
+    assert handover.check(life).due
 
 
 def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entity) -> None:
