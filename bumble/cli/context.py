@@ -204,9 +204,25 @@ def _detailed(found: Report) -> Iterator[str]:
         yield f"{title}:"
         yield from _top(parts)
     yield ""
+    yield f"Brief of the last conversation: {_continuity(found)}"
+    yield ""
     yield "Token budget:"
     rows = [[name, f"~{count:,}"] for name, count in reports.budget(found)]
     yield from output.table(rows, indent="- ")
+
+
+def _continuity(found: Report) -> str:
+    """Say whether the brief of the last conversation is in the prompt, and why."""
+    brief = found.handover
+    if brief is None:
+        return "none"
+    if brief.likeness is None:
+        likeness = "likeness unknown without an embedding model"
+    else:
+        likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    is_there = any(part.name == "handover" for part in found.preamble)
+    went = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
+    return f"{brief.session}, {likeness}: {went}"
 
 
 def _top(parts: tuple[Part, ...]) -> Iterator[str]:

@@ -89,6 +89,22 @@ def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
     assert "Base overhead" in out
 
 
+def test_detail_says_whether_the_last_conversations_brief_is_in_the_prompt(run: Run) -> None:
+    script(run)
+    assert "Brief of the last conversation: none\n" in run.ok("context", "detail").out
+    talking.talk(run, [("sam", "The radio is torn."), ("ada", "Oh.")], "ses_1")
+    brief = "---\nat: 2026-05-24T10:00:00+01:00\nby: handover\n---\n\n## Open\nThe radio.\n"
+    run.write("sessions/ses_1/handover.md", brief)
+    talking.talk(run, [("sam", "Hello")], "ses_2")
+    later = run.file("sessions/ses_2/messages.jsonl")
+    later.write_text(later.read_text().replace("T10:", "T11:"))
+    out = run.ok("context", "detail", "-m", "And the radio?").out
+    unknown = "ses_1, likeness unknown without an embedding model: in the prompt"
+    assert f"Brief of the last conversation: {unknown}\n" in out
+    found = run.ok("context", "json").data["handover"]
+    assert (found["session"], found["likeness"], found["fits"]) == ("ses_1", None, True)
+
+
 def test_the_prompt_is_printed_word_for_word(ada: Run) -> None:
     out = ada.ok("context", "prompt", "-m", "Do you like tea?").out
     assert out.startswith("--- system ---\n")

@@ -147,8 +147,8 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= life.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Porto" in turn.handover_text(life, begun(RELATED), NOON)
-    assert turn.handover_text(life, begun(UNRELATED), NOON) == ""
+    assert "Porto" in turn.handover_text(life, related, NOON)
+    assert turn.handover_text(life, unrelated, NOON) == ""
 
 
 def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) -> None:
@@ -158,8 +158,8 @@ def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) ->
         Message(f"msg_9{n}", NOON + timedelta(minutes=n), "user", "And?", "sam")
         for n in range(1, turn.HANDOVER_TURNS + 1)
     ]
-    assert turn.handover_text(life, sessions.appended(session, more[:-1]), NOON)
-    assert not turn.handover_text(life, sessions.appended(session, more), NOON)
+    assert turn.found_brief(life, sessions.appended(session, more[:-1]))
+    assert turn.found_brief(life, sessions.appended(session, more)) is None
 
 
 def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:

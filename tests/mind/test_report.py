@@ -14,7 +14,10 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.mind import report
 from bumble.mind.report import Part, Report
 from bumble.mind.turn import Turn
-from tests.mind.test_turn import act, life_of, say, talk
+from bumble.stores import transcripts
+from bumble.stores.records import Provenance
+from tests.cycles import living
+from tests.mind.test_turn import NOON, act, life_of, say, talk
 
 
 @pytest.fixture
@@ -90,6 +93,28 @@ def test_a_report_of_another_version_or_a_damaged_one_counts_as_none(
     if change == {"session": None}:
         del data["session"]
     assert report.from_data(data) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "fits"),
+    [("Has the loudspeaker of the radio come?", True), ("What shall I cook tonight?", False)],
+)
+def test_the_brief_of_the_last_conversation_is_reported_with_its_likeness(
+    ada: Entity, question: str, fits: bool
+) -> None:
+    lines = (("sam", "The loudspeaker comes from Porto."), ("ada", "Good."))
+    last = living.talked(ada, "ses_1", *lines)
+    text = "## What it was about\nThe loudspeaker of the radio."
+    origin = Provenance(by="handover", audience=("sam",))
+    living.write(ada, transcripts.plan_handover(last.id, None, text, NOON, origin, ""))
+    life = life_of(ada, ScriptedModel([say("Yes.")]))
+    done = talk(life, question, new=True)
+    found = report.of(life, done, "run").handover
+    assert found is not None
+    assert (found.session, found.fits) == ("ses_1", fits)
+    assert found.likeness is not None
+    assert (found.likeness >= found.wants) == fits
+    assert (text in done.request.messages[-1].content) == fits
 
 
 def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
