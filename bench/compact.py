@@ -7,7 +7,10 @@ stand together in one line or message of what the model sees. What needs no mode
 cutting the middle out and against random lines of the same length. Prints a table and writes
 `bench/out/compact.json`.
 
-    uv run python bench/compact.py [--model NAME] [--first N]
+With --locomo FILE, also the share of the words of LoCoMo's answers that the lines chosen from each
+conversation hold, against random lines: people who talk, not patterns.
+
+    uv run python bench/compact.py [--model NAME] [--first N] [--share S] [--locomo FILE]
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ from zoneinfo import ZoneInfo
 
 from platformdirs import user_cache_path
 
+from bumble import stopwords
 from bumble.body import parameters
-from bumble.cycles import compact, history
+from bumble.cycles import compact, evidence, excerpt, history
 from bumble.cycles.compact import Job
+from bumble.cycles.excerpt import Line
 from bumble.cycles.life import Life
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import create, settings
@@ -74,7 +79,10 @@ KINDS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
     "number": (
         ("they want {number} euros for the {thing}", ("number", "thing")),
-        ("the {thing} is locker number {number}, in case you need to remind me", ("number", "thing")),
+        (
+            "the {thing} is locker number {number}, in case you need to remind me",
+            ("number", "thing"),
+        ),
         ("it turned out the {thing} weighs {number} kilos", ("number", "thing")),
     ),
     "date": (
@@ -121,7 +129,8 @@ REPLIES = (
     "I like how you say that.",
     "And how did {friend} take it?",
 )
-FRIENDS, WEEKDAYS = "Tom Ana".split(), "Monday Tuesday Thursday Friday Sunday".split()
+FRIENDS = ("Tom", "Ana")
+WEEKDAYS = ("Monday", "Tuesday", "Thursday", "Friday", "Sunday")
 
 
 @dataclass(frozen=True)
@@ -211,10 +220,14 @@ def _message(n: int, role: str, text: str, **more: Any) -> Message:
     return Message(f"msg_{n:05}", at, role, text, **{**who, **more})
 
 
-def life_of(folder: Path, model: Model) -> Life:
-    """Wake somebody up who has nothing but this conversation."""
+def life_of(folder: Path, model: Model, ratio: float) -> Life:
+    """Wake somebody up whose conversations may keep a share of the window."""
     entity = create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
-    loaded = settings.load(entity.file, flags={"cognition.max_context_tokens": WINDOW_TOKENS})
+    flags = {
+        "cognition.max_context_tokens": WINDOW_TOKENS,
+        "cognition.history_compression.compaction_target_ratio": ratio,
+    }
+    loaded = settings.load(entity.file, flags=flags)
     if loaded.identity is None:
         raise TypeError("a newborn has an identity")
     zone, values = ZoneInfo("Europe/Lisbon"), loaded.values
@@ -249,7 +262,9 @@ def middle_out(session: Session, budget: int) -> list[str]:
     """Keep both ends, as much of either."""
     texts = whole(session)
     kept: list[int] = []
-    order = [n for pair in zip(range(len(texts)), reversed(range(len(texts))), strict=True) for n in pair]
+    order = [
+        n for pair in zip(range(len(texts)), reversed(range(len(texts))), strict=True) for n in pair
+    ]
     for n in dict.fromkeys(order):
         budget -= cost(texts[n])
         if budget < 0:
@@ -267,7 +282,7 @@ def random_lines(session: Session, budget: int, seed: int, *, ends: bool) -> lis
     budget -= sum(map(cost, kept))
     chosen = []
     for line in random.Random(seed).sample(lines, len(lines)):
-        budget -= tokens.estimate(line) + 1
+        budget -= cost(line)
         if budget < 0:
             break
         chosen.append(line)
@@ -279,8 +294,8 @@ def _lines(text: str) -> list[str]:
 
 
 def cost(text: str) -> int:
-    """Estimate what a message takes."""
-    return tokens.estimate_message(text)
+    """Estimate what a text takes, without what stands around a message."""
+    return tokens.estimate(text) + 1
 
 
 def survives(fact: Fact, texts: Sequence[str]) -> bool:
@@ -299,7 +314,9 @@ def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
     return shown(compact.make(life, job, lambda _: None).session)
 
 
-def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[list[str]]]]) -> Any:
+def score(
+    samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[list[str]]]]
+) -> Any:
     """Count for each way what survives; a way may give several views, whose mean counts."""
     table: dict[str, dict[str, float]] = {}
     for name, way in ways.items():
@@ -317,6 +334,48 @@ def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[
                 rows.append(row)
         table[name] = {key: round(fmean(row[key] for row in rows), 3) for key in rows[0]}
     return table
+
+
+def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
+    """Tell which share of the answers' words is in the lines chosen from each conversation."""
+    rows: dict[str, list[float]] = {"random lines": [], "excerpt (no model)": []}
+    for one in json.loads(path.read_text(encoding="utf-8")):
+        talk, own = one["conversation"], str(one["conversation"]["speaker_b"])
+        parts = sorted((int(key[8:]), key) for key in talk if re.fullmatch(r"session_\d+", key))
+        turns = [turn for _, key in parts for turn in talk[key]]
+        lines = [
+            Line("", turn["speaker"], text)
+            for turn in turns
+            for text in evidence.sentences(turn["text"])
+        ]
+        answers = [
+            words
+            for asked in one["qa"]
+            if (words := set(stopwords.telling_words(str(asked.get("answer", "")))))
+        ]
+        budget = int(share * sum(cost(str(line)) + excerpt.LINE_TOKENS for line in lines))
+        chosen = [" ".join(map(str, excerpt.choose(lines, budget, own)))]
+        rows["excerpt (no model)"] += _answered(chosen, answers)
+        chance = []
+        for seed in range(SEEDS):
+            left, some = budget, []
+            for line in random.Random(seed).sample(lines, len(lines)):
+                left -= cost(str(line)) + excerpt.LINE_TOKENS
+                if left < 0:
+                    break
+                some.append(str(line))
+            chance.append(" ".join(some))
+        rows["random lines"] += _answered(chance, answers)
+    return {name: {"answer words": round(fmean(found), 3)} for name, found in rows.items()}
+
+
+def _answered(texts: Sequence[str], answers: Sequence[set[str]]) -> list[float]:
+    return [
+        len(words & heard) / len(words)
+        for text in texts
+        for heard in [set(stopwords.words(text))]
+        for words in answers
+    ]
 
 
 def open_model(name: str) -> Model:
@@ -338,10 +397,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="", help="also let this model summarise; it is slow")
     parser.add_argument("--first", type=int, default=CONVERSATIONS, help="so many conversations")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=0.2,
+        help="of the window that the conversation may keep; 0.43 is a fifth of the conversation",
+    )
+    parser.add_argument("--locomo", type=Path, default=None, help="a file of LoCoMo's form")
     arguments = parser.parse_args()
     samples = [sample(seed) for seed in range(1, arguments.first + 1)]
     with tempfile.TemporaryDirectory() as folder:
-        life = life_of(Path(folder) / "ada", ScriptedModel([], context_tokens=WINDOW_TOKENS))
+        none = ScriptedModel([], context_tokens=WINDOW_TOKENS)
+        life = life_of(Path(folder) / "ada", none, arguments.share)
         excerpts = {one.session.id: compacted(life, one, use_model=False) for one in samples}
         budgets = {name: sum(map(cost, texts)) for name, texts in excerpts.items()}
 
@@ -359,7 +426,7 @@ def main() -> None:
         }
         failed: list[str] = []
         if arguments.model:
-            able = life_of(Path(folder) / "bo", open_model(arguments.model))
+            able = life_of(Path(folder) / "bo", open_model(arguments.model), arguments.share)
 
             def told(one: Sample) -> list[list[str]]:
                 try:
@@ -376,8 +443,12 @@ def main() -> None:
         print("  ".join([name.ljust(24), *(f"{row[column]:8.1%}" for column in columns)]))
     for line in failed:
         print(f"no summary: {line}")
+    answered = locomo(arguments.locomo, arguments.share) if arguments.locomo else {}
+    for name, row in answered.items():
+        print(f"LoCoMo, {name}: {row['answer words']:.1%} of the answers' words")
     OUT.mkdir(exist_ok=True)
     report = {"model": arguments.model or None, "conversations": len(samples), "table": table}
+    report |= {"share": arguments.share, "locomo": answered}
     report |= {"turns": TURNS, "facts": FACTS, "window": WINDOW_TOKENS, "failed": failed}
     (OUT / "compact.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 

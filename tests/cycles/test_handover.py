@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def brief(entity: Entity, *replies: Reply, **settings: object) -> tuple[Life, Session]:
+def brief(entity: Entity, *replies: Reply) -> tuple[Life, Session]:
     """Let a conversation leave a brief."""
-    life = life_of(entity, *(replies or (told("handover", **ANSWER),)), **settings)
+    life = life_of(entity, *(replies or (told("handover", **ANSWER),)))
     session = talked(entity, "ses_1", *LINES)
     work.apply(life, handover.run(life, Job(session)))
     return life, session

@@ -18,7 +18,7 @@ ORIGIN = Provenance(by="chat", sources=("ses_1", "msg_1"), trust="owner", audien
 
 def note(root: Path, text: str, kind: str = "directive") -> None:
     zone = ZoneInfo("Europe/Lisbon")
-    change = scratch.plan_add(root / scratch.PATH, AT, kind, text, zone, ORIGIN, "note")
+    change = scratch.plan_add(AT, kind, text, zone, ORIGIN, "note")
     changes.apply(root, ChangeSet("note", (change,)))
 
 
@@ -40,7 +40,9 @@ def test_notes_are_added_and_what_is_there_stays(tmp_path: Path) -> None:
     assert len(scratch.lines(tmp_path / scratch.PATH)) == 3
 
 
-@pytest.mark.parametrize(("text", "kind"), [("", "directive"), ("  \n", "directive"), ("x", "rumour")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("", "directive"), ("  \n", "directive"), ("x", "rumour")]
+)
 def test_what_is_no_note_is_refused(tmp_path: Path, text: str, kind: str) -> None:
     with pytest.raises(UsageError):
         note(tmp_path, text, kind)
