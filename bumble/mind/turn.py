@@ -217,7 +217,7 @@ def prepare(
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     room = history_budget(life, stable)
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
-        kept = (*kept, Block("files", attached, trust="imported"))
+        kept = (*kept, Block("attached", attached, trust="imported"))
         room = max(256, room - tokens.estimate(attached))
     seen = history.view(session, room, before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
