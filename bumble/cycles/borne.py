@@ -16,7 +16,8 @@ LEAST_SHARE = 0.75  # of the words of a sentence, in one message
 # What joins a sentence, in whatever way it is said.
 _JOINING = """
 named called name plans planned plan going wants want has have had having does did is was works
-working mentioned explained added also now currently recently still today yesterday tomorrow soon whether spoke
+working mentioned explained added also now currently recently still today yesterday tomorrow soon
+whether spoke
 """
 _SAYING = " ".join(sorted(voices.IN_TALK))
 NEUTRAL = frozenset(terms.terms(" ".join((voices.FELT_WORDS, _JOINING, _SAYING))))
