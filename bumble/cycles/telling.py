@@ -214,7 +214,8 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
     def rests(sentence: str) -> bool:
         if not asked and _ASKED_ME.search(sentence):
             return False  # nobody asked anything
-        return borne.is_borne_out(sentence, said, names)
+        says = borne.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
+        return bool(says) and borne.is_borne_out(sentence, said, names)
 
     return rests
 
