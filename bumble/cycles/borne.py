@@ -17,7 +17,8 @@ LEAST_SHARE = 0.75  # of the words of a sentence, in one message
 _JOINING = """
 named called name plans planned plan going wants want has have had having does did is was works
 working mentioned explained added also now currently recently still today yesterday tomorrow soon
-whether spoke easy open kindly friendly friend between other others slight each comfortable well much enjoy
+whether spoke easy open kindly friendly friend between other others slight each comfortable well
+much enjoy
 """
 _SAYING = " ".join(sorted(voices.IN_TALK))
 NEUTRAL = frozenset(terms.terms(" ".join((voices.FELT_WORDS, _JOINING, _SAYING))))
