@@ -62,7 +62,8 @@ def compact(
     if undo and (prune_only or no_model or force or check):
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
     talk = _session(opened, session)
-    with minds.open_life(opened, "compact") as life:
+    thinks = not (undo or prune_only or no_model or check)
+    with minds.open_life(opened, "compact", needs_model=thinks) as life:
         found: Check[Any]
         if undo:
             found = _undo_check(talk)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Iterator
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,6 @@ import typer
 
 from bumble import files
 from bumble.cli import minds, output
-from bumble.cli.minds import LAST_REPORT, LAST_REQUEST
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
 from bumble.mind import report as reports
@@ -121,21 +119,20 @@ def diff(
 ) -> None:
     """Show what differs between the last request and the next, and from which byte on."""
     opened = _opened(ctx, entity, now)
-    raw = files.read_if_there(opened.entity.private / "cache" / LAST_REQUEST)
-    before = "" if raw is None else _joined(jsonlib.loads(raw))
+    sent = minds.last_request(opened.entity)
+    before = _joined(sent)
     turn = _estimated(opened, speaker, message)[1]
-    after = _joined([[one.role, one.content] for one in turn.request.messages])
+    after = _joined([(one.role, one.content) for one in turn.request.messages])
     shared = len(files.common_prefix(before.encode(), after.encode()))
     lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
-    data = {"sent_before": raw is not None, "first_different_byte": shared, "diff": lines}
+    data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
     head = f"{shared} bytes shared from the beginning"
     said = [head, *(line.rstrip("\n") for line in lines)]
-    output.result(
-        opened.shell, "context diff", data, said if raw else ["Nothing has been sent yet."]
-    )
+    text = said if sent else ["Nothing has been sent yet."]
+    output.result(opened.shell, "context diff", data, text)
 
 
-def _joined(messages: list[list[str]]) -> str:
+def _joined(messages: list[tuple[str, str]]) -> str:
     return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
 
 
@@ -148,8 +145,7 @@ def _opened(ctx: typer.Context, entity: Any, now: str | None) -> Opened:
 def _report(opened: Opened, speaker: str | None, message: str | None, *, estimate: bool) -> Report:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
-        raw = files.read_if_there(opened.entity.private / "cache" / LAST_REPORT)
-        stored = reports.from_data(jsonlib.loads(raw)) if raw else None
+        stored = minds.last_report(opened.entity)
         if stored is not None:
             return stored
     return _estimated(opened, speaker, message)[0]
@@ -208,9 +204,25 @@ def _detailed(found: Report) -> Iterator[str]:
         yield f"{title}:"
         yield from _top(parts)
     yield ""
+    yield f"Brief of the last conversation: {_continuity(found)}"
+    yield ""
     yield "Token budget:"
     rows = [[name, f"~{count:,}"] for name, count in reports.budget(found)]
     yield from output.table(rows, indent="- ")
+
+
+def _continuity(found: Report) -> str:
+    """Say whether the brief of the last conversation is in the prompt, and why."""
+    brief = found.handover
+    if brief is None:
+        return "none"
+    if brief.likeness is None:
+        likeness = "likeness unknown without an embedding model"
+    else:
+        likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    is_there = any(part.name == "handover" for part in found.preamble)
+    went = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
+    return f"{brief.session}, {likeness}: {went}"
 
 
 def _top(parts: tuple[Part, ...]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from bumble.cycles import budget
 from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
+from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError
 from bumble.index.memory import Memory
 from bumble.llm.absent import AbsentModel
@@ -164,10 +165,9 @@ class OpenMind:
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
-        raw = files.read_if_there(self.opened.entity.private / "cache" / LAST_REQUEST)
-        if raw is None:
+        before = last_request(self.opened.entity)
+        if not before:
             return "prefix: there is no earlier request to compare with"
-        before = [tuple(one) for one in json.loads(raw)]
         now = [(one.role, one.content) for one in done.request.messages]
         shared = 0
         for (role, old), (new_role, new) in zip(before, now, strict=False):
@@ -180,6 +180,29 @@ class OpenMind:
                 f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
             )
         return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+
+
+def last_request(entity: Entity) -> list[tuple[str, str]]:
+    """Return role and content of each message of the last request; nothing if it is not kept."""
+    found = _cached(entity, LAST_REQUEST)
+    try:
+        return [(str(role), str(content)) for role, content in found or ()]
+    except (TypeError, ValueError):
+        return []  # damaged: it is only a cache
+
+
+def last_report(entity: Entity) -> report.Report | None:
+    """Return the report of the last request, None if it is not kept."""
+    found = _cached(entity, LAST_REPORT)
+    return report.from_data(found) if isinstance(found, dict) else None
+
+
+def _cached(entity: Entity, name: str) -> Any:
+    raw = files.read_if_there(entity.private / "cache" / name)
+    try:
+        return json.loads(raw) if raw else None
+    except ValueError:
+        return None
 
 
 @contextmanager
@@ -224,18 +247,27 @@ def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
 
 
 @contextmanager
-def open_life(opened: Opened, command: str, *, yes: bool = False) -> Iterator[Life]:
+def open_life(
+    opened: Opened, command: str, *, yes: bool = False, needs_model: bool = True
+) -> Iterator[Life]:
     """Open everything a cycle needs; model and embedder only once they are asked for.
 
     Args:
         opened: The entity.
         command: For the ledger.
         yes: Whether weights may be fetched without asking.
+        needs_model: False: nothing is fetched, and where there is none its window is not known.
     """
 
     def opens() -> Model:
-        chosen = choose_model(opened, yes=yes)
-        return _recorded(opened, open_model(opened, chosen, writes=True), command, writes=True)
+        try:
+            chosen = choose_model(opened, yes=yes if needs_model else None)
+            model = open_model(opened, chosen, writes=True)
+        except UserError as error:
+            if needs_model:
+                raise
+            return AbsentModel(error)
+        return _recorded(opened, model, command, writes=True)
 
     model = budgeted(opened, LazyModel(opens), calls=None)
     try:

@@ -18,8 +18,11 @@ from bumble.cli.options import (
     JsonOption,
     LockTimeoutOption,
     NowOption,
+    SeedOption,
 )
 from bumble.cli.records import LimitOption
+from bumble.entity.changes import Change
+from bumble.errors import UserError
 from bumble.stores import sessions, transcripts
 from bumble.stores.sessions import End, Message, Session
 
@@ -81,10 +84,13 @@ def show(
     """Show a conversation."""
     opened = open_entity(ctx, entity)
     session = _load(opened, session_id)
-    data = _data(session)
+    brief = transcripts.read_handover(opened.entity.sessions, session.id)
+    data = _data(session) | {"handover": brief.body.strip() if brief else None}
     if limit is not None:
         data["messages"] = data["messages"][-limit:]
     text = [] if opened.shell.json else list(_conversation(opened, session, limit))
+    if brief and text:
+        text += ["", "brief for the next conversation:", *_indented(brief.body.strip(), "  ")]
     output.result(opened.shell, "session show", data, text)
 
 
@@ -97,25 +103,58 @@ def end(
     dry_run: DryRunOption = False,
     lock_timeout: LockTimeoutOption = None,
     now: NowOption = None,
+    seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
-    """End a conversation, so that the next `chat` begins another."""
+    """End a conversation, so that the next `chat` begins another.
+
+    It leaves the next one a brief of what was going on, if there is a model to write it.
+    """
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
     session = _load(opened, session_id)
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
-    change = None
+    planned: list[Change | None] = []
+    told: list[str] = []
     if session.ended is None:
-        change = sessions.plan_append(session, [End(at)], "end the conversation")
+        if not dry_run:
+            planned, told = _brief(opened, session)
+        planned.insert(0, sessions.plan_append(session, [End(at)], "end the conversation"))
+    path = f"{sessions.FOLDER}/{session.id}/handover.md"
     writing.commit(
         opened,
         "session end",
-        [change],
-        f"Ended {session.id}.",
+        planned,
+        "\n".join([f"Ended {session.id}.", *told]),
         unchanged=f"Nothing to do: {session.id} ended {records.when(session.ended, opened)}.",
         dry_run=dry_run,
         id=session.id,
+        handover=any(change and change.path == path for change in planned),
+        handover_note=told[0] if told else None,
     )
+
+
+def _brief(opened: Opened, session: Session) -> tuple[list[Change | None], list[str]]:
+    """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
+    from bumble.cli import minds
+    from bumble.cycles import handover
+
+    if not handover.is_worth(session):
+        return [], []
+    try:
+        with minds.open_life(opened, "session end", needs_model=False) as life:
+            outcome = handover.run(life, handover.Job(session))
+            return list(outcome.plan()), [_sentence(outcome.lines[0])]
+    except UserError as error:
+        why = str(error).splitlines()[0]
+    except KeyboardInterrupt:
+        why = "interrupted"
+    return [], [f"No brief for the next conversation: {why}"]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
@@ -151,7 +190,7 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
     spoken = ", ".join(names.get(one, one) for one in session.people)
     began = records.when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
-    summed_up = {one.last: one.summary for one in session.compactions}
+    summed_up = {one.last: one.summary for one in session.compactions if one.summary}
     for message in session.messages[-(limit or 0) :]:
         yield ""
         yield from _message(opened, message, names)

@@ -16,14 +16,15 @@ from typing import Any
 from bumble import prompts
 from bumble.cycles import evidence
 from bumble.cycles.life import Life
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
 from bumble.llm import structured, tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request
 from bumble.markdown import Document
-from bumble.stores import records, transcripts
+from bumble.stores import records, state, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 from bumble.stores.transcripts import SessionInfo
@@ -37,6 +38,7 @@ HEADINGS = {
     "person": "What to remember of them",
 }
 TOUCHED = "Touched"
+SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
 MAX_TOKENS = 300
@@ -65,38 +67,57 @@ class Brief:
 
 def check(life: Life) -> Check[Job]:
     """Find conversations that are over and have left no brief: the last one with each person."""
+    over, without = _over(life), _without(life)
+    jobs = [
+        Job(session)
+        for info in over
+        if info.id not in without
+        and not (life.entity.sessions / info.id / "handover.md").exists()
+        and is_worth(session := transcripts.find(life.entity.sessions, info.id))
+    ]
+    gate = Gate("conversations that are over", str(len(over)), "one without a brief", bool(jobs))
+    return Check((gate,), tuple(jobs))
+
+
+def _over(life: Life) -> list[SessionInfo]:
+    """Return the last conversation with each person, of those that are over, oldest first."""
     now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
     newest: dict[str, SessionInfo] = {}
     for info in transcripts.infos(life.entity.sessions):
         if info.ended or now - info.last_at > idle:
             newest[info.by] = max(newest.get(info.by, info), info, key=lambda one: one.last_at)
-    jobs = [
-        Job(session)
-        for info in sorted(newest.values(), key=lambda one: one.last_at)
-        if not (life.entity.sessions / info.id / "handover.md").exists()
-        and len((session := transcripts.find(life.entity.sessions, info.id)).messages)
-        >= LEAST_MESSAGES
-    ]
-    over = Gate("conversations that are over", str(len(newest)), "one without a brief", bool(jobs))
-    return Check((over,), tuple(jobs))
+    return sorted(newest.values(), key=lambda one: one.last_at)
+
+
+def is_worth(session: Session) -> bool:
+    """Whether there is enough in a conversation to hand over."""
+    return len(session.messages) >= LEAST_MESSAGES
+
+
+def _without(life: Life) -> list[str]:
+    """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
+    found = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
+    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def run(life: Life, job: Job) -> Outcome:
-    """Write the brief, or say why there is none."""
+    """Write the brief, or say why there is none; the same conversation is asked only once.
+
+    Raises:
+        ModelUnreachableError: If there is no model; likewise what else stands in its way.
+    """
     session = job.session
-    title, least = f"handover: {session.id}", life.config.session.handover_min_quality
-    data = {"session": session.id, "written": False}
+    least = life.config.session.handover_min_quality
+    data: dict[str, Any] = {"session": session.id, "written": False}
     sources = [f"{_name(life, one)}: {one.text}" for one in session.messages]
     try:
         values = _told(life, session, sources)
-    except NO_ANSWER as error:
-        told = f"no brief for the next conversation: {str(error).splitlines()[0]}"
-        return Outcome(title, list, (told,), data)
+    except AnswerInvalidError as error:
+        return _none(life, session, str(error).splitlines()[0], data)
     quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
     data |= {"quality": quality, "least": least}
     if quality < least:
-        told = f"no brief for the next conversation: quality {quality:.2f}, wants {least:.2f}"
-        return Outcome(title, list, (told,), data)
+        return _none(life, session, f"quality {quality:.2f}, wants {least:.2f}", data)
     text = _text(values, touched(session))
     origin = Provenance(
         by="handover",
@@ -112,7 +133,19 @@ def run(life: Life, job: Job) -> Outcome:
         return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
 
     told = f"left a brief for the next conversation: quality {quality:.2f}"
-    return Outcome(title, plan, (told,), {**data, "written": True})
+    return Outcome(f"handover: {session.id}", plan, (told,), {**data, "written": True})
+
+
+def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Outcome:
+    """Say why there is no brief, and plan not to ask again."""
+
+    def plan() -> list[Change | None]:
+        kept = {info.id for info in _over(life)} & set(_without(life))
+        values = {SECTION: {WITHOUT: sorted({*kept, session.id})}}
+        return [state.plan_write(state.read(life.entity.state), values, "there is no brief")]
+
+    told = f"no brief for the next conversation: {why}"
+    return Outcome(f"handover: {session.id}", plan, (told,), {**data, "why": why})
 
 
 def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]:

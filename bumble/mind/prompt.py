@@ -8,7 +8,6 @@ and is never stored.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -202,8 +201,3 @@ def with_preamble(blocks: Sequence[Block], message: str) -> str:
         return message
     text = "\n".join(block.text for block in blocks)
     return prompts.load("preamble").fill(blocks=text, message=message)
-
-
-def schema_text(tools: Sequence[Tool]) -> str:
-    """Return the tools' schemas as they count toward the context."""
-    return json.dumps([dict(tool.parameters) | {"name": tool.name} for tool in tools])

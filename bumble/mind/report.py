@@ -46,6 +46,16 @@ class File:
 
 
 @dataclass(frozen=True)
+class Continuity:
+    """The brief of the last conversation, held against the first message of this one."""
+
+    session: str  # that left it
+    likeness: float | None  # None without an embedder
+    wants: float
+    fits: bool  # whether it is in the prompt
+
+
+@dataclass(frozen=True)
 class Report:
     """What one request is made of."""
 
@@ -73,6 +83,7 @@ class Report:
     prompt_tokens: int | None = None  # as the backend counted them, of a run
     cached_tokens: int | None = None
     too_long: bool = False  # whether the next message will compact the conversation first
+    handover: Continuity | None = None  # None: there is no brief, or its turns are over
 
     @property
     def total_bytes(self) -> int:
@@ -124,7 +135,16 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         prompt_tokens=first.prompt_tokens if first else None,
         cached_tokens=first.cached_tokens if first else None,
         too_long=compact.measure(life, turn.session, stable_tokens).full,
+        handover=_continuity(life, turn),
     )
+
+
+def _continuity(life: Life, turn: Turn) -> Continuity | None:
+    brief, wants = turn.brief, life.config.session.continuity_threshold
+    if brief is None:
+        return None
+    likeness = None if brief.likeness is None else round(brief.likeness, 3)
+    return Continuity(brief.session, likeness, wants, brief.fits)
 
 
 def schema_text(request: Request) -> str:
@@ -139,14 +159,16 @@ def to_data(report: Report) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Report | None:
-    """Read a stored report; None if another version of bumble wrote it."""
+    """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
     if data.get("version") != VERSION:
         return None
     known = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
-    for name in ("system", "skills", "tools", "schemas", "preamble"):
-        known[name] = tuple(Part(**one) for one in known.get(name, ()))
-    known["files"] = tuple(File(**one) for one in known.get("files", ()))
     try:
+        for name in ("system", "skills", "tools", "schemas", "preamble"):
+            known[name] = tuple(Part(**one) for one in known.get(name, ()))
+        known["files"] = tuple(File(**one) for one in known.get("files", ()))
+        brief = known.get("handover")
+        known["handover"] = Continuity(**brief) if brief else None
         return Report(**known)
     except TypeError:
         return None

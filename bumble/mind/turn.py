@@ -64,6 +64,7 @@ class Turn:
     blocks: tuple[Block, ...]  # what was true right now, as it was sent
     seen: history.View  # of the conversation
     request: Request
+    brief: handover.Brief | None = None  # of the last conversation, whether it fits or not
     outcome: Outcome = field(default_factory=Outcome)
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
@@ -203,7 +204,8 @@ def prepare(
     shown = shown_to(soma, session.people)
     blocks.append(Block("body", body_text(life, shown, decided.profile, session.people)))
     blocks += recall.blocks(life, session, who.id, mood.name, said.at)
-    blocks.append(Block("handover", handover_text(life, session, said.at)))
+    brief = found_brief(life, session)
+    blocks.append(Block("handover", handover_text(life, brief, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     seen = history.view(session, history_budget(life, stable), before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
@@ -220,7 +222,7 @@ def prepare(
         cache_id=session.id if life.writes else None,
         cache_family=str(life.entity.root) if life.writes else None,
     )
-    turn = Turn(session, who, decided, stable, kept, seen, request)
+    turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= trust.read_in(session.messages[:-1])
     if compacted:
@@ -515,13 +517,15 @@ def _within(room: int, *texts: str) -> str:
     return next((text for text in texts if len(text) <= room), "")
 
 
-def handover_text(life: Life, session: Session, at: datetime) -> str:
-    """Return the brief of the last conversation, in the first turns of one that goes on from it."""
+def found_brief(life: Life, session: Session) -> handover.Brief | None:
+    """Return the brief of the last conversation, in the first turns of the next one."""
     spoken = sum(message.role == "user" for message in session.messages)
-    if spoken > HANDOVER_TURNS:
-        return ""
-    found = handover.brief(life, session)
-    return handover.prompt_text(life, found, at) if found and found.fits else ""
+    return None if spoken > HANDOVER_TURNS else handover.brief(life, session)
+
+
+def handover_text(life: Life, brief: handover.Brief | None, at: datetime) -> str:
+    """Word a brief for the prompt, if the conversation goes on from it."""
+    return handover.prompt_text(life, brief, at) if brief and brief.fits else ""
 
 
 def phenotype(life: Life, readers: Sequence[str]) -> str:

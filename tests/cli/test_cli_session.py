@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bumble.stores import sessions
 from bumble.stores.sessions import Compaction, End, Message, Record, ToolCall
+from tests.cli import looking, talking
 from tests.cli.running import NOON, Run
 
 TALKS = "ses_01JVTA1KS00000000000000042"
@@ -166,3 +168,72 @@ def test_no_conversations_is_said_beside_the_results(run: Run) -> None:
     assert ran.out == ""
     assert "bumble chat" in ran.err
     assert run("session", "end").err == "error: There is no conversation yet.\n"
+
+
+BRIEF: dict[str, Any] = {
+    "purpose": "handover",
+    "json": {
+        "subject": "The torn loudspeaker.",
+        "state": "Sam will order a new one from Porto.",
+        "decisions": "A new loudspeaker.",
+        "open": "",
+        "mood": "",
+        "person": "",
+    },
+}
+
+
+def mended(run: Run) -> None:
+    lines = [("sam", "The loudspeaker is torn; a new one comes from Porto."), ("ada", "Good.")]
+    talking.talk(run, [*lines, ("sam", "I will order it."), ("ada", "Then it plays again.")], TALKS)
+
+
+def test_ending_leaves_a_brief_that_is_shown(run: Run) -> None:
+    mended(run)
+    talking.script(run, BRIEF)
+    lines = run.ok("session", "end").out.splitlines()
+    assert lines == [
+        f"Ended {TALKS}.",
+        "Left a brief for the next conversation: quality 0.50",
+    ]
+    shown = run.ok("session", "show").out
+    assert "brief for the next conversation:\n  ## What it was about\n  The torn" in shown
+    assert "Porto" in run.ok("session", "show", "--json").data["handover"]
+
+
+def test_json_says_whether_there_is_a_brief(run: Run) -> None:
+    mended(run)
+    talking.script(run, BRIEF)
+    data = run.ok("session", "end", "--json").data
+    assert data["handover"] is True
+    assert {one["path"].rsplit("/", 1)[-1] for one in data["changes"]} == {
+        "messages.jsonl",
+        "handover.md",
+    }
+
+
+def test_without_a_usable_model_it_ends_anyway_and_says_so(run: Run) -> None:
+    mended(run)
+    looking.without_models(run)
+    ran = run.ok("session", "end")
+    assert ran.out.startswith(f"Ended {TALKS}.\nNo brief for the next conversation: ")
+    assert run.ok("session", "show", "--json").data["state"] == "ended"
+    assert run.ok("session", "show", "--json").data["handover"] is None
+
+
+def test_a_brief_with_nothing_in_it_is_not_written_and_not_asked_for_again(run: Run) -> None:
+    mended(run)
+    talking.script(run, BRIEF | {"json": dict.fromkeys(BRIEF["json"], "")}, BRIEF)
+    data = run.ok("session", "end", "--json").data
+    assert data["handover"] is False
+    assert "quality 0.00" in data["handover_note"]
+    ticked = run.ok("tick", "--json").data
+    assert "handover" not in str(ticked)
+
+
+def test_a_dry_run_asks_no_model(run: Run) -> None:
+    mended(run)
+    talking.script(run)
+    before = looking.truths(run)
+    assert '"type":"end"' in run.ok("session", "end", "--dry-run").out.replace(" ", "")
+    assert looking.truths(run) == before
