@@ -232,16 +232,21 @@ def open_life(opened: Opened, command: str, *, yes: bool = False) -> Iterator[Li
         command: For the ledger.
         yes: Whether weights may be fetched without asking.
     """
+    model = budgeted(opened, lazy_model(opened, command, yes=yes), calls=None)
+    try:
+        yield _life(opened, None, model, yes=yes, writes=True)
+    finally:
+        model.close()
+
+
+def lazy_model(opened: Opened, command: str, *, yes: bool) -> LazyModel:
+    """Return the model of an entity's settings, opened once it is asked something."""
 
     def opens() -> Model:
         chosen = choose_model(opened, yes=yes)
         return _recorded(opened, open_model(opened, chosen, writes=True), command, writes=True)
 
-    model = budgeted(opened, LazyModel(opens), calls=None)
-    try:
-        yield _life(opened, None, model, yes=yes, writes=True)
-    finally:
-        model.close()
+    return LazyModel(opens)
 
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
