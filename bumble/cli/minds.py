@@ -258,6 +258,15 @@ def open_life(
         yes: Whether weights may be fetched without asking.
         needs_model: False: nothing is fetched, and where there is none its window is not known.
     """
+    model = budgeted(opened, lazy_model(opened, command, yes=yes), calls=None)
+    try:
+        yield _life(opened, None, model, yes=yes, writes=True)
+    finally:
+        model.close()
+
+
+def lazy_model(opened: Opened, command: str, *, yes: bool) -> LazyModel:
+    """Return the model of an entity's settings, opened once it is asked something."""
 
     def opens() -> Model:
         try:
@@ -269,11 +278,7 @@ def open_life(
             return AbsentModel(error)
         return _recorded(opened, model, command, writes=True)
 
-    model = budgeted(opened, LazyModel(opens), calls=None)
-    try:
-        yield _life(opened, None, model, yes=yes, writes=True)
-    finally:
-        model.close()
+    return LazyModel(opens)
 
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
