@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def folder(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def brief(entity: Entity, *replies: Reply, **settings: object) -> tuple[Life, Session]:
+def brief(entity: Entity, *replies: Reply, **settings: Any) -> tuple[Life, Session]:
     """Let a conversation leave a brief."""
     life = life_of(entity, *(replies or (told("handover", **ANSWER),)), **settings)
     session = talked(entity, "ses_1", *LINES)
