@@ -93,7 +93,7 @@ def tick(
             calls = None if settle else opened.config.limits.calls_per_turn
             model = minds.budgeted(opened, life.model, calls=calls)
             if opened.config.soma.dreams.model:
-                wanted = [_asking(model.instead(asleep), each, "dream") for each in wanted]
+                wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
             life = replace(life, model=model, writes=not dry_run)
             into = _run(opened, life, command, model, wanted, limit, held, dry_run=dry_run)
     _tell(opened, into, dry_run=dry_run, verbose=verbose)

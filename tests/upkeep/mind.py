@@ -181,7 +181,9 @@ def _narrate(prompt: str, _: Any) -> dict[str, Any]:
 def _dream(prompt: str) -> str:
     memories = [line.partition(") ")[2].rstrip(".…") for line in _tagged(prompt, "memories")]
     ends = [" ".join(one.split()[-3:]) for one in memories]
-    rows = [f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)]
+    rows = [
+        f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)
+    ]
     rows += ["- the door opens on water", "- somebody counts backwards"][: max(0, 3 - len(rows))]
     return "FRAGMENTS\n" + "\n".join(rows) + f"\n\nTHREAD\n{ends[0]} waits for {ends[-1]}"
 

@@ -154,7 +154,9 @@ class Stretch:
             str(path.relative_to(self.entity.root)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.entity.root.rglob("*"))
             if path.is_file()
-            and not {".bumble", ".git", "memory.db"}.intersection(path.relative_to(self.entity.root).parts)
+            and not {".bumble", ".git", "memory.db"}.intersection(
+                path.relative_to(self.entity.root).parts
+            )
         }
 
     @property
@@ -275,9 +277,7 @@ def _doubles(entity: Entity, seen: list[Exchange]) -> Iterator[str]:
     yield from (f"{message} is in {n} episodes" for message, n in told.items() if n > 1)
     asked = Counter(json.dumps(one.body["messages"]) for one in seen if one.body)
     yield from (f"asked {n} times: {text[-300:]}" for text, n in asked.items() if n > 1)
-    entries = Counter(
-        (one.at, one.text) for one in journal.read(entity.journal, LISBON).entries
-    )
+    entries = Counter((one.at, one.text) for one in journal.read(entity.journal, LISBON).entries)
     yield from (f"{n} times in the journal: {one}" for one, n in entries.items() if n > 1)
     believed = Counter(one.text for one in beliefs.read(entity.beliefs))
     yield from (f"{n} times believed: {one}" for one, n in believed.items() if n > 1)
