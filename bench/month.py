@@ -49,9 +49,8 @@ def _show(lived: month.Stretch, seconds: float) -> None:
     print("day    turns  calls (chat)  tokens  episodes  runs  dreams at")
     for row in rows:
         print(
-            "{day}  {turns:5}  {calls:5} ({of_chat:4})  {tokens:6}  {episodes:8}  {runs:4}  ".format(
-                **row
-            )
+            "{day}  {turns:5}  {calls:5} ({of_chat:4})  {tokens:6}  {episodes:8}  "
+            "{runs:4}  ".format(**row)
             + " ".join(row["dreams"])
         )
     for purpose, (calls, tokens) in sorted(asked.items(), key=lambda one: -one[1][1]):

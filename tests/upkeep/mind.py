@@ -165,11 +165,11 @@ def _said(_: str, fields: Any) -> dict[str, Any]:
 
 
 def _narrate(prompt: str, _: Any) -> dict[str, Any]:
-    memories = dict(
-        (found[1], found[2])
+    memories = {
+        found[1]: found[2]
         for line in _tagged(prompt, "memories")
         if (found := re.match(r"\[(e\d+)\] [\d-]+: (.+)", line))
-    )
+    }
     labels = list(memories)
     parts = {}
     for n, name in enumerate(("happening", "matters", "changed", "wants")):
