@@ -1,4 +1,4 @@
-"""A stretch of an entity's life, lived through the real commands: talks by day, a tick each half hour.
+"""A stretch of a life, lived through the real commands: talks by day, a tick each half hour.
 
 Writes down what every tick did, and afterwards holds the folder against what must be true of it.
 """
