@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json as jsons
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.cli import output
+from bumble.cli import directives, output
+from bumble.cli.directives import Wishes
 from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import EntityOption, JsonOption, NowOption, SeedOption, YesOption
 from bumble.errors import UsageError
@@ -44,6 +46,16 @@ UsageOption = Annotated[
 NewOption = Annotated[
     bool, typer.Option("--new", help="Make the entity folder if it is not there.")
 ]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tool-rounds",
+        min=0,
+        max=16,
+        metavar="N",
+        help="How often the entity may use tools before it has to answer.",
+    ),
+]
 DebugPrefixOption = Annotated[
     bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
 ]
@@ -62,6 +74,7 @@ def chat(
     incognito: IncognitoOption = False,
     new: NewOption = False,
     usage: UsageOption = False,
+    max_tool_rounds: RoundsOption = None,
     debug_prefix: DebugPrefixOption = False,
     json: JsonOption = False,
     yes: YesOption = False,
@@ -83,7 +96,10 @@ def chat(
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
     text = _message(message)
-    opened = open_entity(ctx, entity, incognito=incognito)
+    opened = open_entity(
+        ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
+    )
+    typed = message is not None and message != ["-"]
     others = [name.strip() for name in company.split(",")] if company is not None else []
     with minds.open_mind(opened, speaker, yes=yes, writes=not incognito, present=others) as mind:
         mind.begin(session_id=session, new=new_session)
@@ -92,7 +108,7 @@ def chat(
 
             repl.run(mind, usage=usage or opened.config.output.usage)
             return
-        one(opened, mind, text, usage=usage, debug_prefix=debug_prefix)
+        one(opened, mind, text, usage=usage, debug_prefix=debug_prefix, typed=typed)
         settles = settling.after_answer(mind)
     if settles:
         settling.in_background(opened)
@@ -129,14 +145,23 @@ def _message(words: list[str] | None) -> str | None:
     return text.strip("\n")
 
 
-def one(opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix: bool) -> None:
+def one(
+    opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix: bool, typed: bool
+) -> None:
     """Answer one message and print the answer as it comes."""
     from bumble.cli import settling
 
     shell = opened.shell
+    wishes = Wishes()
+    if typed:
+        taken = directives.parse(text, shortcuts=False)
+        text, wishes = taken.text, taken.wishes
+        if not text:
+            raise UsageError("There is nothing to say: a directive alone needs a conversation.")
     for said in mind.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {said}")
-    turn = mind.answer(text, _ignore if shell.json else output.piece)
+    say = _ignore if shell.json else output.piece
+    turn = mind.answer(text, say, think=wishes.think, typed=typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
@@ -147,10 +172,27 @@ def one(opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix:
     if debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)
+    tell_more(turn, wishes)
     if usage or opened.config.output.usage:
         output.say(footer(mind, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
+
+
+def tell_more(turn: Turn, wishes: Wishes) -> None:
+    """Say what went on behind an answer, as far as that is wanted."""
+    if wishes.reasoning:
+        thoughts = [one.reasoning.strip() for one in turn.outcome.completions]
+        for thought in filter(None, thoughts):
+            output.say(f"[reasoning: {thought}]")
+        if not any(thoughts):
+            output.say("[no reasoning came with this answer]")
+    if wishes.verbose:
+        output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
+        for step in turn.outcome.steps:
+            for call, result in zip(step.calls, step.results, strict=True):
+                shown = output.shorten(jsons.dumps(dict(call.arguments), ensure_ascii=False))
+                output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
 
 
 def _ignore(piece: str) -> None:

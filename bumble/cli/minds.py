@@ -15,19 +15,21 @@ from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
-from bumble.cycles import budget
+from bumble.cycles import budget, compact, work
 from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
 from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError
 from bumble.index.memory import Memory
+from bumble.llm import tokens
 from bumble.llm.absent import AbsentModel
 from bumble.llm.lazy import LazyModel
 from bumble.llm.ledger import Recorded
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
-from bumble.mind import report, turn
+from bumble.mind import references, report, turn
+from bumble.mind.references import Attached
 from bumble.mind.turn import Person, Turn
 from bumble.models import store
 from bumble.models.choose import Choice
@@ -71,25 +73,57 @@ class OpenMind:
             present=self.present,
         )
 
-    def answer(self, text: str, say: Callable[[str], None]) -> Turn:
-        """Store what was said, and answer it; who settles in the background makes way."""
+    def answer(
+        self,
+        text: str,
+        say: Callable[[str], None],
+        *,
+        think: bool | None = None,
+        typed: bool = False,
+    ) -> Turn:
+        """Store what was said, and answer it; who settles in the background makes way.
+
+        Args:
+            text: What was said.
+            say: Hears the answer as it comes.
+            think: Whether to think about it first; None: as the rules say.
+            typed: Whether the person typed it; then `@path` in it is a file of theirs.
+        """
         if not self.life.writes:
-            return self._answer(text, say)
+            return self._answer(text, say, think, typed=typed)
         with presence.talking(self.opened.entity):
             presence.stop_settling(self.opened.entity)
-            return self._answer(text, say)
+            return self._answer(text, say, think, typed=typed)
 
-    def _answer(self, text: str, say: Callable[[str], None]) -> Turn:
+    def _answer(
+        self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
+    ) -> Turn:
         last_spoke = self._last_spoke()
         heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()
-            prepared = turn.prepare(self.life, heard, self.person, last_spoke=last_spoke)
+            attached = self._attached(text) if typed else Attached()
+            prepared = turn.prepare(
+                self.life,
+                heard,
+                self.person,
+                last_spoke=last_spoke,
+                profile_name=None if think is None else "deliberate" if think else "reflex",
+                attached=attached.text,
+            )
+            prepared.notes += attached.notes
         with self._timed("answer"):
             self.last = turn.answer(self.life, prepared, say)
         self.session = self.last.session
         return self.last
+
+    def _attached(self, text: str) -> Attached:
+        """Read the files a message points to; only the owner's are."""
+        if self.person.trust != "owner":
+            return Attached()
+        shell = self.opened.shell
+        return references.read(text, shell.cwd, self.opened.config.prompt)
 
     def unheard(self) -> list[str]:
         """Return what the entity said by itself since the person last spoke, as reminders."""
@@ -99,6 +133,19 @@ class OpenMind:
                 break
             said.append(message.text)
         return said[::-1]
+
+    def compact(self, note: Callable[[str], None]) -> Sequence[str]:
+        """Show the conversation shorter from now on; say what was done."""
+        if self.is_new:
+            return ["Nothing was said yet."]
+        if not self.life.writes:
+            return ["Nothing may be written in this conversation."]
+        stable = turn.stable_part(self.life, self.session.people)
+        job = compact.Job(self.session, tokens.estimate_message(stable.text), falls_back=True)
+        outcome = compact.run(self.life, job, note)
+        work.apply(self.life, outcome)
+        self.session = transcripts.find(self.opened.entity.sessions, self.session.id)
+        return outcome.lines
 
     def look(self, text: str) -> Turn:
         """Build the request that would answer a message; nothing is sent or written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -10,21 +11,38 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.cli import chat, context, output, settling
+from bumble.cli import chat, context, directives, output, settling
+from bumble.cli.directives import Wishes
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
     from bumble.cli.minds import OpenMind
 
 HELP = """\
-/help      this list
-/status    which entity, model and conversation this is
-/me        how the entity sees you
-/context   what the last request was made of
-/new       begin a new conversation
-/quit      leave (also Ctrl-D)
+/help       this list
+/status     which entity, model and conversation this is
+/me         how the entity sees you
+/context    what the last request was made of
+/usage      what the last answer cost
+/compact    show this conversation shorter from now on; nothing of it is lost
+/think      think before answers, `off`: never; until the next conversation
+/verbose    say which rule and which tools an answer used; `off` stops it
+/reasoning  show what the model thought, where it says; `off` stops it
+/model      which model answers
+/new        begin a new conversation
+/quit       leave (also Ctrl-D)
+Inside a message /think, /verbose and /reasoning hold for that message alone.
+@path puts a file below this folder beside your message.
 Enter sends; Alt-Enter, or Ctrl-J, begins a new line.
 Ctrl-C stops an answer and keeps what was said."""
+
+
+@dataclass
+class Talk:
+    """How a conversation at the terminal goes."""
+
+    usage: bool  # whether each answer says what it cost
+    wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
 
 
 def run(mind: OpenMind, *, usage: bool) -> None:
@@ -32,11 +50,12 @@ def run(mind: OpenMind, *, usage: bool) -> None:
     shell = mind.opened.shell
     session: PromptSession[str] = PromptSession(
         history=_history(mind),
-        completer=WordCompleter(sorted(f"/{name}" for name in COMMANDS), sentence=True),
+        completer=WordCompleter(_slashed(), sentence=True),
         complete_while_typing=False,
         key_bindings=_keys(),
         multiline=True,
     )
+    talk = Talk(usage)
     name = mind.opened.identity.name
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
     while True:
@@ -48,30 +67,64 @@ def run(mind: OpenMind, *, usage: bool) -> None:
             continue
         if not text:
             continue
-        if text.startswith("/"):
-            if _command(mind, text):
-                return
-            continue
         try:
-            _answer(mind, name, text, usage=usage)
+            if _take(mind, talk, text):
+                return
         except UserError as error:  # the conversation goes on: the message is stored
             output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
 
 
-def _answer(mind: OpenMind, name: str, text: str, *, usage: bool) -> None:
+def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
+    """Carry out or answer what was typed; whether that ends the conversation."""
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    if text.startswith("/") and (text == f"/{name}" or name == "model") and name in COMMANDS:
+        return COMMANDS[name](mind, talk, text.removeprefix(f"/{name}").strip())
+    typed = directives.parse(text, shortcuts=mind.person.trust == "owner")
+    if text.startswith("/") and typed.text.startswith("/"):
+        output.say(f"There is no command /{name}; /help lists them. It was not sent.")
+        return False
+    for shortcut in typed.shortcuts:
+        COMMANDS[shortcut](mind, talk, "")
+    for ignored in typed.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    if typed.model is not None:
+        _model(mind, talk, typed.model)
+    if typed.text:
+        _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
+    else:
+        talk.wishes = typed.wishes.over(talk.wishes)
+        _told(typed.wishes)
+    return False
+
+
+def _told(wishes: Wishes) -> None:
+    """Say what holds from now on."""
+    for name in directives.SWITCHES:
+        value = getattr(wishes, name)
+        if value is not None:
+            output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
+
+
+def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
+    name = mind.opened.identity.name
     for said in mind.unheard():
         output.say(f"{name} said in the meantime: {said}")
     output.piece(f"{name}> ")
-    turn = mind.answer(text, output.piece)
+    turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
     output.piece("\n")
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped)
     mind.finish(turn)
-    if usage:
+    chat.tell_more(turn, wishes)
+    if talk.usage:
         output.say(chat.footer(mind, turn))
     if turn.outcome.stopped != "interrupted" and settling.after_answer(mind):
         settling.in_background(mind.opened)
+
+
+def _slashed() -> list[str]:
+    return sorted(f"/{name}" for name in (*COMMANDS, *directives.SWITCHES))
 
 
 def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
@@ -98,27 +151,17 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _command(mind: OpenMind, text: str) -> bool:
-    """Carry out a slash command; whether it ends the conversation."""
-    name = text[1:].split()[0] if text[1:].split() else ""
-    action = COMMANDS.get(name)
-    if action is None:
-        output.say(f"There is no command /{name}; /help lists them. It was not sent.")
-        return False
-    return action(mind)
-
-
-def _help(mind: OpenMind) -> bool:
+def _help(mind: OpenMind, talk: Talk, rest: str) -> bool:
     output.say(HELP)
     return False
 
 
-def _status(mind: OpenMind) -> bool:
+def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
     output.say("\n".join(mind.status()))
     return False
 
 
-def _me(mind: OpenMind) -> bool:
+def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     from bumble.cycles import people
 
     known = people.known(mind.life, mind.person.id)
@@ -131,27 +174,53 @@ def _me(mind: OpenMind) -> bool:
     return False
 
 
-def _context(mind: OpenMind) -> bool:
+def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
     found = mind.report()
     output.say("\n".join(context.listed(found)) if found else "Nothing has been sent yet.")
     return False
 
 
-def _new(mind: OpenMind) -> bool:
+def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    output.say(chat.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
+    return False
+
+
+def _compact(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    for line in mind.compact(output.say):
+        output.say(line)
+    return False
+
+
+def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    if not rest:
+        output.say(mind.status()[-1])
+        return False
+    output.say(
+        f"A conversation keeps its model. Leave, and `bumble config set llm.model {rest}`;\n"
+        "`bumble model list` names those there are."
+    )
+    return False
+
+
+def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
     mind.begin(session_id=None, new=True)
+    talk.wishes = Wishes()
     output.say("A new conversation begins.")
     return False
 
 
-def _quit(mind: OpenMind) -> bool:
+def _quit(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return True
 
 
-COMMANDS: dict[str, Callable[[OpenMind], bool]] = {
+COMMANDS: dict[str, Callable[[OpenMind, Talk, str], bool]] = {
     "help": _help,
     "status": _status,
     "me": _me,
     "context": _context,
+    "usage": _usage,
+    "compact": _compact,
+    "model": _model,
     "new": _new,
     "quit": _quit,
     "exit": _quit,

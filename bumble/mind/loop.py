@@ -161,7 +161,8 @@ def run(
     rounds, cuts, unreadable = 0, 0, False
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        answers = schema(tools, speech_only=rounds >= config.max_tool_rounds)
+        over = rounds >= config.max_tool_rounds
+        answers = schema(tools, speech_only=over)
         asked = replace(request, messages=tuple(messages), schema=answers)
         speaker = _Speaker(say, [step.said for step in outcome.steps if step.said])
         try:
@@ -179,7 +180,8 @@ def run(
             unreadable = True
             messages += [Message("assistant", completion.text), Message("user", UNREADABLE)]
             continue
-        step = _step(calls, speaker.finish(), carry_out, outcome.steps, config.repeat_limit)
+        carries = _no_more if over else carry_out  # not every backend keeps to a schema
+        step = _step(calls, speaker.finish(), carries, outcome.steps, config.repeat_limit)
         outcome.steps.append(step)
         cut = completion.finish_reason == "length" and not step.calls
         cuts = cuts + 1 if cut else 0
@@ -248,6 +250,10 @@ def _step(
         earlier += some
     thinks_only = agency == {"think"} and not said
     return Step(said, work, tuple(results), not thinks_only, "wait" in agency)
+
+
+def _no_more(call: ToolCall) -> Result:
+    return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
 
 
 def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:

@@ -172,6 +172,8 @@ def prepare(
     *,
     last_spoke: datetime | None,
     compacts: bool = True,
+    profile_name: route.ProfileName | None = None,
+    attached: str = "",
 ) -> Turn:
     """Recall, route and make the request that answers the last message of a session.
 
@@ -182,16 +184,22 @@ def prepare(
         last_spoke: When they last said something before; None if never.
         compacts: Whether a conversation that is too long is compacted first, if need be by the
             model; False only looks.
+        profile_name: How much thought was asked for; None: as the rules say.
+        attached: Files that go with the message, as data; never stored.
     """
     said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     mood = feeling.mood(life, soma)
-    decided = route.decide(
-        life.model if compacts else None,
-        said.text,
-        life.config.cognition.router,
-        mood=mood.name,
-        intensity=feeling.intensity(life, soma),
+    decided = (
+        route.Route(profile_name, "asked", 1.0)
+        if profile_name
+        else route.decide(
+            life.model if compacts else None,
+            said.text,
+            life.config.cognition.router,
+            mood=mood.name,
+            intensity=feeling.intensity(life, soma),
+        )
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life, session.people)
@@ -207,7 +215,11 @@ def prepare(
     brief = found_brief(life, session)
     blocks.append(Block("handover", handover_text(life, brief, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
-    seen = history.view(session, history_budget(life, stable), before=said.id)
+    room = history_budget(life, stable)
+    if attached:  # it was asked for, so it is whole, whatever the preamble may take
+        kept = (*kept, Block("files", attached, trust="imported"))
+        room = max(256, room - tokens.estimate(attached))
+    seen = history.view(session, room, before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = sum(tokens.estimate_message(message.content) for message in messages)

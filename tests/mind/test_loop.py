@@ -367,3 +367,15 @@ def test_the_nudge_lists_what_was_searched_already() -> None:
     model = ScriptedModel([chat(recall("bees")), chat(say("None."))])
     go(model, Person())
     assert 'Already searched: "bees".' in model.requests[1].messages[-1].content
+
+
+def test_one_tool_round_gives_one_batch_and_then_speech_with_the_same_prompt() -> None:
+    person = Person()
+    model = ScriptedModel([Reply(recall("soup")), Reply(recall("more")), Reply(say("Soup."))])
+    done = go(model, person, replace(CONFIG, max_tool_rounds=1))
+    assert [call.arguments for call in person.calls] == [{"query": "soup"}]
+    assert (done.stopped, done.said) == ("done", "Soup.")
+    first, second, third = model.requests
+    assert first.messages[0] == second.messages[0] == third.messages[0]
+    assert "recall" in json.dumps(first.schema)
+    assert "recall" not in json.dumps(second.schema)

@@ -1,0 +1,79 @@
+"""Directives in what a person types: `/think` and the like, alone or in the middle of a message.
+
+Alone they hold until another conversation begins; inside a message they are hints for that one and
+are taken out before anybody reads it. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+SWITCHES = ("think", "verbose", "reasoning")  # on, or off
+UNKNOWN_HERE = ("elevated", "queue")  # of other tools: taken out, without effect
+SHORTCUTS = ("status", "context", "usage", "me")  # carried out where an owner's message has them
+OFF = frozenset({"off", "none", "no"})
+ON = frozenset({"on", "yes", "low", "medium", "high", "hard", "harder"})
+_WORDS = "|".join(sorted(OFF | ON, key=len, reverse=True))
+_DIRECTIVE = re.compile(
+    rf"(?<!\S)/(?:(?P<switch>{'|'.join((*SWITCHES, *UNKNOWN_HERE))})"
+    rf"(?:[ \t]+(?P<value>{_WORDS})(?![\w-]))?"
+    r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
+)
+_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{'|'.join(SHORTCUTS)})(?=\s|$)")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a person wants of the answers; None: as it was."""
+
+    think: bool | None = None
+    verbose: bool | None = None
+    reasoning: bool | None = None
+
+    def over(self, others: Wishes) -> Wishes:
+        """Return these, and the others where these say nothing."""
+        said = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
+        return replace(others, **said)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What was typed, taken apart."""
+
+    text: str  # without the directives
+    wishes: Wishes = Wishes()
+    model: str | None = None  # that was asked for; empty: which one it is
+    ignored: tuple[str, ...] = ()  # directives that mean nothing here
+    shortcuts: tuple[str, ...] = ()
+
+
+def parse(text: str, *, shortcuts: bool) -> Typed:
+    """Take the directives out of a message.
+
+    Args:
+        text: As it was typed.
+        shortcuts: Whether the speaker may have commands carried out from inside a message.
+    """
+    found = list(_DIRECTIVE.finditer(text))
+    inline = list(_SHORTCUT.finditer(text)) if shortcuts else []
+    if not found and not inline:
+        return Typed(text)
+    switches = {one["switch"]: one["value"] not in OFF for one in found if one["switch"]}
+    models = [one["name"] or "" for one in found if one["model"]]
+    return Typed(
+        _without(text, sorted(one.span() for one in (*found, *inline))),
+        Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
+        models[-1] if models else None,
+        tuple(name for name in switches if name in UNKNOWN_HERE),
+        tuple(dict.fromkeys(one["shortcut"] for one in inline)),
+    )
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Cut stretches out, and the blanks before each with it."""
+    kept, at = "", 0
+    for start, end in spans:
+        kept = (kept + text[at:start]).rstrip(" \t") if start >= at else kept
+        at = max(at, end)
+    return (kept + text[at:]).strip()

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.cli import directives
+from bumble.cli.directives import Typed, Wishes
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "wishes"),
+    [
+        ("Hello", "Hello", Wishes()),
+        ("/think", "", Wishes(think=True)),
+        ("/think off", "", Wishes(think=False)),
+        ("please /think harder", "please", Wishes(think=True)),
+        ("please /think harder, now", "please, now", Wishes(think=True)),
+        ("/think about it", "about it", Wishes(think=True)),
+        ("a /verbose b /reasoning off c", "a b c", Wishes(verbose=True, reasoning=False)),
+        ("see /think/notes and /thinking", "see /think/notes and /thinking", Wishes()),
+        ("and/think", "and/think", Wishes()),
+        ("line\n/think on\nmore", "line\n\nmore", Wishes(think=True)),
+    ],
+)
+def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
+    assert directives.parse(text, shortcuts=False) == Typed(left, wishes)
+
+
+def test_a_model_is_named_and_others_are_ignored() -> None:
+    found = directives.parse("Hi /model qwen3-4b there /queue off", shortcuts=False)
+    assert (found.text, found.model, found.ignored) == ("Hi there", "qwen3-4b", ("queue",))
+
+
+def test_shortcuts_are_for_those_who_may() -> None:
+    assert directives.parse("Hi /status you", shortcuts=True).shortcuts == ("status",)
+    assert directives.parse("Hi /status you", shortcuts=False) == Typed("Hi /status you")
+
+
+def test_wishes_for_one_message_stand_over_those_that_hold() -> None:
+    holding = Wishes(think=True, verbose=True)
+    assert Wishes(think=False).over(holding) == Wishes(think=False, verbose=True)
