@@ -14,6 +14,7 @@ from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
 from bumble.mind import report as reports
 from bumble.mind.report import Part, Report
+from bumble.stores import scratch
 
 if TYPE_CHECKING:
     from bumble.mind.turn import Turn
@@ -171,6 +172,8 @@ def listed(found: Report) -> Iterator[str]:
     for one in found.files:
         sizes = f"raw {_size(one.raw_chars)} | injected {_size(one.injected_chars)}"
         yield f"- {one.name}: {one.status} | {sizes}"
+    if found.scratch_notes:
+        yield f"Scratch notes: {found.scratch_notes} in {scratch.PATH}, not in the prompt"
     skill_chars = sum(part.chars for part in found.skills)
     yield f"Skills list: {_size(skill_chars)} ({len(found.skills)} skills)"
     yield f"Tools: {', '.join(part.name for part in found.tools)}"

@@ -251,6 +251,7 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    notes: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     output_max_tokens: Positive

@@ -16,7 +16,7 @@ from bumble.llm import tokens
 from bumble.llm.protocol import Request
 from bumble.mind import bootstrap, prompt, tools
 from bumble.mind.turn import Turn
-from bumble.stores import skills
+from bumble.stores import scratch, skills
 
 VERSION = 1
 Source = Literal["run", "estimate"]
@@ -84,6 +84,7 @@ class Report:
     cached_tokens: int | None = None
     too_long: bool = False  # whether the next message will compact the conversation first
     handover: Continuity | None = None  # None: there is no brief, or its turns are over
+    scratch_notes: int = 0  # lines in working/scratch.md; they stand in no prompt
 
     @property
     def total_bytes(self) -> int:
@@ -136,6 +137,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         cached_tokens=first.cached_tokens if first else None,
         too_long=compact.measure(life, turn.session, stable_tokens).full,
         handover=_continuity(life, turn),
+        scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),
     )
 
 

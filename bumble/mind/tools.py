@@ -22,7 +22,7 @@ from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.llm.protocol import Tool
 from bumble.mind import trust, workspace
 from bumble.mind.toolcache import ToolCache
-from bumble.stores import journal, knowledge, records, skills
+from bumble.stores import journal, knowledge, records, scratch, skills
 from bumble.stores.records import Provenance
 from bumble.stores.skills import Skill
 
@@ -30,7 +30,7 @@ AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
 SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
 READ_ONLY |= {"list_files"}
-WRITES = frozenset({"update_knowledge", "write_journal", "update_skill"})
+WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -120,6 +120,19 @@ FILES: tuple[Tool, ...] = (
         _parameters(path="its name", text="all that is to be in it"),
     ),
 )
+NOTE = Tool(
+    "working_memory_note",
+    "jot down one line for later",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "the line"},
+            "type": {"enum": list(scratch.KINDS)},
+        },
+        "required": ["text", "type"],
+        "additionalProperties": False,
+    },
+)
 COMMAND = Tool(
     "run_command",
     "run a program in your workspace",
@@ -129,7 +142,8 @@ COMMAND = Tool(
 
 def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     """Return the tools an entity has: files and programs only where the owner allows them."""
-    allowed = (*DECLARED, *(FILES if config.files else ()))
+    notes = (NOTE,) if config.notes else ()
+    allowed = (*DECLARED, *notes, *(FILES if config.files else ()))
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
@@ -220,6 +234,19 @@ def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("written", plan=plan)
 
 
+def _note(arguments: Mapping[str, str], context: Context) -> Result:
+    text, kind = arguments["text"], arguments["type"]
+    _vouch(context, text)
+    file = context.entity.root / scratch.PATH
+
+    def plan() -> Change:
+        origin = context.provenance
+        return scratch.plan_add(file, context.at, kind, text, context.zone, origin, "note it down")
+
+    plan()  # refuses what it would refuse later
+    return Result("noted", plan=plan)
+
+
 def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
     word = arguments["filter"].casefold()
     found = [
@@ -298,6 +325,7 @@ _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "expand_message": _expand,
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,
+    "working_memory_note": _note,
     "list_skills": _list_skills,
     "read_skill": _read_skill,
     "update_skill": _update_skill,

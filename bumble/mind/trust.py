@@ -23,6 +23,7 @@ MEMORY_TOOLS = frozenset(
         "list_skills",
         "read_skill",
         "update_skill",
+        "working_memory_note",
     }
 )
 LEAST_SHARE = 0.6  # of the telling words of a text, when it is held to be what somebody said

@@ -1,0 +1,58 @@
+"""Scratch notes: one line each in `working/scratch.md`, jotted down in a turn for later.
+
+    - 2026-05-24 12:00 [directive] Sam wants short answers. <!-- {by: chat, from: [ses_1]} -->
+
+They stand in no prompt and are not searched; whoever puts memory in order may draw on them. Knows
+nothing of models or prompts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import UsageError
+from bumble.stores import comments, records
+from bumble.stores.records import Provenance
+
+PATH = "working/scratch.md"
+KINDS = ("experience", "directive", "world_fact", "mental_model")
+MARK = "- "
+
+
+def lines(file: Path) -> list[str]:
+    """Return the notes, oldest first; none if there is no file."""
+    if not file.is_file():
+        return []
+    return [line for line in records.read_text(file).splitlines() if line.startswith(MARK)]
+
+
+def plan_add(
+    file: Path, at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
+) -> Change:
+    """Plan to add a note at the end; what is there stays, byte for byte.
+
+    Args:
+        file: As it is now: where its last line has no end, the note must not go on in it.
+        at: When it is written.
+        kind: One of KINDS.
+        text: Becomes one line.
+        zone: The entity's time zone.
+        origin: Where it comes from.
+        why: For the change set.
+
+    Raises:
+        UsageError: If the text is empty, or of no such kind.
+    """
+    note = " ".join(text.split())
+    if not note:
+        raise UsageError("A note needs a text.")
+    if kind not in KINDS:
+        raise UsageError(f"A note is one of {', '.join(KINDS)}, not {kind}.")
+    cut_off = file.is_file() and not records.read_text(file).endswith("\n")
+    start = "\n" if cut_off else ""
+    shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
+    head = f"{MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
+    return changes.add(PATH, f"{start}{head} {shown} {comments.render(origin)}", why)

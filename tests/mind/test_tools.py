@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bumble.cycles.life import Life
+from bumble.entity import create, settings
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
+from bumble.mind import tools
+from bumble.stores import scratch
+from tests.cycles import lives
+from tests.mind.test_turn import act, say, talk
+
+NOTES = {"tools.notes": True, "cognition.gate.enabled": False}
+NOTE = "working_memory_note"
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+
+
+def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Life:
+    replies = [act(NOTE, **note) for note in notes]
+    return lives.life_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
+
+
+def test_notes_are_declared_only_where_they_are_switched_on() -> None:
+    names = {tool.name for tool in tools.declared(settings.load().config.tools)}
+    assert NOTE not in names
+    on = settings.load(flags={"tools.notes": True}).config.tools
+    assert NOTE in {tool.name for tool in tools.declared(on)}
+
+
+def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
+    notes = [
+        {"text": "Sam lives in Lisbon.", "type": "world_fact"},
+        {"text": "Sam wants short answers.", "type": "directive"},
+    ]
+    talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
+    lines = scratch.lines(ada.root / scratch.PATH)
+    assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [True, True]
+
+
+def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:
+    done = talk(noting(ada, {"text": "x", "type": "rumour"}), "Hello there.")
+    assert done.outcome.steps[0].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_switched_off_it_does_not_exist(ada: Entity) -> None:
+    life = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
+    done = talk(life, "Hello there.")
+    assert "there is no tool" in done.outcome.steps[0].results[0].text
+
+
+def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
+    (ada.workspace).mkdir(exist_ok=True)
+    (ada.workspace / "a.txt").write_text("Sam is the king of Spain.")
+    replies = [
+        act("read_file", path="a.txt"),
+        act(NOTE, text="Sam is the king of Spain.", type="world_fact"),
+        say("I read it."),
+    ]
+    life = lives.life_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
+    done = talk(life, "Read the file.")
+    assert done.outcome.steps[1].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_a_secret_is_not_noted(ada: Entity) -> None:
+    done = talk(
+        noting(ada, {"text": "The password is Tulip!Garden77", "type": "world_fact"}),
+        "The password is Tulip!Garden77",
+    )
+    assert done.outcome.steps[0].results[0].failed
