@@ -78,7 +78,12 @@ def read(path: Path) -> Iterator[Run]:
 def _parse(values: Mapping[str, Any]) -> Run:
     listed: Sequence[Mapping[str, str]] = values["events"]
     events = (
-        Event(datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""), one.get("id", ""))
+        Event(
+            datetime.fromisoformat(one["at"]),
+            one["event"],
+            one.get("title", ""),
+            one.get("id", ""),
+        )
         for one in listed
     )
     return Run(
