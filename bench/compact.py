@@ -74,7 +74,10 @@ KINDS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
     "number": (
         ("they want {number} euros for the {thing}", ("number", "thing")),
-        ("the {thing} is locker number {number}, in case you need to remind me", ("number", "thing")),
+        (
+            "the {thing} is locker number {number}, in case you need to remind me",
+            ("number", "thing"),
+        ),
         ("it turned out the {thing} weighs {number} kilos", ("number", "thing")),
     ),
     "date": (
@@ -121,7 +124,7 @@ REPLIES = (
     "I like how you say that.",
     "And how did {friend} take it?",
 )
-FRIENDS, WEEKDAYS = "Tom Ana".split(), "Monday Tuesday Thursday Friday Sunday".split()
+FRIENDS, WEEKDAYS = ["Tom", "Ana"], ["Monday", "Tuesday", "Thursday", "Friday", "Sunday"]
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,9 @@ def middle_out(session: Session, budget: int) -> list[str]:
     """Keep both ends, as much of either."""
     texts = whole(session)
     kept: list[int] = []
-    order = [n for pair in zip(range(len(texts)), reversed(range(len(texts))), strict=True) for n in pair]
+    order = [
+        n for pair in zip(range(len(texts)), reversed(range(len(texts))), strict=True) for n in pair
+    ]
     for n in dict.fromkeys(order):
         budget -= cost(texts[n])
         if budget < 0:
@@ -299,7 +304,9 @@ def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
     return shown(compact.make(life, job, lambda _: None).session)
 
 
-def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[list[str]]]]) -> Any:
+def score(
+    samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[list[str]]]]
+) -> Any:
     """Count for each way what survives; a way may give several views, whose mean counts."""
     table: dict[str, dict[str, float]] = {}
     for name, way in ways.items():

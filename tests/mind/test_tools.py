@@ -42,7 +42,10 @@ def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
     ]
     talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
     lines = scratch.lines(ada.root / scratch.PATH)
-    assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [True, True]
+    assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [
+        True,
+        True,
+    ]
 
 
 def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:

@@ -40,7 +40,9 @@ def test_notes_are_added_and_what_is_there_stays(tmp_path: Path) -> None:
     assert len(scratch.lines(tmp_path / scratch.PATH)) == 3
 
 
-@pytest.mark.parametrize(("text", "kind"), [("", "directive"), ("  \n", "directive"), ("x", "rumour")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("", "directive"), ("  \n", "directive"), ("x", "rumour")]
+)
 def test_what_is_no_note_is_refused(tmp_path: Path, text: str, kind: str) -> None:
     with pytest.raises(UsageError):
         note(tmp_path, text, kind)
