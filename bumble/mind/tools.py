@@ -237,11 +237,10 @@ def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
 def _note(arguments: Mapping[str, str], context: Context) -> Result:
     text, kind = arguments["text"], arguments["type"]
     _vouch(context, text)
-    file = context.entity.root / scratch.PATH
 
     def plan() -> Change:
         origin = context.provenance
-        return scratch.plan_add(file, context.at, kind, text, context.zone, origin, "note it down")
+        return scratch.plan_add(context.at, kind, text, context.zone, origin, "note it down")
 
     plan()  # refuses what it would refuse later
     return Result("noted", plan=plan)

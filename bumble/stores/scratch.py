@@ -30,12 +30,11 @@ def lines(file: Path) -> list[str]:
 
 
 def plan_add(
-    file: Path, at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
+    at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
 ) -> Change:
     """Plan to add a note at the end; what is there stays, byte for byte.
 
     Args:
-        file: As it is now: where its last line has no end, the note must not go on in it.
         at: When it is written.
         kind: One of KINDS.
         text: Becomes one line.
@@ -51,8 +50,6 @@ def plan_add(
         raise UsageError("A note needs a text.")
     if kind not in KINDS:
         raise UsageError(f"A note is one of {', '.join(KINDS)}, not {kind}.")
-    cut_off = file.is_file() and not records.read_text(file).endswith("\n")
-    start = "\n" if cut_off else ""
     shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
     head = f"{MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
-    return changes.add(PATH, f"{start}{head} {shown} {comments.render(origin)}", why)
+    return changes.add(PATH, f"{head} {shown} {comments.render(origin)}", why)

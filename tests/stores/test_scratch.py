@@ -18,7 +18,7 @@ ORIGIN = Provenance(by="chat", sources=("ses_1", "msg_1"), trust="owner", audien
 
 def note(root: Path, text: str, kind: str = "directive") -> None:
     zone = ZoneInfo("Europe/Lisbon")
-    change = scratch.plan_add(root / scratch.PATH, AT, kind, text, zone, ORIGIN, "note")
+    change = scratch.plan_add(AT, kind, text, zone, ORIGIN, "note")
     changes.apply(root, ChangeSet("note", (change,)))
 
 

@@ -121,12 +121,12 @@ def _appraise(prompt: str, _: Any) -> dict[str, Any]:
     }
 
 
-def _remember(prompt: str, _: Any) -> dict[str, str]:
+def _remember(prompt: str, _: Any) -> dict[str, Any]:
     told = [
         f"{person} told me that {about(person, said)}"
         for _, person, said in _facts(_tagged(prompt, "conversation"))
     ]
-    return {"narrative": " ".join(told[:5]), "reflection": "I was glad to hear it."}
+    return {"narrative": told[:5], "reflection": "I was glad to hear it."}
 
 
 def _lines(prompt: str, _: Any) -> dict[str, list[str]]:
