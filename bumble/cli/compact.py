@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,8 @@ def compact(
 
 
 def _compact(life: Life, job: Job) -> Outcome:
-    return compacting.run(life, job, output.say)
+    note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
+    return compacting.run(life, job, note)
 
 
 def _undo_check(talk: Session | None) -> Check[Session]:

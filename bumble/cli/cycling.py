@@ -6,7 +6,8 @@ Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,8 +16,10 @@ from bumble.cli import output, writing
 from bumble.cli.opening import Opened
 from bumble.cycles import work
 from bumble.cycles.work import Check, Gate, Outcome
+from bumble.errors import UserError
 
 if TYPE_CHECKING:
+    from bumble.cycles.budget import Budgeted
     from bumble.cycles.life import Life
 
 NOTHING_DUE = 4  # with --exit-code
@@ -66,9 +69,7 @@ def carry_out(
         return
     done: list[dict[str, Any]] = []
     lines: list[str] = []
-    for job in found.jobs[:limit] if found.due else ():
-        outcome = run(life, job)
-        shown = _written(opened, life, outcome, dry_run=dry_run)
+    for outcome, shown in _done(opened, life, command, found, run, limit, dry_run=dry_run):
         told = {"late": list(outcome.late)} if outcome.late else {}
         done.append({"title": outcome.title, **outcome.data, **told, "changes": shown})
         lines += _told(outcome, shown, dry_run=dry_run)
@@ -78,6 +79,44 @@ def carry_out(
     data = {"ran": ran, "dry_run": dry_run, "gates": gates(found), "done": done}
     tell(opened, command, data, lines, verbose=verbose or dry_run)
     finish(found.due, exit_code=exit_code)
+
+
+def _done(
+    opened: Opened,
+    life: Life,
+    command: str,
+    found: Check[Any],
+    run: Callable[[Life, Any], Outcome],
+    limit: int | None,
+    *,
+    dry_run: bool,
+) -> Iterator[tuple[Outcome, list[dict[str, Any]]]]:
+    """Do jobs, and write a line about them into the run ledger."""
+    from bumble.cycles.settle import Settled
+    from bumble.upkeep import tick
+
+    name, into = command.split(maxsplit=1)[0], tick.Work()
+    if not found.due:
+        return
+    with nullcontext() if dry_run else tick.recorded(life, command, _counted(life), into):
+        for job in found.jobs[:limit]:
+            tick.begun(life, name, into)
+            try:
+                outcome = run(life, job)
+                shown = _written(opened, life, outcome, dry_run=dry_run)
+            except UserError as error:
+                tick.note(life, Settled(name, None, error), into)
+                raise
+            tick.note(life, Settled(name, outcome), into)
+            yield outcome, shown
+
+
+def _counted(life: Life) -> Budgeted:
+    from bumble.cycles.budget import Budgeted
+
+    if not isinstance(life.model, Budgeted):
+        raise TypeError("the life that a command opens counts its calls")
+    return life.model
 
 
 def _written(

@@ -50,7 +50,7 @@ def dream(
     shell = shell_of(ctx)
     shell.set_now(now)
     shell.set_seed(seed)
-    opened = open_dreaming(ctx, entity)
+    opened = dreaming(ctx, entity, open_entity(ctx, entity))
     with minds.open_life(opened, "dream", yes=yes) as life:
         due = partial(cycle.check, force=force, seed=seed)
         if check:
@@ -72,9 +72,8 @@ def dream(
         )
 
 
-def open_dreaming(ctx: typer.Context, entity: Path | None) -> Opened:
-    """Open an entity with the model that it dreams with, where that is another."""
-    opened = open_entity(ctx, entity)
+def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
+    """Return an entity with the model that it dreams with, where that is another."""
     model = opened.config.soma.dreams.model
     return open_entity(ctx, entity, llm__model=model) if model else opened
 

@@ -305,22 +305,34 @@ def open_life(
         yes: Whether weights may be fetched without asking.
         needs_model: False: nothing is fetched, and where there is none its window is not known.
     """
-
-    def opens() -> Model:
-        try:
-            chosen = choose_model(opened, yes=yes if needs_model else None)
-            model = open_model(opened, chosen, writes=True)
-        except UserError as error:
-            if needs_model:
-                raise
-            return AbsentModel(error)
-        return _recorded(opened, model, command, writes=True)
-
-    model = budgeted(opened, LazyModel(opens), calls=None)
+    model = budgeted(opened, lazy_model(opened, command, yes=yes, needed=needs_model), calls=None)
     try:
         yield _life(opened, None, model, yes=yes, writes=True)
     finally:
         model.close()
+
+
+def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) -> LazyModel:
+    """Return the model of an entity's settings, opened once it is asked something.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+        needed: False: nothing is fetched, and where there is none an absent model stands for it.
+    """
+
+    def opens() -> Model:
+        try:
+            chosen = choose_model(opened, yes=yes if needed else None)
+            model = open_model(opened, chosen, writes=True)
+        except UserError as error:
+            if needed:
+                raise
+            return AbsentModel(error)
+        return _recorded(opened, model, command, writes=True)
+
+    return LazyModel(opens)
 
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:

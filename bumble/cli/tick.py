@@ -22,9 +22,11 @@ from bumble.cli.options import (
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
+    from bumble.cycles.budget import Budgeted
     from bumble.cycles.life import Life
     from bumble.cycles.settle import Pass, Settled
     from bumble.cycles.work import Outcome
+    from bumble.llm.protocol import Model
     from bumble.upkeep.tick import Work
 
 app = typer.Typer(rich_markup_mode=None)
@@ -63,14 +65,18 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.cli import minds
+    from contextlib import closing
+
+    from bumble.cli import dream, minds
     from bumble.upkeep import passes, presence
 
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
     opened.shell.set_seed(seed)
+    asleep = minds.lazy_model(dream.dreaming(ctx, entity, opened), "tick", yes=yes)
     wanted = passes.AFTER_TURN if settle_only else passes.everything()
-    with minds.open_life(opened, "settle" if settle_only else "tick", yes=yes) as life:
+    command = "settle" if settle_only else "tick"
+    with minds.open_life(opened, command, yes=yes) as life, closing(asleep):
         if check:
             _show_checks(opened, life, wanted, exit_code=exit_code)
             return
@@ -85,8 +91,11 @@ def tick(
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
-            command = "settle" if settle_only else "tick"
-            into = _run(opened, life, command, wanted, limit, calls, held, dry_run=dry_run)
+            model = minds.budgeted(opened, life.model, calls=calls)
+            if opened.config.soma.dreams.model:
+                wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
+            life = replace(life, model=model, writes=not dry_run)
+            into = _run(opened, life, command, model, wanted, limit, held, dry_run=dry_run)
     _tell(opened, into, dry_run=dry_run, verbose=verbose)
     if into.exit_code:
         raise typer.Exit(into.exit_code)
@@ -107,25 +116,30 @@ def _held(opened: Opened, *, at_once: bool) -> Callable[[], str | None]:
     return held
 
 
+def _asking(model: Model, each: Pass, name: str) -> Pass:
+    """Return a pass, asking another model if it is the one of a name."""
+    if each.name != name:
+        return each
+    return replace(each, run=lambda life, job: each.run(replace(life, model=model), job))
+
+
 def _run(
     opened: Opened,
     life: Life,
     command: str,
+    model: Budgeted,
     wanted: Sequence[Pass],
     limit: int | None,
-    calls: int | None,
     held: Callable[[], str | None],
     *,
     dry_run: bool,
 ) -> Work:
     from contextlib import ExitStack
 
-    from bumble.cli import minds
     from bumble.cycles import work
     from bumble.upkeep import tick as upkeep
 
-    model = minds.budgeted(opened, life.model, calls=calls)
-    life, into = replace(life, model=model, writes=not dry_run), upkeep.Work()
+    into = upkeep.Work()
 
     def apply(life: Life, outcome: Outcome) -> Sequence[object]:
         if not dry_run:

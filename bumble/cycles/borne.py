@@ -16,10 +16,18 @@ LEAST_SHARE = 0.75  # of the words of a sentence, in one message
 # What joins a sentence, in whatever way it is said.
 _JOINING = """
 named called name plans planned plan going wants want has have had having does did is was works
-working mentioned explained added also now currently recently still today yesterday tomorrow soon whether spoke
+working mentioned explained added also now currently recently still today yesterday tomorrow soon
+whether spoke easy open kindly friendly friend between other others slight each comfortable well
+much enjoy
 """
 _SAYING = " ".join(sorted(voices.IN_TALK))
 NEUTRAL = frozenset(terms.terms(" ".join((voices.FELT_WORDS, _JOINING, _SAYING))))
+
+
+def own_words(sentence: str, names: Iterable[str] = ()) -> set[str]:
+    """Return the words of a sentence that say something, as stems."""
+    called = {term for name in names for term in terms.terms(name)}
+    return set(terms.terms(sentence)) - called - NEUTRAL
 
 
 def share(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> float:
@@ -33,8 +41,7 @@ def share(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> f
     Returns:
         In [0, 1]; 1 for a sentence that says only how something was felt.
     """
-    called = {term for name in names for term in terms.terms(name)}
-    own = set(terms.terms(sentence)) - called - NEUTRAL
+    own = own_words(sentence, names)
     if not own:
         return 1.0
     return max((len(own & set(terms.terms(text))) / len(own) for text in sources), default=0.0)

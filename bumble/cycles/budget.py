@@ -74,6 +74,14 @@ class Limits:
         return None
 
 
+@dataclass
+class Tally:
+    """What a run has asked, of whatever models."""
+
+    calls: int = 0  # answered, or tried
+    tokens: int = 0  # of prompts and answers, where the model tells
+
+
 class Budgeted:
     """A `Model` for what nobody waits for: it answers while the budget lasts.
 
@@ -81,17 +89,30 @@ class Budgeted:
     needs none goes on.
     """
 
-    def __init__(self, model: Model, limits: Limits) -> None:
+    def __init__(self, model: Model, limits: Limits, tally: Tally | None = None) -> None:
         """Wrap a model.
 
         Args:
             model: Answers the calls.
             limits: What may be spent.
+            tally: What has been asked in this run already.
         """
-        self.calls = 0  # answered, or tried
-        self.tokens = 0  # of prompts and answers, where the model tells
-        self._model, self._limits = model, limits
+        self._model, self._limits, self._tally = model, limits, tally or Tally()
         self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
+
+    def instead(self, model: Model) -> Budgeted:
+        """Return another model under this budget; what it answers counts here too."""
+        return Budgeted(model, self._limits, self._tally)
+
+    @property
+    def calls(self) -> int:
+        """How many calls the run has made."""
+        return self._tally.calls
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens these took, prompts and answers."""
+        return self._tally.tokens
 
     @property
     def name(self) -> str:
@@ -120,9 +141,9 @@ class Budgeted:
                 f"{problem[:1].upper()}{problem[1:]}: {request.purpose} was left for later\n"
                 "It is made up for when there is room again, or raise the limit."
             )
-        self.calls += 1
+        self._tally.calls += 1
         done = self._had(lambda: self._model.complete(request, on_text))
-        self.tokens += (done.usage.prompt_tokens or 0) + (done.usage.completion_tokens or 0)
+        self._tally.tokens += (done.usage.prompt_tokens or 0) + (done.usage.completion_tokens or 0)
         return done
 
     def warm(self, request: Request) -> None:

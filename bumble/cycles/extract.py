@@ -141,25 +141,27 @@ def _schema(window: Window, options: Options) -> dict[str, Any]:
     """Only what may be evidence can be cited, where the schema is enforced."""
     numbers = [n for n in window.numbers if window.is_evidence(n)]
     cited = {"type": "array", "items": {"enum": numbers}, "minItems": 1, "maxItems": 3}
-    text = {"type": "string"}
-    share = {"type": "number", "minimum": 0, "maximum": 1}
+    # lengths and steps bound a small model, which else goes on until its last token
+    title = {"type": "string", "maxLength": 60}
+    text = {"type": "string", "maxLength": 200}
+    share = {"enum": [0.3, 0.5, 0.7, 0.9]}
     delta = {"type": "number", "minimum": -options.max_delta, "maximum": options.max_delta}
     fields: dict[str, Any] = {
-        "knowledge": _list(_object(**{"from": cited, "title": text, "body": text}), 5),
+        "knowledge": _list(_object(**{"from": cited, "title": title, "body": text}), 4),
         "beliefs": _list(
             _object(
                 **{"from": cited, "category": {"enum": list(CATEGORIES)}},
                 content=text,
                 confidence=share,
             ),
-            5,
+            3,
         ),
     }
     if options.relational != "none":
         note = {"from": cited, "person": {"enum": window.speakers}, "note": text}
         deltas = {"warmth_delta": delta, "trust_delta": delta}
         scalar = options.relational == "scalar"
-        fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 3)
+        fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)
     fields["journal_entry"] = text
     return _object(**fields)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bumble import prompts
-from bumble.cycles import evidence, portrait
+from bumble.cycles import borne, evidence, portrait
 from bumble.cycles.life import Life
 from bumble.cycles.portrait import Material
 from bumble.errors import AnswerInvalidError
@@ -80,13 +80,15 @@ def _listed(
 def _grounded(
     texts: Sequence[str], sources: Sequence[str], material: Material, *, strictly: bool
 ) -> list[str]:
-    """Keep the texts that name nothing new and, strictly, speak of something that was said."""
+    """Keep the texts that add nothing and, strictly, speak of something that was said."""
     spoken = {term for source in sources for term in terms.terms(source)}
+    names = (material.entity, *material.names)
     kept: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())
-        new = evidence.unsupported(line, sources, (material.entity, *material.names))
+        new = evidence.unsupported(line, sources, names)
         about = set(terms.terms(line)) - material.name_terms
-        if line and not new and (about & spoken or not strictly):
+        borne_out = borne.is_borne_out(line, sources, names)
+        if line and not new and borne_out and (about & spoken or not strictly):
             kept.setdefault(line.casefold(), line)
     return list(kept.values())

@@ -71,6 +71,7 @@ def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Se
     """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
     tried: list[Any] = []
     made = failed = 0
+    most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
     while left is None or made < left:
         try:
             found = each.check(life)
@@ -78,7 +79,8 @@ def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Se
             yield Settled(each.name, None, error)
             return
         job = next((one for one in found.jobs if one not in tried), None)
-        if not found.due or job is None or failed >= max(1, len(found.jobs)):
+        most = max(most, len(found.jobs))
+        if not found.due or job is None or failed >= most:
             return
         tried.append(job)
         try:

@@ -27,7 +27,9 @@ PURPOSE = "remember"
 TEMPERATURE = 0.3
 CONVERSATION_TOKENS = 1200  # on a CPU, half a minute to read
 MESSAGE_TOKENS = (200, 100, 50, 25)  # of one message: the first that lets all fit
-NARRATIVE_CHARS, NARRATIVE_SENTENCES = 1200, 6
+NARRATIVE_SENTENCES, SENTENCE_CHARS = 6, 200
+REFLECTION_CHARS = 300  # of one answer, whatever the settings allow
+MAX_TOKENS = 420
 SLACK_CHARS = 300  # beyond its limit a reflection is cut, not refused
 LEAST_CHARS = 20  # of a narrative
 EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
@@ -88,7 +90,7 @@ def tell(life: Life, scene: Scene) -> Told:
         reason = f"no usable answer of a model ({type(error).__name__})"
         return Told(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
     keeps = _keeper(scene)
-    narrative, dropped = _kept(str(answer["narrative"]), keeps, _rests_on(scene))
+    narrative, dropped = _kept("\n".join(answer["narrative"]), keeps, _rests_on(scene))
     reflection, dropped_too = _kept(str(answer["reflection"]), keeps, _adds_nothing(scene))
     dropped += dropped_too
     text = " ".join(narrative[:NARRATIVE_SENTENCES])
@@ -137,16 +139,21 @@ def _quoted(scene: Scene, message: Message) -> str:
 
 
 def _schema(life: Life) -> dict[str, Any]:
-    limits = {
-        "narrative": NARRATIVE_CHARS,
-        "reflection": life.config.memory.episode_reflection_max_chars + SLACK_CHARS,
-    }
+    """Describe the answer; lists and lengths bound a small model that goes round in circles."""
+    limit = min(REFLECTION_CHARS, life.config.memory.episode_reflection_max_chars + SLACK_CHARS)
+    sentence = {"type": "string", "maxLength": SENTENCE_CHARS}
     return {
         "type": "object",
         "properties": {
-            name: {"type": "string", "maxLength": limit} for name, limit in limits.items()
+            "narrative": {
+                "type": "array",
+                "items": sentence,
+                "minItems": 1,
+                "maxItems": NARRATIVE_SENTENCES,
+            },
+            "reflection": {"type": "string", "maxLength": limit},
         },
-        "required": list(limits),
+        "required": ["narrative", "reflection"],
         "additionalProperties": False,
     }
 
@@ -155,11 +162,10 @@ def _request(life: Life, scene: Scene) -> Request:
     text = prompts.load(PURPOSE).fill(
         name=scene.name, people=scene.people, day=scene.day, conversation=transcript(scene)
     )
-    chars = NARRATIVE_CHARS + life.config.memory.episode_reflection_max_chars
     return Request(
         messages=(PromptMessage("user", text),),
         purpose=PURPOSE,
-        max_tokens=chars // 3,
+        max_tokens=MAX_TOKENS,
         temperature=TEMPERATURE,
         seed=life.rng.getrandbits(31),
     )
@@ -208,7 +214,8 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
     def rests(sentence: str) -> bool:
         if not asked and _ASKED_ME.search(sentence):
             return False  # nobody asked anything
-        return borne.is_borne_out(sentence, said, names)
+        says = borne.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
+        return bool(says) and borne.is_borne_out(sentence, said, names)
 
     return rests
 

@@ -23,7 +23,7 @@ from bumble.errors import (
 if TYPE_CHECKING:
     from bumble.cycles.life import Life  # what only looks at a cycle's words needs no index
 
-APPLY_TRIES = 3
+APPLY_TRIES = 12  # a dozen processes may write the same few files at once
 # What leaves a job without a model's answer: it waits, or is done without, and says so.
 NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, WeightsMissingError)
 

@@ -24,6 +24,7 @@ from bumble.mind.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 Stopped = Literal["done", "waiting", "step_cap", "interrupted", "length", "unfinished"]
 Say = Callable[[str], None]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
+REFUSED = "refused:"
 LONG_ADVICE = " If it is that long, write it to a file and say where it is."
 
 
@@ -161,7 +162,7 @@ def run(
     rounds, cuts, unreadable = 0, 0, False
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        over = rounds >= config.max_tool_rounds
+        over = rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
         answers = schema(tools, speech_only=over)
         asked = replace(request, messages=tuple(messages), schema=answers)
         speaker = _Speaker(say, [step.said for step in outcome.steps if step.said])
@@ -193,6 +194,17 @@ def run(
         messages += [Message("assistant", done), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome
+
+
+def _goes_in_circles(steps: Sequence[Step]) -> bool:
+    """Whether a call was refused, or three answers had the same effect: only speech is left."""
+    if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
+        return True
+    done = [
+        [(call.name, result.text) for call, result in zip(one.calls, one.results, strict=True)]
+        for one in steps[max(0, len(steps) - 3) :]
+    ]
+    return len(done) == 3 and bool(done[0]) and done[0] == done[1] == done[2]
 
 
 def _back(
@@ -265,7 +277,7 @@ def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result 
         count += 1
     if count < limit:
         return None
-    text = f"refused: {call.name} was called like this {limit} times; use its results"
+    text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
     return Result(text, failed=True)
 
 

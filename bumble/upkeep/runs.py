@@ -22,6 +22,7 @@ class Event:
     at: datetime
     event: str
     title: str = ""  # of the change set, or the first line of what went wrong
+    id: str = ""  # of what was made: `drm_…`
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ def data(run: Run) -> dict[str, Any]:
 
 
 def _event_data(event: Event) -> dict[str, str]:
-    titled = {"title": event.title} if event.title else {}
-    return {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event} | titled
+    told = {"title": event.title, "id": event.id}
+    at = {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event}
+    return at | {name: text for name, text in told.items() if text}
 
 
 def read(path: Path) -> Iterator[Run]:
@@ -76,7 +78,9 @@ def read(path: Path) -> Iterator[Run]:
 def _parse(values: Mapping[str, Any]) -> Run:
     listed: Sequence[Mapping[str, str]] = values["events"]
     events = (
-        Event(datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""))
+        Event(
+            datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""), one.get("id", "")
+        )
         for one in listed
     )
     return Run(

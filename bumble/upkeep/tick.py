@@ -68,7 +68,7 @@ def run(
             into.held[each.name] = reason
             continue
         for one in settle.settle(life, [_noted(life, each, into)], left, apply):
-            _note(life, one, into)
+            note(life, one, into)
             yield one
             reason = held() if each.thinks else None
             if reason is not None:
@@ -82,17 +82,24 @@ def _noted(life: Life, each: Pass, into: Work) -> Pass:
     """Return a pass that takes down when it begins."""
 
     def begin(life: Life, job: Any) -> Outcome:
-        into.events.append(Event(life.now(), f"{each.name}_cycle_start"))
+        begun(life, each.name, into)
         return each.run(life, job)
 
     return replace(each, run=begin)
 
 
-def _note(life: Life, one: Settled, into: Work) -> None:
+def begun(life: Life, name: str, into: Work) -> None:
+    """Take down that a pass has begun."""
+    into.events.append(Event(life.now(), f"{name}_cycle_start"))
+
+
+def note(life: Life, one: Settled, into: Work) -> None:
+    """Take down what came of a pass."""
     at: datetime = life.now()
     if one.outcome is not None:
         into.done.append(one)
-        into.events.append(Event(at, f"{one.name}_cycle_completed", one.outcome.title))
+        made = str(one.outcome.data.get("id", ""))
+        into.events.append(Event(at, f"{one.name}_cycle_completed", one.outcome.title, made))
         return
     into.waiting.append(one)
     problem = str(one.problem).splitlines()[0]

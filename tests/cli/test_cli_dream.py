@@ -113,6 +113,33 @@ def test_it_may_dream_with_another_model(nights: Run) -> None:
     assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
 
 
+def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
+    on(nights)
+    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
+    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
+    ran = nights.ok("tick", "--json")
+    (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
+    assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
+    line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
+    calls = nights.entity.ledger.read_text().splitlines()
+    assert line["calls"] == len(calls)
+    assert {"event": "dream_cycle_completed", "id": done["id"]}.items() <= {
+        name: text for name, text in line["events"][-1].items() if name != "at"
+    }.items()
+
+
+def test_a_dream_leaves_a_line_in_the_run_ledger(nights: Run) -> None:
+    on(nights)
+    (done,) = nights.ok("dream", "--json").data["done"]
+    line = json.loads(nights.text(".bumble/log/runs.jsonl"))
+    assert (line["command"], line["calls"]) == ("dream", 1)
+    assert [one["event"] for one in line["events"]] == [
+        "dream_cycle_start",
+        "dream_cycle_completed",
+    ]
+    assert line["events"][1]["id"] == done["id"]
+
+
 def test_narrate_tells_once_and_then_has_nothing_new(nights: Run) -> None:
     ran = nights.ok("narrate", "-v")
     assert "Told the story so far" in ran.out

@@ -45,6 +45,7 @@ def living(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     run.write("script.yaml", SCRIPT)
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     monkeypatch.setattr(passes, "AFTER_TURN", (small("a", thinks=True), small("b")))
+    monkeypatch.setattr(passes, "AFTER", ())
     return run
 
 

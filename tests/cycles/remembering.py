@@ -72,7 +72,7 @@ def felt(emotion: str, intensity: float, at: datetime, **points: float) -> Appra
 
 
 def tells(narrative: str, reflection: str = "It mattered to me.", *, always: bool = False) -> Reply:
-    answer = json.dumps({"narrative": narrative, "reflection": reflection})
+    answer = json.dumps({"narrative": [narrative], "reflection": reflection})
     return Reply(answer, purpose="remember", always=always)
 
 

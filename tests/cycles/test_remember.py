@@ -24,7 +24,7 @@ from bumble.stores.sessions import End, Session
 from tests.cycles.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
 from tests.mind.test_turn import NOON, Clock, life_of, say, talk
 
-GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. He found him."
+GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 WINDOWS = "It is me, Bo, and I have been painting windows for the whole week."
 WHY = "I felt how much Biscuit means to Sam."
 HOUR = timedelta(hours=1)

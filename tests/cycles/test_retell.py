@@ -18,7 +18,7 @@ from bumble.stores.episodes import Episode
 from tests.cycles.remembering import DOG, FOUND, GLAD, OURS, held, tells
 from tests.mind.test_turn import NOON, Clock, life_of
 
-GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. He found him."
+GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 JUNK = "I have a dog called Biscuit."
 
 

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bumble.cycles import settle
+from bumble.cycles import settle, work
 from bumble.cycles.budget import Budgeted, Limits, Spent
 from bumble.cycles.life import Life
 from bumble.cycles.settle import Settled
-from bumble.cycles.work import Check
+from bumble.cycles.work import Check, Outcome
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
@@ -122,3 +123,15 @@ def test_a_check_that_fails_is_reported_and_passed_over(life: Life) -> None:
     wait(life, "a 1", "b 1")
     passes = [replace(small("a"), check=broken), small("b")]
     assert told(list(settle.settle(life, passes, None))) == ["a! RecordInvalidError", "b: 1"]
+
+
+def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(life: Life) -> None:
+    def apply(life: Life, outcome: Outcome) -> Sequence[object]:
+        if outcome.title == "a: 1":
+            wait(life, "a 2")  # somebody else has done it
+            return []
+        return work.apply(life, outcome)
+
+    wait(life, "a 1", "a 2")
+    assert told(list(settle.settle(life, [small("a")], None, apply))) == ["a: 1", "a: 2"]
+    assert words(life, "a") == []

@@ -15,7 +15,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from tests.cycles.remembering import DOG, FOUND, GLAD, OURS, held, tells
 from tests.mind.test_turn import NOON, Clock, life_of
 
-GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. I asked whether he found him."
+GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 
 
 @pytest.fixture

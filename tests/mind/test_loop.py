@@ -379,3 +379,19 @@ def test_one_tool_round_gives_one_batch_and_then_speech_with_the_same_prompt() -
     assert first.messages[0] == second.messages[0] == third.messages[0]
     assert "recall" in json.dumps(first.schema)
     assert "recall" not in json.dumps(second.schema)
+
+
+def test_the_same_effect_three_times_leaves_only_speech() -> None:
+    person = Person(Result("saved"))
+    model = ScriptedModel(
+        [
+            *[
+                chat(act(("update_knowledge", {"title": f"Sam {n}", "body": "A nurse."})))
+                for n in range(3)
+            ],
+            chat(say("I have written it down.")),
+        ]
+    )
+    done = go(model, person)
+    assert (done.said, len(person.calls)) == ("I have written it down.", 3)
+    assert "update_knowledge" not in json.dumps(model.requests[3].schema)

@@ -1,0 +1,70 @@
+"""Every cycle a second time at the same hour: nothing is left to do."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.entity.folder import Entity
+from tests.cycles import living
+from tests.cycles.nights import NIGHT, lived
+from tests.upkeep import mind, month
+from tests.upkeep.month import Stretch
+
+EVENING = NIGHT - timedelta(hours=6)
+CYCLES = (
+    "distill",
+    "reflect",
+    "consolidate",
+    "narrate",
+    "dream",
+    "compact",
+    "soma tick",
+    "noise tick",
+    "remind run",
+    "tick",
+)
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stretch]:
+    """Ada with all kinds of work waiting, copied for each test."""
+    folder = tmp_path_factory.mktemp("past")
+    with pytest.MonkeyPatch.context() as patch, mind.serving() as server:
+        patch.setenv("HOME", str(folder / "home"))
+        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+            patch.delenv(name, raising=False)
+        ada = month.born(folder / "ada", server, folder / "home", git=False)
+        ada.ok(EVENING, "config", "set", "limits.settle", "later")
+        lived(ada.entity)
+        for n, line in enumerate(month.SAM[0].split("|") + month.SAM[1].split("|")):
+            ada.ok(EVENING + timedelta(minutes=n), "chat", "--as", "Sam", f"{line}.")
+        ada.ok(EVENING, "remind", "add", "Tea", "--in", "1h")
+        assert ada.findings == []
+        yield ada
+
+
+@pytest.mark.parametrize("command", CYCLES)
+def test_a_second_run_changes_no_byte_and_calls_no_model(
+    past: Stretch, tmp_path: Path, command: str
+) -> None:
+    ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
+    shutil.copytree(past.entity.root, ada.entity.root)
+    if command == "compact":  # nothing to do before a conversation is long
+        lines = [("sam", f"Number {n}: {'word ' * 120}") for n in range(200)]
+        living.talked(ada.entity, "ses_long", *lines, at=NIGHT - timedelta(hours=2))
+    fresh = ada.truth()
+    ada.rng = random.Random(1)
+    ada.ok(NIGHT, *command.split())
+    first, asked = ada.truth(), ada.calls
+    assert first != fresh
+    ada.ok(NIGHT, *command.split())
+    assert [name for name, text in ada.truth().items() if first.get(name) != text] == []
+    assert set(ada.truth()) == set(first)
+    assert ada.calls == asked
+    assert ada.findings == []
