@@ -77,7 +77,7 @@ def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
     assert "boat" in people["sam"].text
     assert "bicycle" in people["sam"].text
     assert "novel" in people["bo"].text
-    ada.check(NIGHT + timedelta(days=4))
+    ada.check(NIGHT + timedelta(days=4), clones=True)
     ada.tick(NIGHT + timedelta(days=4))
     assert ada.findings == []
 
