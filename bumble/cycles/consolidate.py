@@ -23,7 +23,7 @@ from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
-from bumble.stores import beliefs, episodes, records, relationships, state
+from bumble.stores import beliefs, dreams, episodes, records, relationships, state
 from bumble.stores.episodes import Episode
 from bumble.stores.mappings import MappingFile
 
@@ -126,16 +126,26 @@ def run(life: Life, step: Step) -> Outcome:
 
 
 def signature(life: Life) -> str:
-    """Identify what has been lived so far, without reading it: ids, and when last was spoken."""
+    """Identify what has been lived so far, without reading it: ids, and when last was spoken.
+
+    What a dream left is no reason to put memory in order the moment it is over: a dream and its
+    belief have the time of one moment in their ids.
+    """
+    dreamt = {_moment(path.stem) for path in dreams.paths(life.entity.dreams)}
     entity = life.entity
     said = silence.last_said(entity)
+    believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),
-        *(path.stem for path in beliefs.paths(entity.beliefs)),
+        *(one for one in believed if _moment(one) not in dreamt),
         *(path.stem for path in relationships.paths(entity.relationships)),
         said.isoformat() if said else "",
     ]
     return hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _moment(record_id: str) -> str:
+    return record_id.rpartition("_")[2][:10]  # of a ULID, the first ten digits are the time
 
 
 def _past(life: Life) -> tuple[datetime | None, int, str]:

@@ -51,7 +51,7 @@ class EmbeddedModel:
             context_tokens: The context window to make room for.
             cache_dir: Where evaluated prefixes are kept; None writes nothing, ever.
             cache_limit_bytes: How large that folder may grow.
-            threads: None takes every core.
+            threads: None takes every core that this process may use.
             on_load: Called just before the weights are loaded.
             stopwatch: Counts seconds from anywhere.
         """

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import secrets
+import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -42,7 +44,7 @@ class Setup:
 
     weights: Path
     context_tokens: int
-    threads: int | None  # None: as many as there are cores
+    threads: int | None  # None: as many as there are cores, or as this process may use
     prefix_folder: Path | None  # None: nothing is written
 
 
@@ -140,6 +142,18 @@ def _error(status: int, body: Mapping[str, Any]) -> EngineError:
     )
 
 
+def _allowed_cores() -> int | None:
+    """How many cores this process is held to; None where it may use them all.
+
+    The engine counts the machine's cores: under `taskset`, or in a service held to one core, its
+    threads would wait for each other.
+    """
+    if sys.platform != "linux":
+        return None
+    allowed = len(os.sched_getaffinity(0))
+    return allowed if allowed < (os.cpu_count() or 1) else None
+
+
 def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params = xllamacpp.CommonParams()
     params.model.path = str(setup.weights)
@@ -148,8 +162,9 @@ def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
-    if setup.threads is not None:
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = setup.threads
+    threads = setup.threads or _allowed_cores()
+    if threads is not None:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     # Loading must be quick: no trial run, and no copy of the weights in another layout.
     params.warmup = False
     params.no_extra_bufts = True

@@ -13,7 +13,7 @@ from typing import Any
 
 from bumble import markdown
 from bumble.body import soma as body
-from bumble.markdown import Document
+from bumble.cycles import portrait
 from bumble.stores import beliefs, dreams, episodes, mappings, narrative, relationships
 from bumble.upkeep import merge_lines, merge_rules, merge_sections
 from bumble.upkeep.merge_lines import Merged
@@ -80,16 +80,27 @@ def _dream(base: str, ours: str, theirs: str) -> Merged:
 
 
 def _person(base: str, ours: str, theirs: str) -> Merged:
-    """Merge a portrait; two that the entity wrote itself since then: the later one stands."""
+    """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
     people = [relationships.parse(text, "person") for text in (base, ours, theirs)]
     merged = _document((base, ours, theirs), merge_rules.person)
     told = [one.last_reflection for one in people]
     written = [one.provenance.by for one in people[1:]]
     if merged.clean or not all(written) or told[1] == told[2] or None in told[1:]:
         return merged
-    later = people[1] if _written_at(people[1]) > _written_at(people[2]) else people[2]
-    texts = [_with_body(one.source, later.source) for one in people]
+    earlier, later = sorted(people[1:], key=_written_at)
+    text = _both_told(people[0].text, earlier.text, later.text)
+    body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
+    texts = [one.source.source[: one.source.body_start] + body for one in people]
     return _document((texts[0], texts[1], texts[2]), merge_rules.person)
+
+
+def _both_told(base: str, earlier: str, later: str) -> str:
+    """Return the later portrait with what only the other side learnt below its prose."""
+    parts = [portrait.split(text) for text in (base, earlier, later)]
+    known, learnt, stands = (prose.splitlines() for prose, _ in parts)
+    more = [line for line in learnt if line.strip() and line not in (*known, *stands)]
+    quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
+    return portrait.joined("\n".join((*stands, *more)).strip(), quotes)
 
 
 def _written_at(person: relationships.Relationship) -> float:
@@ -103,11 +114,6 @@ def _narrative(base: str, ours: str, theirs: str) -> Merged:
     if told[0] is None or told[1] is None or told[0] == told[1]:
         return _document((base, ours, theirs), merge_rules.origin)
     return Merged(ours if told[0] > told[1] else theirs, True)
-
-
-def _with_body(document: Document, other: Document) -> str:
-    head = document.source[: document.body_start]
-    return head + other.source[other.body_start :]
 
 
 def _document(texts: tuple[str, str, str], rules: Rules) -> Merged:

@@ -104,7 +104,31 @@ def _thought_at(one: Any) -> tuple[Any, str]:
 
 def state(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
-    return mapping(base, ours, theirs, {"sessions": nested({}, moved)}, by_kind)
+    rules: dict[str, Rule] = {
+        "sessions": nested({}, moved),
+        "consolidate": _put_in_order,
+        "dream": _dreamt,
+    }
+    return mapping(base, ours, theirs, rules, by_kind)
+
+
+def _put_in_order(base: Any, ours: Any, theirs: Any) -> Any:
+    """Merge when memory was last put in order; what there was to see goes with the later time."""
+    if not (isinstance(ours, Mapping) and isinstance(theirs, Mapping)):
+        return by_kind(base, ours, theirs)
+    last = _newer(ours, theirs, "at")
+    return mapping(base, ours, theirs, {"seen": lambda *_: last.get("seen", ABSENT)}, by_kind)
+
+
+def _dreamt(base: Any, ours: Any, theirs: Any) -> Any:
+    """Merge when was dreamt: the dreams of one day add up, of two days those of the later count."""
+    if not (isinstance(ours, Mapping) and isinstance(theirs, Mapping)):
+        return by_kind(base, ours, theirs)
+    sides = [one if isinstance(one, Mapping) else {} for one in (base, ours, theirs)]
+    day = max(str(one.get("day", "")) for one in sides[1:])
+    merged = mapping(base, ours, theirs, {"day": lambda *_: day, "count": counted}, by_kind)
+    counts = [one.get("count", 0) if one.get("day") == day else 0 for one in sides]
+    return {**merged, "count": counted(*counts)} if "count" in merged else merged
 
 
 def belief(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
@@ -179,6 +203,9 @@ def person(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
         "first_met": earlier,
         "last_interaction": later,
         "last_reflection": later,
+        "last_scored": later,
+        "portrait_source": by_reflection("portrait_source", plain),
+        "previous_health": by_reflection("previous_health", plain),
         "scores": by_reflection("scores", nested({}, _score)),
         "dynamic": by_reflection("dynamic", plain),
     }

@@ -189,15 +189,16 @@ class Stretch:
         errors = [one.communicate(timeout=100)[1] for one in running]
         return [(one.returncode, text) for one, text in zip(running, errors, strict=True)]
 
-    def check(self, end: datetime, since: int = 0) -> None:
+    def check(self, end: datetime, since: int = 0, *, clones: bool = False) -> None:
         """Hold the folder against what must be true of it.
 
         Args:
             end: The present.
             since: Where in what the mind was asked this stretch begins.
+            clones: Whether dreams came together here that knew nothing of each other.
         """
         self.findings += _rules(self.dreamt(), sorted(one.at for one in self.messages()))
-        self.findings += _pairs(self.entity, self.dreamt())
+        self.findings += [] if clones else _pairs(self.entity, self.dreamt())
         self.findings += _doubles(self.entity, self.server.seen[since:])
         read_everything(self.entity)
         report = self.data(end, "doctor")

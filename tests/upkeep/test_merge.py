@@ -142,13 +142,36 @@ def test_a_portrait_that_one_side_wrote_is_taken() -> None:
     assert (found.text, found.interaction_count) == ("New.", 8)
 
 
-def test_of_two_portraits_of_its_own_the_later_one_stands() -> None:
+def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_learnt_stays() -> (
+    None
+):
     base, mine = person(5, 0, "Old."), Provenance(by="reflect", sources=("ses_1", "msg_1"))
     ours = person(6, 1, "One.", last_reflection=later(1), provenance=mine)
     theirs = person(7, 2, "Two.", last_reflection=later(2), provenance=mine)
     found = relationships.parse(joined(SAM, base, ours, theirs), "sam")
-    assert (found.text, found.interaction_count) == ("Two.", 8)
+    assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
 
+
+def test_the_own_words_of_both_sides_stay_below_the_portrait() -> None:
+    def quoted(hours: float, line: str, day: int) -> str:
+        text = f'Old.\n{line}\n\n## In their own words\n\n> 2026-05-{day}: "{line} Yes."'
+        mine = Provenance(by="reflect", sources=("ses_1", f"msg_{day}"))
+        return person(6, hours, text, last_reflection=later(hours), provenance=mine)
+
+    text = joined(SAM, person(5, 0, "Old."), quoted(2, "One.", 12), quoted(1, "Two.", 11))
+    assert relationships.parse(text, "sam").text == (
+        'Old.\nOne.\nTwo.\n\n## In their own words\n\n> 2026-05-11: "Two. Yes."\n'
+        '> 2026-05-12: "One. Yes."'
+    )
+
+
+def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
+    def scored(hours: float, health: float) -> str:
+        times = {"last_reflection": later(hours), "last_scored": later(hours)}
+        return person(6, hours, "Same.", previous_health=health, **times)
+
+    found = relationships.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
+    assert (found.last_scored, found.previous_health) == (later(2), 0.4)
 
 def test_two_portraits_by_hand_leave_markers_in_the_text_and_whole_counters() -> None:
     merged = merge(SAM, person(5, 0, "Old."), person(6, 1, "One."), person(7, 2, "Two."))

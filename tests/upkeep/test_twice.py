@@ -13,6 +13,7 @@ import pytest
 from bumble.entity.folder import Entity
 from tests.cycles import living
 from tests.cycles.nights import NIGHT, lived
+from tests.llm.fake_server import FakeServer
 from tests.upkeep import mind, month
 from tests.upkeep.month import Stretch
 
@@ -68,3 +69,26 @@ def test_a_second_run_changes_no_byte_and_calls_no_model(
     assert set(ada.truth()) == set(first)
     assert ada.calls == asked
     assert ada.findings == []
+
+
+def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
+    past: Stretch, tmp_path: Path
+) -> None:
+    ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
+    shutil.copytree(past.entity.root, ada.entity.root)
+    asked = len(ada.server.seen)
+    words = [one.split() for one in CYCLES]
+    words += [["chat", "--as", "Sam", "I prefer tea to rain."]]
+    words += [["chat", "--as", "Bo", "My goat won a ribbon."]]
+    assert ada.at_once(NIGHT, words) == [(0, "")] * 12
+    assert ada.ok(NIGHT + timedelta(minutes=5), "tick", "--settle", "-v")
+    ada.check(NIGHT + timedelta(minutes=5), since=asked)
+    assert ada.findings == []
+    said = [one.text for one in ada.messages()]
+    assert sorted(one for one in said if "tea" in one or "goat" in one)[:2] == [
+        "I prefer tea to rain.",
+        "My goat won a ribbon.",
+    ]
+    assert said.count("I prefer tea to rain.") == said.count("My goat won a ribbon.") == 1
+    assert ada.entity.journal.read_text(encoding="utf-8").count("#reminder") == 1
+    assert len(ada.dreamt()) == 1

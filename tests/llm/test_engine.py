@@ -1,0 +1,30 @@
+"""The embedded engine takes the cores this process may use, no more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bumble.llm import engine
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no affinity to set on this system")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core: nothing to hold back from")
+def test_a_process_held_to_one_core_takes_one_thread() -> None:
+    code = (
+        "import os; from bumble.llm import engine\n"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "print(engine._allowed_cores())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no affinity to set on this system")
+def test_a_process_that_may_use_every_core_leaves_the_count_to_the_engine() -> None:
+    if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
+        pytest.skip("these tests themselves are held to some cores")
+    assert engine._allowed_cores() is None

@@ -1,0 +1,107 @@
+"""Two clones of one entity, each with days and nights of its own; and a night that is undone."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.entity.folder import Entity
+from bumble.stores import beliefs, episodes, journal, relationships, soma
+from tests.cli.repository import git
+from tests.cycles.nights import NIGHT, lived
+from tests.llm.fake_server import FakeServer
+from tests.upkeep import month
+from tests.upkeep.month import Stretch
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def ada(
+    tmp_path: Path, home: Path, served: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> Stretch:
+    """Ada under git, with a past to dream of."""
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
+    ada = month.born(tmp_path / "ada", served, home, git=True)
+    lived(ada.entity)
+    git(ada.entity.root, "add", "-A")
+    git(ada.entity.root, "commit", "-qm", "a past")
+    assert ada.findings == []
+    return ada
+
+
+def ids(found: Stretch) -> set[str]:
+    paths = found.entity.root.rglob("*.md")
+    return {path.stem for path in paths if path.stem.split("_")[0] in ("ep", "bel", "drm")}
+
+
+def entries(found: Stretch) -> list[str]:
+    return [one.text for one in journal.read(found.entity.journal, month.LISBON).entries]
+
+
+def live_a_day(found: Stretch, person: str, lines: str, days: int) -> None:
+    at = NIGHT + timedelta(days=days, hours=9)
+    for n, line in enumerate(lines.split("|")):
+        found.ok(at + timedelta(minutes=3 * n), "chat", "--as", person, f"{line}.")
+    found.tick(at + timedelta(hours=2))
+    found.tick(NIGHT + timedelta(days=days + 1))
+
+
+def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
+    ada: Stretch, tmp_path: Path
+) -> None:
+    away = Stretch(Entity(tmp_path / "away"), ada.server, ada.environ, random.Random(8))
+    git(tmp_path, "clone", "-q", str(ada.entity.root), str(away.entity.root))
+    away.ok(NIGHT, "doctor", "--fix")
+    before = ids(ada)
+    live_a_day(ada, "Sam", month.SAM[1], 0)
+    live_a_day(away, "Sam", month.SAM[6], 1)
+    live_a_day(away, "Bo", month.BO[1], 2)
+    assert (ada.findings, away.findings) == ([], [])
+    told, counts = [ids(ada) - before, ids(away) - before], [entries(ada), entries(away)]
+    for one in (ada, away):
+        kinds = {name.split("_")[0] for name in ids(one) - before}
+        assert kinds == {"ep", "bel", "drm"}
+    git(ada.entity.root, "pull", "-q", "--no-rebase", "--no-edit", str(away.entity.root), "HEAD")
+    assert git(ada.entity.root, "status", "--porcelain") == ""
+    assert ids(ada) == before | told[0] | told[1]
+    assert set(entries(ada)) == set(counts[0]) | set(counts[1])
+    people = {one.id: one for one in relationships.read(ada.entity.relationships)}
+    assert people["sam"].interaction_count == 6
+    assert "boat" in people["sam"].text
+    assert "bicycle" in people["sam"].text
+    assert "novel" in people["bo"].text
+    ada.check(NIGHT + timedelta(days=4), clones=True)
+    ada.tick(NIGHT + timedelta(days=4))
+    assert ada.findings == []
+
+
+def test_undo_of_a_dream_takes_it_out_of_journal_beliefs_noise_and_recall(ada: Stretch) -> None:
+    before = ada.truth()
+    ada.ok(NIGHT, "dream")
+    (dream,) = ada.dreamt()
+    (belief,) = [
+        one for one in beliefs.read(ada.entity.beliefs) if one.category == "dream_insight"
+    ]
+    changed = {name for name, text in ada.truth().items() if before.get(name) != text}
+    assert {"journal.md", "soma.yaml", "state.yaml"} < changed
+    assert belief.id in ada.run(NIGHT, "recall", belief.text, "--json")[1]
+    body = soma.read(ada.entity.soma)
+    assert [one["kind"] for one in body.get("noise", "fragments")] == ["dream", "dream"]
+    code, _, _ = ada.run(NIGHT + timedelta(minutes=1), "undo", "--cycle", "dream")
+    assert code == 0
+    after = ada.truth()
+    left = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert left == {"state.yaml"}  # a dream that was undone is not dreamt again at once
+    found = ada.run(NIGHT, "recall", belief.text, "--json")[1]
+    assert belief.id not in found
+    assert dream.id not in found
+    ada.check(NIGHT + timedelta(minutes=2))
+    assert ada.findings == []
+    assert list(episodes.read(ada.entity.episodes))
