@@ -21,14 +21,12 @@ from bumble.body import appraisal
 from bumble.body.affects import EMOTIONS
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
-from bumble.cycles import cursors, evidence, feeling, work
+from bumble.cycles import asking, cursors, evidence, feeling, work
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import structured, tokens
-from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Request
 from bumble.stores import sessions, state, transcripts
 from bumble.stores.sessions import Appraised, Message, Session
 
@@ -126,19 +124,15 @@ def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisa
     limits = life.body.appraisal
     soma = feeling.read(life, stretch[0].at)
     before = [one for one in session.messages if one.id < stretch[0].id][-BEFORE_MESSAGES:]
-    text = prompts.load("appraise").fill(
-        name=life.identity.name,
-        mood=feeling.mood(life, soma).name,
-        before=_told(life, before, BEFORE_CHARS) or "(nothing)",
-        conversation=_told(life, stretch, STRETCH_CHARS),
-        points=f"{limits.max_points:g}",
-    )
-    request = Request(
-        messages=(PromptMessage("user", text),),
-        purpose="appraise",
-        max_tokens=MAX_TOKENS,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
+    earlier = _told(before, BEFORE_CHARS)
+    slots = {
+        "mood": feeling.mood(life, soma).name,
+        "before": prompts.tagged("before", earlier) + "\n" if earlier else "",
+        "conversation": prompts.harmless(_told(stretch, STRETCH_CHARS), "before", "conversation"),
+        "points": f"{limits.max_points:g}",
+    }
+    request = asking.request(
+        life, "appraise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
     try:
         answer = structured.answer(life.model, request, appraisal.schema(limits))
@@ -158,15 +152,16 @@ def _whole(error: AnswerInvalidError) -> object:
     return value
 
 
-def _told(life: Life, messages: Sequence[Message], budget_chars: int) -> str:
+def _told(messages: Sequence[Message], budget_chars: int) -> str:
     """Render what was said, a line a message; long ones are cut so that all have room."""
     said = [one for one in messages if one.text and one.role != "tool"]
     most = max(LEAST_CHARS, budget_chars // max(1, len(said)))
     lines = []
     for one in said:
-        name = life.identity.name if one.role == "assistant" else _name(one)
-        lines.append(f"{name}: {tokens.cut(' '.join(one.text.split()), most // 4)}")
-    return "\n".join(lines).replace("</", "< /")
+        who = "I answered" if one.role == "assistant" else f"{_name(one)} said"
+        text = " ".join(one.text.split()).replace('"', "'")
+        lines.append(f'{who}: "{tokens.cut(text, most // 4)}"')
+    return "\n".join(lines)
 
 
 def _name(message: Message) -> str:

@@ -20,8 +20,8 @@ from bumble.body import ebb, noise, significance
 from bumble.body import soma as body
 from bumble.body.circadian import in_hours, seconds_between
 from bumble.body.soma import Soma
+from bumble.cycles import asking, circles, dream_text, evidence, feeling, pairs, silence
 from bumble.cycles import beliefs as believing
-from bumble.cycles import circles, dream_text, evidence, feeling, pairs, silence
 from bumble.cycles.beliefs import Claim
 from bumble.cycles.dream_text import Dreamt
 from bumble.cycles.life import Life
@@ -299,13 +299,13 @@ def _nothing(
 def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
     config = life.config.soma.dreams
-    asked = Message("user", _prompt(life, job, found, chosen))
     request = Request(
-        messages=(asked,),
+        messages=asking.messages("dream", _slots(life, job, found, chosen)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
         seed=seed % 2**31,
+        cache_id=asking.cache_id("dream"),
     )
     first = life.model.complete(request).text
     dreamt = dream_text.parse(first)
@@ -315,23 +315,27 @@ def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int
     advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
     again = replace(
         request,
-        messages=(asked, Message("assistant", first or "(nothing)"), Message("user", advice)),
+        messages=(
+            *request.messages,
+            Message("assistant", first or "(nothing)"),
+            Message("user", advice),
+        ),
         temperature=min(config.temperature, RETRY_TEMPERATURE),
     )
     return dreamt.filled(dream_text.parse(life.model.complete(again).text))
 
 
-def _prompt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> str:
+def _slots(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
         for letter, one in zip("ab", pair.ids, strict=True):
             lines.append(f"{number}{letter}. {_memory(life, found.episodes[one])}")
     soma = feeling.read(life, job.at)
-    return prompts.load("dream").fill(
-        name=life.identity.name,
-        body=ebb.dream_lines(soma, life.body.soma),
-        memories=prompts.tagged("memories", "\n".join(lines)),
-    )
+    return {
+        "name": life.identity.name,
+        "body": ebb.dream_lines(soma, life.body.soma),
+        "memories": prompts.tagged("memories", "\n".join(lines)),
+    }
 
 
 def _memory(life: Life, episode: Episode) -> str:

@@ -70,7 +70,7 @@ def line(life: Life, message: Message) -> str:
     if not text or message.role == "tool":
         return ""
     if message.role == "assistant":
-        return f'I ({life.identity.name}) answered: "{text}"'
+        return f'I answered: "{text}"'
     return f'{message.extra.get("name") or message.speaker} said: "{text}"'
 
 

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator
 
 from bumble import prompts
+from bumble.cycles import asking
 from bumble.cycles.window import Window, day
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, Request
 from bumble.models import catalog
 
 Kind = Literal["knowledge", "relational", "belief"]
@@ -84,17 +85,18 @@ def draw(model: Model, window: Window, options: Options, known: Mapping[str, str
     if not any(window.is_persons(n) for n in window.numbers):
         return Drawn()
     schema = _schema(window, options)
-    text = prompts.load("distill").fill(
-        name=window.entity,
-        people=" and ".join(window.speakers),
-        day=day(window.last.at, window.zone),
-        messages=window.text(options.budget_chars),
-        known=_known(known),
-        relational=_RELATIONAL[options.relational],
-    )
+    slots = {
+        "name": window.entity,
+        "people": " and ".join(window.speakers),
+        "day": day(window.last.at, window.zone),
+        "messages": prompts.harmless(window.text(options.budget_chars), "messages", "known"),
+        "known": _known(known),
+        "relational": _RELATIONAL[options.relational],
+    }
     request = Request(
-        (Message("user", text),),
+        asking.messages(PURPOSE, slots),
         purpose=PURPOSE,
+        cache_id=asking.cache_id(PURPOSE),
         max_tokens=options.max_tokens,
         temperature=options.temperature,
     )
@@ -107,10 +109,11 @@ def draw(model: Model, window: Window, options: Options, known: Mapping[str, str
 
 _RELATIONAL = {
     "none": "",
-    "notes": '"relational": what a message shows of a person or of how they stand to you: '
-    '"person", "note".\n',
-    "scalar": '"relational": what a message shows of a person: "person", "note", and by how much '
-    'it changes your warmth and trust, from -0.1 to 0.1: "warmth_delta", "trust_delta".\n',
+    "notes": 'This time also "relational": what a message shows of a person or of how they stand '
+    'to you: "person", "note".\n',
+    "scalar": 'This time also "relational": what a message shows of a person: "person", "note", '
+    'and by how much it changes your warmth and trust, from -0.1 to 0.1: "warmth_delta", '
+    '"trust_delta".\n',
 }
 
 

@@ -14,14 +14,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bumble import prompts
-from bumble.cycles import evidence
+from bumble.cycles import asking, evidence
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured, tokens
-from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request
 from bumble.markdown import Document
 from bumble.stores import records, state, transcripts
@@ -166,17 +165,8 @@ def _request(life: Life, sources: list[str]) -> Request:
         if left < 0:
             break
         lines.insert(0, line)
-    talk = prompts.harmless("\n".join(lines), "conversation")
-    text = prompts.load("handover").fill(
-        name=life.identity.name, conversation=prompts.harmless(talk, "conversation")
-    )
-    return Request(
-        messages=(PromptMessage("user", text),),
-        purpose="handover",
-        max_tokens=MAX_TOKENS,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
-    )
+    slots = {"conversation": prompts.harmless("\n".join(lines), "conversation")}
+    return asking.request(life, "handover", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
 
 
 def _schema() -> dict[str, Any]:

@@ -15,14 +15,13 @@ from functools import partial
 from typing import Any
 
 from bumble import markdown
-from bumble.cycles import evidence, story
+from bumble.cycles import asking, evidence, story
 from bumble.cycles.life import Life
 from bumble.cycles.story import Sources
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Request
 from bumble.stores import narrative
 from bumble.stores.narrative import Narrative
 from bumble.stores.records import Provenance
@@ -151,12 +150,9 @@ def _told(life: Life, job: Job) -> Telling:
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, life.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = life.window_tokens - answer_tokens
-    request = Request(
-        messages=(Message("user", story.wording(life, job.sources, before, room, words)),),
-        purpose="narrate",
-        max_tokens=answer_tokens,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
+    slots = story.wording(life, job.sources, before, room, words)
+    request = asking.request(
+        life, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
     )
     labels = job.sources.labels
     answer = structured.answer(life.model, request, schema(list(labels)))

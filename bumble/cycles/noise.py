@@ -12,24 +12,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bumble import prompts
 from bumble.body import ebb
 from bumble.body import noise as ring
 from bumble.body import soma as body
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma
-from bumble.cycles import evidence, feeling, silence, work
+from bumble.cycles import asking, evidence, feeling, silence, voices, work
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change
 from bumble.llm import structured, tokens
-from bumble.llm.protocol import Message, Request
 from bumble.stores import dreams, episodes, narrative, records, relationships
 from bumble.stores.records import Provenance
 
 EPISODES = 4  # the newest that may come up
 PIECES = 3  # put before the model in one tick
 PIECE_TOKENS = 60
+THOUGHT_CHARS = 100  # fifteen words
 MOST_THOUGHTS = 3
 MAX_TOKENS = 128
 TEMPERATURE = 0.9  # it should wander
@@ -40,7 +39,7 @@ SCHEMA = {
     "properties": {
         "thoughts": {
             "type": "array",
-            "items": {"type": "string", "maxLength": ring.TEXT_MAX_CHARS},
+            "items": {"type": "string", "maxLength": THOUGHT_CHARS},
             "minItems": 1,
             "maxItems": MOST_THOUGHTS,
         }
@@ -111,7 +110,9 @@ def run(life: Life, job: Job) -> Outcome:
     new = tuple(
         ring.fragment(text, ring.THOUGHT, salience, at, audience)
         for text in thoughts
-        if ring.words(text) and not evidence.unsupported(text, sources)
+        if ring.words(text)
+        and not evidence.unsupported(text, sources)
+        and voices.taken_over(text, [one.text for one in pieces]) is None
     )
     kept = [one for one in body.hear(soma, new, life.body.soma).noise if one in new]
     return Outcome(
@@ -178,19 +179,12 @@ def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {one.text}" for one in pieces).replace("</", "< /")
     heard = "\n".join(ring.line(one) for one in soma.noise).replace("</", "< /")
-    text = prompts.load("noise").fill(
-        name=life.identity.name,
-        body=ebb.reflection_line(soma, life.body.soma),
-        around=around or "(nothing: it is quiet)",
-        heard=heard or "(nothing)",
-    )
-    request = Request(
-        messages=(Message("user", text),),
-        purpose="noise",
-        max_tokens=MAX_TOKENS,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
-    )
+    slots = {
+        "body": ebb.reflection_line(soma, life.body.soma),
+        "around": around or "(nothing: it is quiet)",
+        "heard": heard or "(nothing)",
+    }
+    request = asking.request(life, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     return [str(one) for one in structured.answer(life.model, request, SCHEMA)["thoughts"]]
 
 

@@ -15,18 +15,17 @@ from functools import cached_property
 from typing import Any
 
 from bumble import markdown, stopwords
-from bumble.cycles import borne, evidence
+from bumble.cycles import asking, borne, evidence, voices
 from bumble.cycles.life import Life
 from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
 from bumble.index import terms
 from bumble.llm import structured
-from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Request
 from bumble.stores.sessions import Message
 
 OWN_WORDS = "In their own words"
 MAX_QUOTES = 8  # the newest stay
+MAX_LINES, MAX_LINE_CHARS = 12, 240  # of a portrait as it is asked for
 NEW_QUOTES = 3  # of one pass
 QUOTE_CHARS = 200
 QUOTE_FROM_CHARS = 12  # "ok" is nothing to quote
@@ -47,18 +46,6 @@ _THIRD = frozenset(
 )
 _MINE = frozenset(("my", "mein", "meine", "mon", "ma", "mi", "meu", "minha"))
 
-LINES: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "lines": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": 400},
-            "maxItems": 12,
-        }
-    },
-    "required": ["lines"],
-    "additionalProperties": False,
-}
 EDITS: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -116,7 +103,7 @@ class Checked:
 def ask(
     life: Life,
     purpose: str,
-    text: str,
+    slots: Mapping[str, str],
     schema: Mapping[str, Any],
     *,
     max_tokens: int,
@@ -127,13 +114,8 @@ def ask(
     Raises:
         AnswerInvalidError: If the answer was cut off or does not keep to the schema.
     """
-    request = Request(
-        messages=(PromptMessage("user", text),),
-        purpose=purpose,
-        schema=schema,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        seed=life.rng.getrandbits(31),
+    request = asking.request(
+        life, purpose, slots, max_tokens=max_tokens, temperature=temperature, schema=schema
     )
     completion = life.model.complete(request)
     if completion.finish_reason == "length":
@@ -142,6 +124,33 @@ def ask(
         return structured.read(completion.text, schema)
     except ValueError as problem:
         raise AnswerInvalidError(f"no usable answer: {problem}", completion.text) from problem
+
+
+def prose(person: str) -> dict[str, Any]:
+    """Describe a portrait as it is asked for: what is known of a person, and how talking is.
+
+    Each sentence has to begin with who it is about; a small model else takes over the person's "I".
+    """
+    about = {
+        "type": "array",
+        "items": structured.beginning_with((person,), MAX_LINE_CHARS),
+        "minItems": 1,
+        "maxItems": MAX_LINES,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "about": about,
+            "mine": structured.beginning_with(voices.SAYS_I, MAX_LINE_CHARS),
+        },
+        "required": ["about", "mine"],
+        "additionalProperties": False,
+    }
+
+
+def lines(found: Mapping[str, Any]) -> list[str]:
+    """Return the lines of an answer, those about the person first."""
+    return [*found["about"], found["mine"]]
 
 
 def checked(lines: Iterable[str], material: Material) -> Checked:

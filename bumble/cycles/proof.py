@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bumble import prompts, stopwords
-from bumble.cycles import evidence, secrets
+from bumble.cycles import asking, evidence, secrets
 from bumble.cycles.extract import SELF_INSIGHT, Drawn, Item, Options
 from bumble.cycles.window import Window
 from bumble.cycles.work import NO_ANSWER
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, Request
 
 PURPOSE = "judge_evidence"
 MAX_TOKENS = 60
@@ -131,14 +131,16 @@ def judge(
     if not items:
         return [], []
     statements = "\n".join(f"{n}. {one.text}" for n, one in enumerate(items, 1))
-    text = prompts.load(PURPOSE).fill(
-        messages=window.text(options.budget_chars), statements=statements.replace("</", "‹/")
-    )
+    slots = {
+        "messages": prompts.harmless(window.text(options.budget_chars), "messages"),
+        "statements": prompts.harmless(statements, "statements"),
+    }
     numbers = {"type": "array", "items": {"enum": list(range(1, len(items) + 1))}}
     schema = {"type": "object", "properties": {"said": numbers}, "required": ["said"]}
     request = Request(
-        (Message("user", text),),
+        asking.messages(PURPOSE, slots),
         purpose=PURPOSE,
+        cache_id=asking.cache_id(PURPOSE),
         max_tokens=MAX_TOKENS,
         temperature=0.1,
     )

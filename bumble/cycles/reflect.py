@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from bumble import prompts
 from bumble.body import ebb
 from bumble.cycles import amend, cursors, drawing, exchange, feeling, people, portrait
 from bumble.cycles.amend import Edit
@@ -160,7 +159,6 @@ def _material(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note
 def _slots(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
-        "name": life.identity.name,
         "person": person.name,
         "notes": portrait.inside("\n".join(f"- {note.text}" for note in notes)),
         "talk": portrait.inside("\n".join((*quotes, *filter(None, [talk.text])))),
@@ -184,15 +182,15 @@ def _asking(
     life: Life, mode: str, material: Material, slots: Mapping[str, str]
 ) -> Callable[[str], Draft]:
     def rewrite(prose: str) -> Draft:
-        question = prompts.load("reflect").fill(portrait=portrait.inside(prose), **slots)
-        found = _ask(life, "reflect", question, portrait.LINES)
-        kept = portrait.checked(found["lines"], material)
+        given = {"portrait": portrait.inside(prose), **slots}
+        found = _ask(life, "reflect", given, portrait.prose(material.person))
+        kept = portrait.checked(portrait.lines(found), material)
         return Draft(kept.text or None, kept.dropped)
 
     def amended(prose: str) -> Draft:
         numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
-        question = prompts.load("amend").fill(portrait=portrait.inside(numbered), **slots)
-        return _edited(life, prose, _ask(life, "amend", question, portrait.EDITS), material)
+        given = {"portrait": portrait.inside(numbered), **slots}
+        return _edited(life, prose, _ask(life, "amend", given, portrait.EDITS), material)
 
     return amended if mode == "amend" else rewrite
 
@@ -213,12 +211,12 @@ def _edited(life: Life, prose: str, found: Mapping[str, Any], material: Material
     return Draft(done.text if usable else None, tuple(dropped))
 
 
-def _ask(life: Life, purpose: str, question: str, schema: Mapping[str, Any]) -> Any:
+def _ask(life: Life, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
     config = life.config.memory.relational
     return portrait.ask(
         life,
         purpose,
-        question,
+        slots,
         schema,
         max_tokens=config.reflection_max_tokens,
         temperature=config.reflection_temperature,

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bumble import prompts
 from bumble.cycles import drawing, exchange, people, portrait
 from bumble.cycles.drawing import Draft
 from bumble.cycles.life import Life
@@ -81,23 +80,22 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
     def ask(prose: str) -> Draft:
-        question = prompts.load("review").fill(
-            name=life.identity.name,
-            person=person.name,
-            portrait=portrait.inside(prose),
-            notes=portrait.inside(noted),
-            episodes=portrait.inside("\n".join(_told(one) for one in told)),
-            talk=portrait.inside("\n".join((*quotes, *talk))),
-        )
+        slots = {
+            "person": person.name,
+            "portrait": portrait.inside(prose),
+            "notes": portrait.inside(noted),
+            "episodes": portrait.inside("\n".join(_told(one) for one in told)),
+            "talk": portrait.inside("\n".join((*quotes, *talk))),
+        }
         found = portrait.ask(
             life,
             "review",
-            question,
-            portrait.LINES,
+            slots,
+            portrait.prose(person.name),
             max_tokens=config.reflection_max_tokens,
             temperature=config.reflection_temperature,
         )
-        kept = portrait.checked(found["lines"], material)
+        kept = portrait.checked(portrait.lines(found), material)
         return Draft(kept.text or None, kept.dropped)
 
     drawn = drawing.draw(life, person, material, "review", ask, (), allow_shrink=False)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bumble import prompts
 from bumble.cycles import borne, evidence, portrait
 from bumble.cycles.life import Life
 from bumble.cycles.portrait import Material
@@ -44,15 +43,13 @@ class Scored:
 
 def derive(life: Life, person: str, text: str, material: Material) -> Scored | None:
     """Ask for the scores of a portrait; None if what came could not be read."""
-    question = prompts.load("scores").fill(
-        name=life.identity.name, person=person, portrait=portrait.inside(text)
-    )
+    slots = {"person": person, "portrait": portrait.inside(text)}
     config = life.config.memory.relational
     try:
         found = portrait.ask(
             life,
             "scores",
-            question,
+            slots,
             SCHEMA,
             max_tokens=MAX_TOKENS,
             temperature=config.score_temperature,

@@ -115,8 +115,10 @@ def _fingerprint(
     return hashlib.sha256(json.dumps(told).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def wording(life: Life, sources: Sources, before: str, room_tokens: int, words: int) -> str:
-    """Word the prompt; the less room there is, the shorter each memory.
+def wording(
+    life: Life, sources: Sources, before: str, room_tokens: int, words: int
+) -> dict[str, str]:
+    """Word what the prompt takes; the less room there is, the shorter each memory.
 
     Args:
         life: Whose story.
@@ -125,20 +127,20 @@ def wording(life: Life, sources: Sources, before: str, room_tokens: int, words: 
         room_tokens: What the prompt may take.
         words: How long the story may become.
     """
-    text = ""
+    slots: dict[str, str] = {}
     for cut in CUTS:
-        text = prompts.load("narrate").fill(
-            name=life.identity.name,
-            memories=_tagged("memories", _memories(life, sources, cut)),
-            people=_tagged("people", [_person(one, cut) for one in sources.people]),
-            beliefs=_tagged("beliefs", [_line(one.text, cut) for one in sources.beliefs]),
-            dreams=_tagged("dreams", [_line(one.text, cut) for one in sources.dreams]),
-            story=_tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
-            words=str(words),
-        )
-        if tokens.estimate_message(text) <= room_tokens:
+        slots = {
+            "name": life.identity.name,
+            "memories": _tagged("memories", _memories(life, sources, cut)),
+            "people": _tagged("people", [_person(one, cut) for one in sources.people]),
+            "beliefs": _tagged("beliefs", [_line(one.text, cut) for one in sources.beliefs]),
+            "dreams": _tagged("dreams", [_line(one.text, cut) for one in sources.dreams]),
+            "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            "words": str(words),
+        }
+        if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
             break
-    return text
+    return slots
 
 
 def _tagged(tag: str, lines: Sequence[str]) -> str:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts
-from bumble.cycles import evidence, excerpt
+from bumble.cycles import asking, evidence, excerpt
 from bumble.cycles.excerpt import Line
 from bumble.cycles.life import Life
 from bumble.llm import structured, tokens
-from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Request
 from bumble.stores import relationships
 from bumble.stores.sessions import Message
 
@@ -112,18 +110,11 @@ def _carried(text: str) -> list[Line]:
 
 def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
     schema = _schema(room)
-    text = prompts.load("summarize").fill(
-        name=life.identity.name,
-        earlier=render(earlier) if any(earlier.values()) else "(there is none yet)",
-        conversation=prompts.harmless(piece, "conversation", "notes"),
-    )
-    request = Request(
-        messages=(PromptMessage("user", text),),
-        purpose="compact",
-        max_tokens=room + 100,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
-    )
+    slots = {
+        "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
+        "conversation": prompts.harmless(piece, "conversation", "notes"),
+    }
+    request = asking.request(life, "compact", slots, max_tokens=room + 100, temperature=TEMPERATURE)
     answer = structured.answer(life.model, request, schema)
     return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts, stopwords
-from bumble.cycles import borne, evidence, voices
+from bumble.cycles import asking, borne, evidence, voices
 from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured, tokens
-from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request
 from bumble.stores import episodes
 from bumble.stores.episodes import Telling
@@ -85,7 +84,7 @@ class Told:
 def tell(life: Life, scene: Scene) -> Told:
     """Let the model tell what happened; never raises for want of an answer."""
     try:
-        answer = structured.answer(life.model, _request(life, scene), _schema(life))
+        answer = structured.answer(life.model, _request(life, scene), _schema(life, scene))
     except NO_ANSWER as error:
         reason = f"no usable answer of a model ({type(error).__name__})"
         return Told(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
@@ -138,10 +137,13 @@ def _quoted(scene: Scene, message: Message) -> str:
     return f"> {scene.speaker(message)}: {tokens.cut(line, EXCERPT_TOKENS)}"
 
 
-def _schema(life: Life) -> dict[str, Any]:
+def _schema(life: Life, scene: Scene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
     limit = min(REFLECTION_CHARS, life.config.memory.episode_reflection_max_chars + SLACK_CHARS)
-    sentence = {"type": "string", "maxLength": SENTENCE_CHARS}
+    names = tuple(scene.names.values())
+    sentence: dict[str, Any] = {"type": "string", "maxLength": SENTENCE_CHARS}
+    if names:
+        sentence = structured.beginning_with(names, SENTENCE_CHARS)
     return {
         "type": "object",
         "properties": {
@@ -151,7 +153,7 @@ def _schema(life: Life) -> dict[str, Any]:
                 "minItems": 1,
                 "maxItems": NARRATIVE_SENTENCES,
             },
-            "reflection": {"type": "string", "maxLength": limit},
+            "reflection": structured.beginning_with(voices.SAYS_I, limit),
         },
         "required": ["narrative", "reflection"],
         "additionalProperties": False,
@@ -159,16 +161,8 @@ def _schema(life: Life) -> dict[str, Any]:
 
 
 def _request(life: Life, scene: Scene) -> Request:
-    text = prompts.load(PURPOSE).fill(
-        name=scene.name, people=scene.people, day=scene.day, conversation=transcript(scene)
-    )
-    return Request(
-        messages=(PromptMessage("user", text),),
-        purpose=PURPOSE,
-        max_tokens=MAX_TOKENS,
-        temperature=TEMPERATURE,
-        seed=life.rng.getrandbits(31),
-    )
+    slots = {"people": scene.people, "day": scene.day, "conversation": transcript(scene)}
+    return asking.request(life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
 
 
 def transcript(scene: Scene) -> str:
@@ -178,15 +172,15 @@ def transcript(scene: Scene) -> str:
         text = "\n".join(line for line in lines if line)
         if tokens.estimate(text) <= CONVERSATION_TOKENS:
             break
-    return text.replace("</conversation", "< /conversation")
+    return prompts.harmless(text, "conversation")
 
 
 def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
     text = " ".join(message.text.split()).replace('"', "'")
     if message.role == "tool" or not text:
         used = ", ".join(call.name for call in message.tool_calls)
-        return f"I ({scene.name}) used {used}." if used else ""
-    who = f"I ({scene.name}) answered" if message.role == "assistant" else scene.speaker(message)
+        return f"I used {used}." if used else ""
+    who = "I answered" if message.role == "assistant" else scene.speaker(message)
     verb = "" if message.role == "assistant" else " said"
     return f'{who}{verb}: "{tokens.cut(text, limit_tokens)}"'
 

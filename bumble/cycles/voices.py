@@ -37,6 +37,7 @@ _OF_SOMETHING = """
 enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
 """
 FIRST_PERSON = frozenset(_FIRST_PERSON.split())
+SAYS_I = ("I", "Ich", "Je", "Yo", "Eu", "Io", "Ik")  # how a sentence about oneself begins
 # What anybody does in a conversation: two who both do it have not been taken for each other.
 IN_TALK = frozenset(_IN_TALK.split())
 # Say nothing of their own: "I love sailing" is about sailing.
@@ -58,6 +59,23 @@ def borrowed(sentence: str, said: Iterable[str]) -> str | None:
     """
     theirs = {word for text in said for words in _claims(text) for word in words}
     mine = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
+    return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
+
+
+def taken_over(sentence: str, told: Iterable[str]) -> str | None:
+    """Return what a sentence claims in the first person that is told of somebody else.
+
+    Args:
+        sentence: Of the entity, about itself.
+        told: What it rests on, told by the entity: `Sam told me that his dog was ill`.
+
+    Returns:
+        The word that is another's ("dog"); None if there is none.
+    """
+    texts = list(told)
+    own = {words[0] for text in texts for words in _claims(text)}
+    theirs = {word for text in texts for word in stopwords.telling_words(text)} - own
+    mine = [words[0] for words in _claims(sentence)]
     return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
 
 

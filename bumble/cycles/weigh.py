@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bumble import prompts
-from bumble.cycles import beliefs, evidence
+from bumble.cycles import asking, beliefs, evidence
 from bumble.cycles.beliefs import Claim, Verdict
 from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER
@@ -22,12 +21,11 @@ from bumble.embed import calibrate
 from bumble.embed.protocol import Embedder
 from bumble.index import terms
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Request
 from bumble.stores import beliefs as store
 from bumble.stores.beliefs import Belief
 
 PURPOSE = "judge_beliefs"
-MAX_TOKENS = 300
+MAX_TOKENS, TEMPERATURE = 300, 0.1
 NEAR = 0.8  # calibrated similarity of two wordings of one claim, at least
 PERCENTILE = 99  # of the entity's own pairs: where all is about one thing, all is alike
 LEAST_PAIRS, MOST_SAMPLED = 45, 60
@@ -92,13 +90,13 @@ def _judged(
         return verdicts
     numbered = dict(enumerate(names, 1))
     letters = ascii_lowercase[: len(claims)]
-    text = prompts.load(PURPOSE).fill(
-        held="\n".join(f"{n}. {_line(held[name].text)}" for n, name in numbered.items()),
-        claims="\n".join(f"{a}. {_line(one.text)}" for a, one in zip(letters, claims, strict=True)),
-    )
-    request = Request(
-        (Message("user", text),), purpose=PURPOSE, max_tokens=MAX_TOKENS, temperature=0.1
-    )
+    slots = {
+        "held": "\n".join(f"{n}. {_line(held[name].text)}" for n, name in numbered.items()),
+        "claims": "\n".join(
+            f"{a}. {_line(one.text)}" for a, one in zip(letters, claims, strict=True)
+        ),
+    }
+    request = asking.request(life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
     try:
         answer = structured.answer(life.model, request, _schema(letters, len(names)))
     except NO_ANSWER:

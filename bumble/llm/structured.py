@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
-    """Ask for a JSON value that satisfies a schema.
+    """Ask for a JSON value that satisfies a schema, apart from how its strings begin.
 
     Returns:
         The value, as `json.loads` gives it.
@@ -62,7 +62,7 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         ValueError: If no reading of it satisfies the schema; says what is wrong with the best one.
     """
     problem = "it holds no JSON"
-    validator = Draft202012Validator(schema)
+    validator = Draft202012Validator(_without_patterns(schema))
     for value, _ in _readings(text):
         error = best_match(validator.iter_errors(value))
         if error is None:
@@ -70,6 +70,30 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"
     raise ValueError(problem[:500])
+
+
+def beginning_with(words: Sequence[str], max_chars: int) -> dict[str, Any]:
+    """Describe a sentence that begins with one of some words: a guide where a grammar enforces it.
+
+    Elsewhere nothing is refused for how it begins: `read` does not look at patterns.
+
+    Args:
+        words: Names, say. A sign in them that means something in a pattern stands for any sign.
+        max_chars: Of the sentence.
+    """
+    starts = "|".join(re.sub(r"[^\w ]", ".", word) for word in words)
+    pattern = f'^({starts})[^\\n\\r\\t\\\\"]{{3,{max_chars}}}$'
+    return {"type": "string", "pattern": pattern}
+
+
+def _without_patterns(schema: Any) -> Any:
+    if isinstance(schema, Mapping):
+        return {
+            key: _without_patterns(value)
+            for key, value in schema.items()
+            if not (key == "pattern" and isinstance(value, str))
+        }
+    return [_without_patterns(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def load(text: str) -> tuple[Any, str]:

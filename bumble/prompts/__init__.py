@@ -3,6 +3,11 @@
 A file's front matter says what the prompt is for, who uses it, its slots and the shape of the
 answer. There is no logic in a prompt: loops and choices are Python.
 
+A prompt is one text, or several messages: `<!-- user -->` and `<!-- assistant -->`, each on a line
+of its own, begin one; what stands before the first is the system's. Instructions and worked
+examples come first and the same every time, what differs comes last: a model that keeps what it
+has evaluated on disk then reads only that.
+
 What came from outside enters a prompt through `tagged`, or through `harmless` where the tag stands
 in the prompt's own text: data inside a tag that nothing in it can close.
 """
@@ -14,8 +19,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from string import Template
+from typing import Literal
 
 from bumble import markdown
+
+FOLDER = resources.files(__package__)
+Role = Literal["system", "user", "assistant"]
 
 TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
 # What chat templates mark the parts of a conversation with; engines read it in any message.
@@ -26,6 +35,7 @@ CONTROLS = (
 # Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
 _ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
 _UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+_PART = re.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
 _SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}(?:turn{_UNSEEN}context|inst\\b))", re.IGNORECASE)
 
 
@@ -47,6 +57,24 @@ class Prompt:
             raise ValueError(f"prompt {self.name}: takes {self.slots}, was given {tuple(values)}")
         return Template(self.text).substitute(values)
 
+    def turns(self, **values: str) -> tuple[tuple[Role, str], ...]:
+        """Return the messages with every slot filled: who speaks, and the text.
+
+        Raises:
+            ValueError: If a slot is not given, or a value has no slot.
+        """
+        self.fill(**values)  # says what is wrong with the values
+        system, *parts = _PART.split(self.text)
+        if not parts:
+            return (("user", Template(system).substitute(values)),)
+        roles: list[Role] = [
+            "system",
+            *("user" if one == "user" else "assistant" for one in parts[::2]),
+        ]
+        texts = [system, *parts[1::2]]
+        filled = (Template(text.strip()).substitute(values) for text in texts)
+        return tuple(zip(roles, filled, strict=True))
+
 
 @cache
 def load(name: str) -> Prompt:
@@ -55,7 +83,7 @@ def load(name: str) -> Prompt:
     Raises:
         ValueError: If the slots its front matter names are not those in its text.
     """
-    source = resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+    source = FOLDER.joinpath(f"{name}.md").read_text(encoding="utf-8")
     document = markdown.parse(source)
     slots = tuple(document.meta["slots"])
     if set(Template(document.body).get_identifiers()) != set(slots):

@@ -20,7 +20,7 @@ def rule(purpose: str, **value: Any) -> dict[str, Any]:
 def talking(run: Run) -> Run:
     """Ada with a model that answers, after Sam told her of his dog."""
     say = {"actions": [{"tool": "say", "arguments": {"text": "How dear."}}]}
-    rules = [rule("chat", **say), rule("reflect", lines=LINES), rule("scores", **SCORES)]
+    rules = [rule("chat", **say), rule("reflect", about=LINES, mine=""), rule("scores", **SCORES)]
     path = run.write("../script.jsonl", "".join(json.dumps(one) + "\n" for one in rules))
     run.environ |= {"BUMBLE_LLM_MODEL": f"script:{path}"}
     run.ok("chat", SAID)

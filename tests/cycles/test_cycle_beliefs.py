@@ -153,7 +153,7 @@ def test_a_model_tells_that_two_wordings_are_one_claim(ada: Entity) -> None:
     held = take(life, claim("Sam likes tea"))
     assert list(held) == ["bel_1"]
     assert len(model.requests) == 1
-    assert "1. Sam is fond of tea" in model.requests[0].messages[0].content
+    assert "1. Sam is fond of tea" in model.requests[0].messages[-1].content
 
 
 def test_a_contradiction_of_the_same_person_weakens_the_older_and_links_both(ada: Entity) -> None:

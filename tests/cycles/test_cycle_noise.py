@@ -42,7 +42,7 @@ def ticked(
     assert found.due
     outcome = noise.run(life, found.jobs[0])
     work.apply(life, outcome)
-    return life, outcome, model.requests[0].messages[0].content
+    return life, outcome, model.requests[0].messages[-1].content
 
 
 def ring(life: Life) -> list[Fragment]:
@@ -167,7 +167,7 @@ def test_thoughts_of_one_persons_secrets_are_for_that_person(ada: Entity) -> Non
         life.rng.seed(n)
         outcome = noise.run(life, noise.check(life).jobs[0])
         work.apply(life, outcome)
-        asked = model.requests[0].messages[0].content
+        asked = model.requests[0].messages[-1].content
         audience = tuple(outcome.data["audience"])
         seen.add(audience)
         assert ("lighthouse" in asked) == (audience == ("sam",))

@@ -109,7 +109,7 @@ def test_the_prompt_numbers_the_messages_and_hides_secrets(ada: Entity) -> None:
     said(ada, [*TALK, ("Sam", "The key is sk-proj-9fA3kLm2Qx7ZtRb81VnY."), ("Ada", "Hm.")])
     model = answering(beliefs=[belief(9, content="Sam's key is [secret].")])
     outcome = once(at_one(ada, model))
-    asked = model.requests[0].messages[0].content
+    asked = model.requests[0].messages[-1].content
     assert "[1] Sam: Hi Ada. I finally moved to Lisbon." in asked
     assert "[2] Ada: How do you like it there" in asked
     assert "Sunday 2026-05-24" in asked
@@ -257,7 +257,7 @@ def test_after_a_reflection_people_are_left_out(ada: Entity) -> None:
     said(ada, TALK)  # no reflection waits: it has been made
     model = answering()
     once(at_one(ada, model))
-    assert "relational" not in model.requests[0].messages[0].content
+    assert "relational" not in model.requests[0].messages[-1].content
     assert model.requests[0].schema is not None
     assert "relational" not in model.requests[0].schema["properties"]
 

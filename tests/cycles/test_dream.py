@@ -337,7 +337,7 @@ def test_the_prompt_holds_pairs_body_and_name(ada: Entity) -> None:
     text = request.messages[-1].content
     assert request.temperature == 1.15
     assert request.max_tokens == 500
-    assert "You are Ada, asleep" in text
+    assert "You are Ada." in text
     assert "Fell asleep" in text
     for pair in outcome.data["pairs"]:
         for one in pair:

@@ -57,7 +57,7 @@ def test_a_first_reflection_draws_the_portrait_with_scores_and_says_where_from(
 ) -> None:
     known(entity, "Sam")
     talk = talked(entity, "ses_1", DOG, ANSWER)
-    life = life_of(entity, told("reflect", lines=PORTRAIT), SCORES)
+    life = life_of(entity, told("reflect", about=PORTRAIT, mine=""), SCORES)
     outcome = reflected(life)
     one = sam(entity)
     assert one.text == "\n".join(PORTRAIT)
@@ -84,12 +84,12 @@ def test_the_model_reads_the_talk_with_that_person_alone(entity: Entity) -> None
         by="bo",
         present=("sam",),
     )
-    life = life_of(entity, told("reflect", lines=PORTRAIT), **OFF)
+    life = life_of(entity, told("reflect", about=PORTRAIT, mine=""), **OFF)
     job = next(one for one in reflect.check(life).jobs if one.person == "sam")
     reflect.run(life, job)
     (prompt,) = asked(life, "reflect")
     assert 'Sam said: "I have a dog called Biscuit.' in prompt
-    assert 'I (Ada) answered: "He sounds dear.' in prompt
+    assert 'I answered: "He sounds dear.' in prompt
     assert "boat" not in prompt
 
 
@@ -97,7 +97,7 @@ def test_what_the_entity_made_up_itself_is_no_evidence(entity: Entity) -> None:
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
     lines = [*PORTRAIT, "Sam also has a dog called Rex.", "I have a dog called Biscuit."]
-    outcome = reflected(life_of(entity, told("reflect", lines=lines), **OFF))
+    outcome = reflected(life_of(entity, told("reflect", about=lines, mine=""), **OFF))
     assert sam(entity).text == "\n".join(PORTRAIT)
     assert outcome.data["dropped"] == [
         "Sam also has a dog called Rex. (nobody said Rex)",
@@ -124,7 +124,7 @@ def test_a_charged_talk_writes_the_portrait_anew(entity: Entity) -> None:
     )
     talked(entity, "ses_1", ("sam", "Biscuit is very ill."), ("ada", "Oh no."), felt=felt)
     new = ["Sam has a dog called Biscuit.", "Biscuit is very ill now."]
-    life = life_of(entity, told("reflect", lines=new), **OFF)
+    life = life_of(entity, told("reflect", about=new, mine=""), **OFF)
     reflected(life)
     assert sam(entity).text == "\n".join(new)
     assert "It felt like this: A cold shock." in asked(life)[0]
@@ -144,9 +144,9 @@ def test_an_empty_list_of_edits_is_a_good_answer(entity: Entity) -> None:
     ("reply", "why"),
     [
         (Reply("Sure! Here it is", purpose="reflect"), "no usable answer"),
-        (Reply('{"lines": ["Sam', purpose="reflect", finish_reason="length"), "cut off"),
-        (told("reflect", lines=["His dog is Rex."]), "nothing in the answer"),
-        (told("reflect", lines=["Sam has a dog."]), "too little was usable"),
+        (Reply('{"about": ["Sam', purpose="reflect", finish_reason="length"), "cut off"),
+        (told("reflect", about=["His dog is Rex."], mine=""), "nothing in the answer"),
+        (told("reflect", about=["Sam has a dog."], mine=""), "too little was usable"),
     ],
 )
 def test_where_the_model_fails_the_persons_own_words_are_kept(
@@ -169,7 +169,9 @@ def test_the_next_good_reflection_takes_the_place_of_the_own_words(entity: Entit
     talked(entity, "ses_1", DOG, ANSWER)
     reflected(life_of(entity, Reply("?", purpose="reflect")))
     talked(entity, "ses_2", ("sam", "We walk by the river."), ("ada", "How nice."))
-    life = life_of(entity, told("reflect", lines=[*PORTRAIT, "They walk by the river."]), **OFF)
+    life = life_of(
+        entity, told("reflect", about=[*PORTRAIT, "They walk by the river."], mine=""), **OFF
+    )
     reflected(life)
     assert DOG[1] in asked(life)[0]
     assert sam(entity).text == "\n".join([*PORTRAIT, "They walk by the river."])
@@ -180,7 +182,7 @@ def test_named_alone_a_person_is_due_for_the_own_words_that_wait(entity: Entity)
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
     reflected(life_of(entity, Reply("?", purpose="reflect")))
-    life = life_of(entity, told("reflect", lines=PORTRAIT), **OFF)
+    life = life_of(entity, told("reflect", about=PORTRAIT, mine=""), **OFF)
     assert reflect.check(life).jobs == ()
     (job,) = reflect.check(life, "sam").jobs
     work.apply(life, reflect.run(life, job))
@@ -196,7 +198,7 @@ def test_a_rewrite_that_loses_too_much_is_refused_unless_allowed(entity: Entity)
         folder = ada(entity.root.parent / str(allowed))
         known(folder, "Sam", long)
         talked(folder, "ses_1", DOG, ANSWER, felt=felt)
-        life = life_of(folder, told("reflect", lines=lines), **OFF)
+        life = life_of(folder, told("reflect", about=lines, mine=""), **OFF)
         outcome = reflected(life, allow_shrink=allowed)
         assert sam(folder).text.startswith(lines[0] if allowed else long)
         assert ("--allow-shrink" in outcome.lines[0]) is not allowed
@@ -205,7 +207,7 @@ def test_a_rewrite_that_loses_too_much_is_refused_unless_allowed(entity: Entity)
 def test_a_portrait_edited_meanwhile_stays_and_the_talk_waits(entity: Entity) -> None:
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
-    life = life_of(entity, told("reflect", lines=PORTRAIT), **OFF)
+    life = life_of(entity, told("reflect", about=PORTRAIT, mine=""), **OFF)
     (job,) = reflect.check(life).jobs
     outcome = reflect.run(life, job)
     file = entity.relationships / "sam.md"
@@ -220,7 +222,7 @@ def test_a_portrait_edited_meanwhile_stays_and_the_talk_waits(entity: Entity) ->
 def test_a_hand_edit_beside_the_portrait_is_kept(entity: Entity) -> None:
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
-    life = life_of(entity, told("reflect", lines=PORTRAIT), **OFF)
+    life = life_of(entity, told("reflect", about=PORTRAIT, mine=""), **OFF)
     (job,) = reflect.check(life).jobs
     outcome = reflect.run(life, job)
     file = entity.relationships / "sam.md"
@@ -232,7 +234,7 @@ def test_a_hand_edit_beside_the_portrait_is_kept(entity: Entity) -> None:
 def test_two_processes_with_one_talk_write_once(entity: Entity) -> None:
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
-    lives = [life_of(entity, told("reflect", lines=PORTRAIT), **OFF) for _ in range(2)]
+    lives = [life_of(entity, told("reflect", about=PORTRAIT, mine=""), **OFF) for _ in range(2)]
     outcomes = [reflect.run(life, reflect.check(life).jobs[0]) for life in lives]
     work.apply(lives[0], outcomes[0])
     before = (entity.relationships / "sam.md").read_bytes()
@@ -271,7 +273,7 @@ def test_notes_that_are_not_for_the_person_or_not_trusted_stay_out(entity: Entit
     )
     known(entity, "Sam", pending=notes)
     talked(entity, "ses_1", DOG, ANSWER)
-    life = life_of(entity, told("reflect", lines=[*PORTRAIT, "He moved to Porto."]), **OFF)
+    life = life_of(entity, told("reflect", about=[*PORTRAIT, "He moved to Porto."], mine=""), **OFF)
     reflected(life)
     (prompt,) = asked(life)
     assert "Porto" in prompt and "snores" not in prompt and "won" not in prompt
@@ -289,7 +291,7 @@ def test_a_long_talk_is_thought_about_in_parts_and_none_is_lost(entity: Entity) 
     ]
     talked(entity, "ses_1", *lines, ("ada", "So it did."))
     life = life_of(
-        entity, *[told("reflect", lines=["The dog slept on, day after day."])] * 1, **OFF
+        entity, *[told("reflect", about=["The dog slept on, day after day."], mine="")] * 1, **OFF
     )
     reflected(life)
     first = state.read(entity.state).get("sessions", "ses_1", "reflect", "sam")
@@ -301,7 +303,7 @@ def test_scores_that_cannot_be_read_stay_and_it_is_said(entity: Entity) -> None:
     known(entity, "Sam", scores=Scores(0.2, 0.7, 0.5, 0.1, 0.3))
     talked(entity, "ses_1", DOG, ANSWER)
     bad = told("scores", familiarity="high")
-    outcome = reflected(life_of(entity, told("reflect", lines=PORTRAIT), bad))
+    outcome = reflected(life_of(entity, told("reflect", about=PORTRAIT, mine=""), bad))
     assert sam(entity).scores == Scores(0.2, 0.7, 0.5, 0.1, 0.3)
     assert "could not be read" in outcome.lines[-1]
 
@@ -322,7 +324,7 @@ def test_only_scores_are_kept_where_portraits_are_no_files(entity: Entity) -> No
     talked(entity, "ses_1", DOG, ANSWER)
     life = life_of(
         entity,
-        told("reflect", lines=PORTRAIT),
+        told("reflect", about=PORTRAIT, mine=""),
         SCORES,
         memory__relational__flush_to_disk=False,
     )
@@ -336,7 +338,9 @@ def test_the_portrait_counts_nothing_as_said_that_only_another_said(entity: Enti
     talked(
         entity, "ses_1", ("bo", "My boat is the Marlin."), DOG, ANSWER, by="bo", present=("sam",)
     )
-    life = life_of(entity, told("reflect", lines=[*PORTRAIT, "Sam sails the Marlin."]), **OFF)
+    life = life_of(
+        entity, told("reflect", about=[*PORTRAIT, "Sam sails the Marlin."], mine=""), **OFF
+    )
     job = next(one for one in reflect.check(life).jobs if one.person == "sam")
     work.apply(life, reflect.run(life, job))
     assert "Marlin" not in sam(entity).text

@@ -254,7 +254,7 @@ def test_text_of_tools_is_not_told_and_no_source(ada: Entity) -> None:
     clock = Clock()
     clock.at = NOON + HOUR
     (one,) = remembered(life_of(ada, model, clock))
-    assert "a result" not in model.requests[0].messages[0].content
+    assert "a result" not in model.requests[0].messages[-1].content
     said, _, answered = session.messages
     assert one.provenance.sources == (session.id, said.id, answered.id)
     assert one.provenance.trust == "entity"

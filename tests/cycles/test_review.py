@@ -41,7 +41,7 @@ def test_somebody_is_due_after_enough_new_talks(entity: Entity) -> None:
 
 
 def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
-    life = life_of(entity, told("review", lines=LINES), **OFF)
+    life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
     review.run(life, Job("sam"))
     (prompt,) = asked(life)
     assert "Biscuit" in prompt and "brought his dog" in prompt and "likes the river" in prompt
@@ -50,7 +50,7 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
 
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:
-    life = life_of(entity, told("review", lines=LINES), **OFF)
+    life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
     before = people.known(life, "sam")
     work.apply(life, review.run(life, Job("sam")))
     after = people.known(life, "sam")
@@ -65,7 +65,7 @@ def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None
 def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
     entity: Entity,
 ) -> None:
-    life = life_of(entity, told("review", lines=["His dog is Rex."]), **OFF)
+    life = life_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
     outcome = review.run(life, Job("sam"))
     work.apply(life, outcome)
     assert relationships.find(entity.relationships, "sam").text == "Sam likes the river."
@@ -76,7 +76,7 @@ def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
 def test_the_material_keeps_to_its_budget(entity: Entity) -> None:
     lines = [("sam", f"Walk number {n} by the river was long. " * 12) for n in range(30)]
     talked(entity, "ses_3", *lines)
-    life = life_of(entity, told("review", lines=LINES), **OFF)
+    life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
     review.run(life, Job("sam"))
     (prompt,) = asked(life)
     frame = 300  # the words of the prompt itself
@@ -85,7 +85,7 @@ def test_the_material_keeps_to_its_budget(entity: Entity) -> None:
 
 
 def test_a_portrait_edited_during_the_review_stays(entity: Entity) -> None:
-    life = life_of(entity, told("review", lines=LINES), **OFF)
+    life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
     outcome = review.run(life, Job("sam"))
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text() + "By hand.\n")

@@ -47,3 +47,20 @@ def test_what_is_told_of_the_person_is_kept(sentence: str) -> None:
 def test_other_languages_have_a_first_person_too() -> None:
     assert voices.borrowed("Mein Hund ist krank.", ["Mein Hund heißt Keks."]) == "hund"
     assert voices.borrowed("Minha irmã chegou.", ["A minha irmã mora aqui."]) == "irmã"
+
+
+TOLD = ["Sam told me that his dog Biscuit was ill.", "I felt sorry for Sam."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("I have a dog named Biscuit and want to help", "dog"),
+        ("does my dog sleep?", "dog"),
+        ("what does a dog dream of?", None),
+        ("I felt sorry, why?", None),
+        ("I want to hear the sea", None),
+    ],
+)
+def test_what_is_told_of_somebody_else_is_not_the_entitys(sentence: str, word: str | None) -> None:
+    assert voices.taken_over(sentence, TOLD) == word

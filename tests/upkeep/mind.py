@@ -64,7 +64,11 @@ def answer(body: Any) -> str:
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     if schema is None:
-        return _dream(prompt) if "asleep and dreaming" in prompt else _reply(prompt)
+        return (
+            _dream(prompt)
+            if "asleep and dreaming" in body["messages"][0]["content"]
+            else _reply(prompt)
+        )
     if "enum" in schema:
         return "CHAT"
     fields = schema["properties"]
@@ -129,11 +133,11 @@ def _remember(prompt: str, _: Any) -> dict[str, Any]:
     return {"narrative": told[:5], "reflection": "I was glad to hear it."}
 
 
-def _lines(prompt: str, _: Any) -> dict[str, list[str]]:
-    old = [line for line in _tagged(prompt, "portrait-so-far") if line != "(nothing)"]
+def _portrait(prompt: str, _: Any) -> dict[str, Any]:
+    old = [line for line in _tagged(prompt, "portrait-so-far") if line[:1] not in "(I"]
     talk = _tagged(prompt, "talk") + _tagged(prompt, "what-was-said")
     new = [about(person, said) for _, person, said in _facts(talk)]
-    return {"lines": [*old, *new][-10:] or ["I am glad of our talks."]}
+    return {"about": [*old, *new][-10:], "mine": "I am glad of our talks."}
 
 
 def _edits(prompt: str, _: Any) -> dict[str, Any]:
@@ -209,7 +213,7 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "actions": _act,
     "felt": _appraise,
     "narrative": _remember,
-    "lines": _lines,
+    "about": _portrait,
     "edits": _edits,
     "familiarity": _scores,
     "journal_entry": _distill,

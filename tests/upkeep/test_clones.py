@@ -21,9 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture
-def ada(
-    tmp_path: Path, home: Path, served: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> Stretch:
+def ada(tmp_path: Path, home: Path, served: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Stretch:
     """Ada under git, with a past to dream of."""
     for who in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
@@ -86,9 +84,7 @@ def test_undo_of_a_dream_takes_it_out_of_journal_beliefs_noise_and_recall(ada: S
     before = ada.truth()
     ada.ok(NIGHT, "dream")
     (dream,) = ada.dreamt()
-    (belief,) = [
-        one for one in beliefs.read(ada.entity.beliefs) if one.category == "dream_insight"
-    ]
+    (belief,) = [one for one in beliefs.read(ada.entity.beliefs) if one.category == "dream_insight"]
     changed = {name for name, text in ada.truth().items() if before.get(name) != text}
     assert {"journal.md", "soma.yaml", "state.yaml"} < changed
     assert belief.id in ada.run(NIGHT, "recall", belief.text, "--json")[1]

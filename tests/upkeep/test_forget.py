@@ -106,7 +106,9 @@ def forgotten(entity: Entity) -> forget.Forgetting:
 
 
 def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
-    life = life_of(entity, told("reflect", lines=[f"Sam steals {SECRET} at night, he said."]))
+    life = life_of(
+        entity, told("reflect", about=[f"Sam steals {SECRET} at night, he said."], mine="")
+    )
     (job, *_) = reflect.check(life).jobs
     life.apply(reflect.run(life, job).change_set())  # an earlier portrait lies in .history now
     forgotten(entity)

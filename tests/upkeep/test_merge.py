@@ -173,6 +173,7 @@ def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
     found = relationships.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
     assert (found.last_scored, found.previous_health) == (later(2), 0.4)
 
+
 def test_two_portraits_by_hand_leave_markers_in_the_text_and_whole_counters() -> None:
     merged = merge(SAM, person(5, 0, "Old."), person(6, 1, "One."), person(7, 2, "Two."))
     assert not merged.clean

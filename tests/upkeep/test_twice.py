@@ -13,7 +13,6 @@ import pytest
 from bumble.entity.folder import Entity
 from tests.cycles import living
 from tests.cycles.nights import NIGHT, lived
-from tests.llm.fake_server import FakeServer
 from tests.upkeep import mind, month
 from tests.upkeep.month import Stretch
 
