@@ -202,14 +202,15 @@ def _keeper(scene: Scene) -> Callable[[str], bool]:
 def _rests_on(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says what one message says."""
     said = [message.text for message in scene.said]
-    asked = any("?" in message.text for message in scene.said if message.role == "user")
+    asked = [one.text for one in scene.said if one.role == "user" and "?" in one.text]
     names = (scene.name, *scene.names.values())
 
     def rests(sentence: str) -> bool:
-        if not asked and _ASKED_ME.search(sentence):
-            return False  # nobody asked anything
+        if sentence.endswith("?"):
+            return False  # a question of the conversation, without who asked it
+        sources = asked if _ASKED_ME.search(sentence) else said
         says = borne.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
-        return bool(says) and borne.is_borne_out(sentence, said, names)
+        return bool(says) and borne.is_borne_out(sentence, sources, names)
 
     return rests
 
