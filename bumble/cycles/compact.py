@@ -1,8 +1,9 @@
 """Compaction: long conversations are shown shorter, and nothing that was said is lost.
 
 In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
-summarised. Each step adds a line to the transcript that says how a stretch is shown from now on
-(`history` computes the view); the stretch itself stays, and an undo takes the line back.
+summarised; what of that was not distilled yet is so first (`flush`). Each step adds a line to the
+transcript that says how a stretch is shown from now on (`history` computes the view); the stretch
+itself stays, and an undo takes the line back.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bumble.cycles import history, summary, work
+from bumble.cycles import flush, history, summary, work
 from bumble.cycles.life import Life
 from bumble.cycles.summary import SummaryInput
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
@@ -135,7 +136,10 @@ def _outcome(life: Life, job: Job, made: Made) -> Outcome:
         "fits": after.history <= after.target,
         "why_not": reason or None,
         "passes": made.passes,
-        "records": [{"id": one.id, "kind": one.kind} for one in made.records],
+        "records": [
+            {"id": one.id, "kind": one.kind, "first": one.first, "last": one.last}
+            for one in made.records
+        ],
         "notes": made.notes,
     }
 
@@ -362,5 +366,8 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
         return session, None
     outcome = _outcome(life, job, made)
     if life.writes:
+        # no more of it than after any turn: somebody waits, and the rest is distilled later
+        limit = life.config.limits.passes_per_turn
+        outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
         work.apply(life, outcome)
     return made.session, outcome
