@@ -331,6 +331,22 @@ def test_without_compaction_a_small_window_leaves_old_turns_out_and_says_so(ada:
     assert len(stored(ada).messages) == 24
 
 
+def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity) -> None:
+    replies = [say(f"Answer {n}: " + "words " * 60) for n in range(16)]
+    replies += [act("recall", query="quinces locker"), say("Locker 472.")]
+    model = ScriptedModel(replies, context_tokens=3072)
+    life = life_of(ada, model)
+    for n in range(16):
+        fact = "The quinces are in locker 472. " if n == 3 else ""
+        talk(life, f"Question {n}: {fact}" + "more " * 60)
+    done = talk(life, "In which locker are the quinces?")
+    [planted] = [one.id for one in stored(ada).messages if "472. more" in one.text]
+    assert planted in done.seen.unseen
+    found = done.outcome.steps[0].results[0].text
+    assert "The quinces are in locker 472. more" in found
+    assert "Question 15" not in found
+
+
 def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Lives in Lisbon."),
