@@ -340,7 +340,7 @@ def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity
         fact = "The quinces are in locker 472. " if n == 3 else ""
         talk(life, f"Question {n}: {fact}" + "more " * 60)
     done = talk(life, "In which locker are the quinces?")
-    [planted] = [one.id for one in stored(ada).messages if "472. more" in one.text]
+    planted = next(one.id for one in stored(ada).messages if "472. more" in one.text)
     assert planted in done.seen.unseen
     found = done.outcome.steps[0].results[0].text
     assert "The quinces are in locker 472. more" in found
