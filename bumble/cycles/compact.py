@@ -9,7 +9,7 @@ itself stays, and an undo takes the line back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bumble.cycles import flush, history, summary, work
@@ -50,6 +50,8 @@ class Size:
     window: int
     threshold: int  # total from which it is too long
     target: int  # of the history, once it was compacted
+    messages: int  # that are shown
+    most_messages: int
 
     @property
     def total(self) -> int:
@@ -57,9 +59,19 @@ class Size:
         return self.stable + self.history
 
     @property
+    def long(self) -> bool:
+        """Whether the next request takes too many tokens."""
+        return self.total > self.threshold
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it holds too many messages, however short."""
+        return self.messages > self.most_messages
+
+    @property
     def full(self) -> bool:
         """Whether the conversation has to be compacted."""
-        return self.total > self.threshold
+        return self.long or self.crowded
 
 
 @dataclass
@@ -83,12 +95,14 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     window = life.window_tokens
     small = config.preset == "small"
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
-    said = _tokens(session)
+    parts = history.shown(session)
+    said = sum(tokens.estimate_message(one.message.content) for one in parts)
     target = int(window * config.compaction_target_ratio)
     if small:
         words = SMALL_FULL_WORDS if said > window * SMALL_FULL else SMALL_WORDS
         target = min(int(window * ratio / 2), int(words * TOKENS_PER_WORD) + target)
-    return Size(stable_tokens, said, window, int(window * ratio), target)
+    limit = int(window * ratio)
+    return Size(stable_tokens, said, window, limit, target, len(parts), config.max_messages)
 
 
 def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
@@ -102,8 +116,8 @@ def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]
     length = Gate(
         "length",
         f"~{size.total} tokens, {share:.0%} of {size.window}"
-        f" (always {size.stable}, conversation {size.history})",
-        f"over {size.threshold}",
+        f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
+        f"over {size.threshold}, or over {size.most_messages} messages",
         size.full,
     )
     return Check((enabled, length), (Job(session, stable_tokens),))
@@ -176,6 +190,9 @@ def make(life: Life, job: Job, note: Note) -> Made:
     while not job.only_prune and made.passes < config.compaction_max_passes:
         if _fits(life, made, job) or not _pass(life, job, made, note):
             break
+    fewer = leave_out(life, made.session)
+    if fewer is not None:
+        made.add(fewer)
     return made
 
 
@@ -322,6 +339,32 @@ def cut_long(life: Life, session: Session) -> Compaction | None:
     return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
 
 
+def leave_out(life: Life, session: Session) -> Compaction | None:
+    """Leave out the middle of a conversation of very many messages, without a model.
+
+    The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
+    the beginning of the prompt does not move at every turn.
+    """
+    config = life.config.cognition.history_compression
+    stored = session.messages
+    if len(history.shown(session)) <= config.max_messages:
+        return None
+    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    kept = max(config.compaction_protect_last_n, config.max_messages // 2)
+    roles = ("user", "assistant")
+    recent = [_position_of_nth_last(stored, one, config.keep_messages_per_role) for one in roles]
+    end = min(len(stored) - kept, *recent)
+    while end > start and _inside_group(stored, end):
+        end -= 1
+    if end - start < 2:
+        return None
+    budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
+    given = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    text = summary.excerpt_text(life, given)
+    record = _record(life, "summary", stored[start].id, stored[end - 1].id)
+    return replace(record, summary=text, extra={"summary_source": "excerpt"})
+
+
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
     """Return the position of the first of the last `count` messages of a role."""
     positions = [n for n, one in enumerate(stored) if one.role == role]
@@ -356,12 +399,14 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     if not life.config.cognition.history_compression.enabled:
         return session, None
     job = Job(session, stable_tokens, falls_back=True)
-    if measure(life, session, stable_tokens).full:
+    if measure(life, session, stable_tokens).long:
         made = make(life, job, lambda _: None)
     else:
-        made, batch = Made(session), prune_batch(life, session)
-        if batch is not None:
-            made.add(batch)
+        made = Made(session)
+        for step in (leave_out, prune_batch):
+            record = step(life, made.session)
+            if record is not None:
+                made.add(record)
     if not made.records:
         return session, None
     outcome = _outcome(life, job, made)
