@@ -52,6 +52,12 @@ class Size:
     target: int  # of the history, once it was compacted
     messages: int  # that are shown
     most_messages: int
+    ratio: float = 1.0  # of these numbers to plain estimates
+
+    @property
+    def room(self) -> int:
+        """The target as a plain estimate."""
+        return int(self.target / self.ratio)
 
     @property
     def total(self) -> int:
@@ -96,13 +102,15 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     small = config.preset == "small"
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
     parts = history.shown(session)
-    said = sum(tokens.estimate_message(one.message.content) for one in parts)
+    learnt = life.token_ratio
+    said = int(learnt * sum(tokens.estimate_message(one.message.content) for one in parts))
     target = int(window * config.compaction_target_ratio)
     if small:
         words = SMALL_FULL_WORDS if said > window * SMALL_FULL else SMALL_WORDS
         target = min(int(window * ratio / 2), int(words * TOKENS_PER_WORD) + target)
     limit = int(window * ratio)
-    return Size(stable_tokens, said, window, limit, target, len(parts), config.max_messages)
+    stable, most = int(stable_tokens * learnt), config.max_messages
+    return Size(stable, said, window, limit, target, len(parts), most, learnt)
 
 
 def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
@@ -170,7 +178,7 @@ def _reason(life: Life, made: Made, after: Size) -> str:
     if after.history <= after.target:
         return ""
     config = life.config.cognition.history_compression
-    bounds = boundaries(made.session.messages, config, after.target // 2)
+    bounds = boundaries(made.session.messages, config, after.room // 2)
     if bounds is None:
         return "still longer than wanted: what is protected at its ends is all there is"
     kept = len(made.session.messages) - (bounds[1] - bounds[0])
@@ -205,12 +213,12 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
     config = life.config.cognition.history_compression
     size = measure(life, made.session, job.stable_tokens)
-    bounds = boundaries(made.session.messages, config, size.target // 2 >> made.passes)
+    bounds = boundaries(made.session.messages, config, size.room // 2 >> made.passes)
     if bounds is None:
         return False
     stored = made.session.messages
     ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
-    budget = max(LEAST_SUMMARY_TOKENS, size.target - _cost(ends))
+    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends))
     given = _given(made.session, bounds, budget)
     text, extra = _summary(life, job, made, given, note)
     at = life.now()
@@ -223,7 +231,8 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
         extra=extra,
     )
     made.passes += 1
-    gained = size.history - _tokens(sessions.appended(made.session, [record]))
+    shorter = measure(life, sessions.appended(made.session, [record]), job.stable_tokens)
+    gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
         return False
     made.add(record)
@@ -381,10 +390,6 @@ def _record(
 
 def _cost(stored: Sequence[Message]) -> int:
     return sum(tokens.estimate_message(history.render(one).content) for one in stored)
-
-
-def _tokens(session: Session) -> int:
-    return sum(tokens.estimate_message(one.message.content) for one in history.shown(session))
 
 
 def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session, Outcome | None]:

@@ -223,7 +223,7 @@ def prepare(
         kept = (*kept, Block("attached", attached, trust="imported"))
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
-    used = sum(tokens.estimate_message(message.content) for message in messages)
+    used = int(life.token_ratio * sum(tokens.estimate_message(one.content) for one in messages))
     request = Request(
         messages=messages,
         purpose="chat",
@@ -459,7 +459,8 @@ def stored_request(life: Life, turn: Turn) -> Request:
 
 def history_budget(life: Life, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
-    return max(256, int(life.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
+    room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
+    return max(256, room - tokens.estimate(stable.text))
 
 
 def profile_of(config: Config, name: route.ProfileName, temperature: float) -> Profile:

@@ -19,7 +19,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
-from bumble.llm import tokens
+from bumble.llm import ledger, tokens
+from bumble.llm.ledger import Entry
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import expand
 from bumble.stores import sessions, transcripts
@@ -327,3 +328,16 @@ def test_as_many_messages_as_are_allowed_stay_byte_for_byte(newborn: Entity) -> 
     life = life_of(newborn, model, flags={"cognition.max_context_tokens": 100_000})
     session = short_talk(320)
     assert compact.make_room(life, session, 0) == (session, None)
+
+
+def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: Entity) -> None:
+    life, session = small(ada), long_talk(30)
+    plain = compact.measure(life, session, 500)
+    assert not plain.full
+    for _ in range(3):
+        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
+    learnt = compact.measure(life, session, 500)
+    assert learnt.full
+    assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
+    made = compact.make(life, Job(session, 500, use_model=False), lambda _: None)
+    assert not compact.measure(life, made.session, 500).full

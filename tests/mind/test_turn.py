@@ -18,6 +18,8 @@ from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError, UsageError
 from bumble.index.memory import Memory
+from bumble.llm import ledger
+from bumble.llm.ledger import Entry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import turn
@@ -399,3 +401,12 @@ def test_a_tool_does_not_write_secrets_into_memory(ada: Entity) -> None:
     assert result.failed
     assert "a password" in result.text
     assert "Tulip" not in ada.knowledge.read_text(encoding="utf-8")
+
+
+def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([say("Hello.")], context_tokens=4096))
+    stable = turn.stable_part(life, ("sam",))
+    plain = turn.history_budget(life, stable)
+    for _ in range(3):
+        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
+    assert turn.history_budget(life, stable) < plain - 900
