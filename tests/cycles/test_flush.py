@@ -27,7 +27,9 @@ BROKEN = Reply("I would rather not.", "distill", always=True)
 NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always=True)
 
 
-def awake(ada: Entity, *replies: Reply, name: str = "scripted", **flags: Any) -> Life:
+def awake(
+    ada: Entity, *replies: Reply, name: str = "scripted", flags: dict[str, Any] | None = None
+) -> Life:
     model = ScriptedModel([*replies, NOTES], context_tokens=4096, name=name)
     return lives.life_of(ada, model, flags=flags)
 
@@ -116,7 +118,7 @@ def test_a_model_whose_extraction_is_not_trusted_draws_nothing(ada: Entity) -> N
 
 def test_the_setting_switches_it_off(ada: Entity) -> None:
     off = {"cognition.history_compression.compaction_flush_to_knowledge": False}
-    life = awake(ada, HOME, NOTHING, **off)
+    life = awake(ada, HOME, NOTHING, flags=off)
     session = said(ada, LONG)
     before = snapshot(ada.root)
     assert flushed(life, session).data["flush"] == []
@@ -125,7 +127,7 @@ def test_the_setting_switches_it_off(ada: Entity) -> None:
 
 
 def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING, **{"limits.passes_per_turn": 1}), said(ada, LONG)
+    life, session = awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1}), said(ada, LONG)
     _, outcome = compact.make_room(life, session, 500)
     assert outcome is not None
     assert len(asked(life)) == 1
