@@ -7,10 +7,15 @@ stand together in one line or message of what the model sees. What needs no mode
 cutting the middle out and against random lines of the same length. Prints a table and writes
 `bench/out/compact.json`.
 
+With --model also the model's summary. Of what the flush drew, row `flush` counts what comes to mind
+when the fact is asked for, `flush-all` all of it; with `recall` messages that left the view come to
+mind too. A memory counts as a line.
+
 With --locomo FILE, also the share of the words of LoCoMo's answers that the lines chosen from each
 conversation hold, against random lines: people who talk, not patterns.
 
-    uv run python bench/compact.py [--model NAME] [--first N] [--share S] [--locomo FILE]
+    uv run python bench/compact.py [--model NAME] [--rows summary,flush] [--first N] [--share S]
+                                   [--embedder NAME] [--locomo FILE]
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
@@ -32,28 +37,45 @@ from platformdirs import user_cache_path
 
 from bumble import stopwords
 from bumble.body import parameters
-from bumble.cycles import compact, evidence, excerpt, history
+from bumble.cycles import compact, cursors, evidence, excerpt, flush, history, work
 from bumble.cycles.compact import Job
 from bumble.cycles.excerpt import Line
 from bumble.cycles.life import Life
-from bumble.embed.hashing import HashingEmbedder
+from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
+from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.errors import AnswerInvalidError
 from bumble.index.memory import Memory
-from bumble.llm import tokens
+from bumble.llm import scripted, tokens
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
 from bumble.llm.scripted import ScriptedModel
-from bumble.models import catalog, store
-from bumble.stores import sessions
+from bumble.mind import prompt, recall
+from bumble.models import catalog, embedders, store
+from bumble.stores import beliefs, knowledge, sessions, state, transcripts
 from bumble.stores.sessions import Message, Session, ToolCall
 
 OUT = Path(__file__).parent / "out"
+CACHE = user_cache_path("bumble") / "weights"
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 CONVERSATIONS, TURNS, FACTS, SEEDS = 8, 110, 20, 5
 WINDOW_TOKENS, STABLE_TOKENS = 4096, 600
+VIEW_TOKENS = int(WINDOW_TOKENS * 0.75) - STABLE_TOKENS
 HEAD, TAIL = 2, 12  # messages that every way but the random lines leaves as they are
+
+ROWS = {  # as --rows has them, and as the table does
+    "whole": "whole conversation",
+    "middle": "middle cut out",
+    "random": "random lines",
+    "ends": "ends + random lines",
+    "prune": "prune only, newest",
+    "excerpt": "excerpt (no model)",
+    "summary": "summary + carried lines",
+    "flush": "the same, flushed and recalled",
+    "flush-all": "the same, all that was flushed",
+    "recall": "flushed, with transcript recalled",
+}
 
 NAMES = "Ilse Bruno Marta Teodor Hanne Rafael Oksana Piet Noor Silvan Greta Amadou Yuki Leonor"
 PLACES = "Porto Ghent Tartu Bergen Cork Malmö Trieste Lyon Gdansk Kyoto Basel Faro Utrecht Split"
@@ -70,35 +92,76 @@ DEEDS = (
     "skip the reunion",
     "plant quinces",
 )
-# Of each kind: what is said, and what of it has to be there afterwards.
-KINDS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+# Of each kind: what is said, what of it has to be there afterwards, and what asks for it.
+KINDS: Mapping[str, tuple[tuple[str, tuple[str, ...], str], ...]] = {
     "name": (
-        ("my neighbour across the hall is called {name} and comes from {place}", ("name", "place")),
-        ("the new colleague, {name}, moved here from {place}", ("name", "place")),
-        ("{name} is the vet we go to, down in {place}", ("name", "place")),
+        (
+            "my neighbour across the hall is called {name} and comes from {place}",
+            ("name", "place"),
+            "What is my neighbour across the hall called, and where is that from?",
+        ),
+        (
+            "the new colleague, {name}, moved here from {place}",
+            ("name", "place"),
+            "Who is the new colleague, and from where did they move here?",
+        ),
+        (
+            "{name} is the vet we go to, down in {place}",
+            ("name", "place"),
+            "Who is the vet we go to, and where?",
+        ),
     ),
     "number": (
-        ("they want {number} euros for the {thing}", ("number", "thing")),
+        (
+            "they want {number} euros for the {thing}",
+            ("number", "thing"),
+            "How much do they want for the {thing}?",
+        ),
         (
             "the {thing} is locker number {number}, in case you need to remind me",
             ("number", "thing"),
+            "Which locker number is the {thing}?",
         ),
-        ("it turned out the {thing} weighs {number} kilos", ("number", "thing")),
+        (
+            "it turned out the {thing} weighs {number} kilos",
+            ("number", "thing"),
+            "How heavy is the {thing}?",
+        ),
     ),
     "date": (
-        ("the appointment for the {thing} is on {day} {month}", ("thing", "day", "month")),
-        ("{name} gets married on the {day}th of {month}", ("name", "day", "month")),
-        ("we fly to {place} on {month} {day}", ("place", "day", "month")),
+        (
+            "the appointment for the {thing} is on {day} {month}",
+            ("thing", "day", "month"),
+            "When is the appointment for the {thing}?",
+        ),
+        (
+            "{name} gets married on the {day}th of {month}",
+            ("name", "day", "month"),
+            "When does {name} get married?",
+        ),
+        (
+            "we fly to {place} on {month} {day}",
+            ("place", "day", "month"),
+            "When do we fly to {place}?",
+        ),
     ),
     "decision": (
-        ("we talked it over and decided to {deed}", ("deed",)),
-        ("so it's settled, I will {deed}", ("deed",)),
-        ("in the end I chose to {deed}, no way back", ("deed",)),
+        ("we talked it over and decided to {deed}", ("deed",), "What did we decide?"),
+        ("so it's settled, I will {deed}", ("deed",), "What is settled that I will do?"),
+        ("in the end I chose to {deed}, no way back", ("deed",), "What did I choose to do?"),
     ),
     "taste": (
-        ("oh, and I really can't stand {taste}", ("taste",)),
-        ("I never told you, but {taste} is what I could eat every day", ("taste",)),
-        ("if you ever cook for me, leave out the {taste}", ("taste",)),
+        ("oh, and I really can't stand {taste}", ("taste",), "What can't I stand?"),
+        (
+            "I never told you, but {taste} is what I could eat every day",
+            ("taste",),
+            "What could I eat every day?",
+        ),
+        (
+            "if you ever cook for me, leave out the {taste}",
+            ("taste",),
+            "If you cook for me, what should you leave out?",
+        ),
     ),
 }
 SMALL = (
@@ -140,6 +203,7 @@ class Fact:
     kind: str
     at: int  # position of its message
     words: tuple[str, ...]  # what has to be there
+    question: str  # that asks for it
 
 
 @dataclass(frozen=True)
@@ -172,8 +236,8 @@ def sample(seed: int) -> Sample:
     for turn in range(TURNS):
         parts = [_small(rng, SMALL) for _ in range(rng.randint(1, 3))]
         if turn in planted:
-            text, words = _fact(rng, planted[turn], pools)
-            facts.append(Fact(planted[turn], len(messages), words))
+            text, words, question = _fact(rng, planted[turn], pools)
+            facts.append(Fact(planted[turn], len(messages), words, question))
             parts.insert(rng.randint(0, len(parts)), text)
         messages.append(_message(len(messages), "user", " ".join(map(_sentence, parts))))
         if rng.random() < 0.1:
@@ -184,15 +248,16 @@ def sample(seed: int) -> Sample:
 
 def _fact(
     rng: random.Random, kind: str, pools: Mapping[str, list[str]]
-) -> tuple[str, tuple[str, ...]]:
-    pattern, keys = rng.choice(KINDS[kind])
+) -> tuple[str, tuple[str, ...], str]:
+    pattern, keys, question = rng.choice(KINDS[kind])
     values = {"number": str(rng.randint(13, 990)), "day": str(rng.randint(4, 19))}
     values["month"] = rng.choice(MONTHS.split())
     values |= {name: pool[-1] for name, pool in pools.items()}
     for name in keys:
         if name in pools:
             pools[name].insert(0, pools[name].pop())  # one after the other, and round again
-    return pattern.format(**values), tuple(values[name] for name in keys)
+    telling = tuple(values[name] for name in keys)
+    return pattern.format(**values), telling, question.format(**values)
 
 
 def _small(rng: random.Random, patterns: Sequence[str]) -> str:
@@ -220,7 +285,9 @@ def _message(n: int, role: str, text: str, **more: Any) -> Message:
     return Message(f"msg_{n:05}", at, role, text, **{**who, **more})
 
 
-def life_of(folder: Path, model: Model, ratio: float) -> Life:
+def life_of(
+    folder: Path, model: Model, ratio: float, embedder: Embedder | None = None, *, writes: bool
+) -> Life:
     """Wake somebody up whose conversations may keep a share of the window."""
     entity = create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
     flags = {
@@ -232,7 +299,12 @@ def life_of(folder: Path, model: Model, ratio: float) -> Life:
         raise TypeError("a newborn has an identity")
     zone, values = ZoneInfo("Europe/Lisbon"), loaded.values
     memory = Memory(
-        entity, HashingEmbedder, name="Ada", zone=zone, config=loaded.config.recall, syncs=False
+        entity,
+        lambda: embedder,
+        name="Ada",
+        zone=zone,
+        config=loaded.config.recall,
+        syncs=writes,
     )
     return Life(
         entity,
@@ -243,14 +315,13 @@ def life_of(folder: Path, model: Model, ratio: float) -> Life:
         memory,
         lambda: NOON + timedelta(days=1),
         random.Random(1),
-        writes=False,
+        writes=writes,
     )
 
 
 def shown(session: Session) -> list[str]:
     """Return what the model sees of a conversation, message by message."""
-    budget = int(WINDOW_TOKENS * 0.75) - STABLE_TOKENS
-    return [one.content for one in history.view(session, budget).messages]
+    return [one.content for one in history.view(session, VIEW_TOKENS).messages]
 
 
 def whole(session: Session) -> list[str]:
@@ -298,14 +369,92 @@ def cost(text: str) -> int:
     return tokens.estimate(text) + 1
 
 
-def survives(fact: Fact, texts: Sequence[str]) -> bool:
-    """Whether all that makes a fact stands in one line."""
-    lines = [line for text in texts for line in _lines(text)]
+def survives(fact: Fact, view: View) -> bool:
+    """Whether all that makes a fact stands in one line, or in one memory."""
+    lines = [*(line for text in view.texts for line in _lines(text)), *view.memories(fact)]
     return any(all(_has(word, line) for word in fact.words) for line in lines)
 
 
 def _has(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?:th)?(?!\w)", text, re.IGNORECASE) is not None
+
+
+@dataclass(frozen=True)
+class View:
+    """What a model sees of a conversation, and what it is given beside it."""
+
+    texts: Sequence[str]
+    always: Sequence[str] = ()  # memories that are there whatever is asked
+    asked: Mapping[str, Sequence[str]] = field(default_factory=dict)  # those a question brings
+
+    def memories(self, fact: Fact) -> Sequence[str]:
+        """Return the memories that are there when a fact is asked for."""
+        return (*self.always, *self.asked.get(fact.question, ()))
+
+    @property
+    def cost(self) -> int:
+        """Estimate what it takes, on average of the questions."""
+        found = [sum(map(cost, lines)) for lines in self.asked.values()] or [0]
+        return sum(map(cost, (*self.texts, *self.always))) + round(fmean(found))
+
+
+@dataclass(frozen=True)
+class Slept:
+    """A conversation that was compacted where it lies, and what was distilled before that."""
+
+    life: Life
+    session: Session  # compacted
+    drawn: tuple[str, ...]  # facts and beliefs
+    problems: tuple[str, ...] = ()
+
+
+def sleep(life: Life, one: Sample, *, flushes: bool) -> Slept:
+    """Compact a conversation in its folder as `bumble compact` does."""
+    talk = one.session
+    new = sessions.new(talk.id, NOON, "sam")
+    wait = cursors.plan_heard(
+        state.read(life.entity.state), new, [(cursors.DISTILL,)], talk.messages[0].id, ""
+    )
+    begun = (sessions.plan_start(new, ""), sessions.plan_append(new, talk.messages, ""))
+    life.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
+    try:
+        made = compact.run(life, Job(talk, STABLE_TOKENS))
+    except AnswerInvalidError as error:  # then nothing changes, and it counts as that
+        return Slept(life, talk, (), (str(error).splitlines()[0],))
+    problems: tuple[str, ...] = ()
+    if flushes:
+        made = flush.before(life, made, limit=None, judge=False, note=lambda _: None)
+        problems = tuple(line for line in made.lines if line.startswith("Nothing was distilled"))
+    work.apply(life, made)
+    life.memory.sync()
+    book = knowledge.read(life.entity.knowledge)
+    facts = [f"{one.title}: {one.text}" for one in book.sections if not one.locked]
+    held = [one.text for one in beliefs.read(life.entity.beliefs)]
+    found = transcripts.find(life.entity.sessions, talk.id)
+    return Slept(life, found, (*facts, *held), problems)
+
+
+def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
+    """Return what is seen when each fact is asked for: the view, and what comes to mind.
+
+    Args:
+        slept: The conversation.
+        facts: What is asked for.
+        transcript: Whether messages that left the view come to mind too, not only memories.
+    """
+    life, talk = slept.life, slept.session
+    unseen = history.view(talk, VIEW_TOKENS).unseen if transcript else ()
+    found: dict[str, list[str]] = {}
+    for fact in facts:
+        at = life.now()
+        message = Message("msg_zzzzz", at, "user", fact.question, speaker="sam", trust="owner")
+        blocks = recall.blocks(
+            life, sessions.appended(talk, [message]), "sam", "content", at, unseen
+        )
+        kept = prompt.preamble(blocks, life.config.prompt.preamble_max_tokens)
+        lines = [line for block in kept for line in block.text.splitlines()]
+        found[fact.question] = [line for line in lines if line.startswith("- ")]
+    return View(shown(talk), asked=found)
 
 
 def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
@@ -314,9 +463,7 @@ def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
     return shown(compact.make(life, job, lambda _: None).session)
 
 
-def score(
-    samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], list[list[str]]]]
-) -> Any:
+def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], Sequence[View]]]) -> Any:
     """Count for each way what survives; a way may give several views, whose mean counts."""
     table: dict[str, dict[str, float]] = {}
     for name, way in ways.items():
@@ -324,9 +471,9 @@ def score(
         for one in samples:
             before = sum(map(cost, whole(one.session)))
             last = len(one.session.messages) - TAIL
-            for texts in way(one):
-                kept = {fact: survives(fact, texts) for fact in one.facts}
-                row = {"all": fmean(kept.values()), "tokens": sum(map(cost, texts)) / before}
+            for view in way(one):
+                kept = {fact: survives(fact, view) for fact in one.facts}
+                row = {"all": fmean(kept.values()), "tokens": view.cost / before}
                 inside = [kept[fact] for fact in one.facts if HEAD <= fact.at < last]
                 row["middle"] = fmean(inside)
                 for kind in KINDS:
@@ -379,12 +526,15 @@ def _answered(texts: Sequence[str], answers: Sequence[set[str]]) -> list[float]:
 
 
 def open_model(name: str) -> Model:
-    """Open weights that are on this machine."""
-    entry = catalog.load().entry(name)
-    weights = store.require(user_cache_path("bumble") / "weights", entry)
+    """Open weights that are on this machine, or a file of answers (`script:FILE`)."""
+    backend, _, rest = name.rpartition(":")
+    if backend == "script":
+        return ScriptedModel(scripted.read(Path(rest)), context_tokens=WINDOW_TOKENS)
+    entry = catalog.load().entry(rest)
+    weights = store.require(CACHE, entry)
     return EmbeddedModel(
         weights.weights,
-        name=name,
+        name=rest,
         sha256=entry.files[0].sha256,
         context_tokens=WINDOW_TOKENS,
         cache_dir=None,
@@ -392,10 +542,55 @@ def open_model(name: str) -> Model:
     )
 
 
+def open_embedder(name: str) -> Embedder | None:
+    """Open an embedding model that is on this machine; with `none`, words alone are searched."""
+    return None if name == "none" else embedders.open_embedder(CACHE, catalog.load().entry(name))
+
+
+def without_model(
+    life: Life, samples: Sequence[Sample]
+) -> dict[str, Callable[[Sample], Sequence[View]]]:
+    """Return the ways that need no model; those by chance get the length of the excerpt."""
+    excerpts = {one.session.id: compacted(life, one, use_model=False) for one in samples}
+    budgets = {name: sum(map(cost, texts)) for name, texts in excerpts.items()}
+
+    def chance(one: Sample, *, ends: bool) -> Sequence[View]:
+        budget = budgets[one.session.id]
+        return [View(random_lines(one.session, budget, n, ends=ends)) for n in range(SEEDS)]
+
+    return {
+        "whole": lambda one: [View(whole(one.session))],
+        "middle": lambda one: [View(middle_out(one.session, budgets[one.session.id]))],
+        "random": lambda one: chance(one, ends=False),
+        "ends": lambda one: chance(one, ends=True),
+        "prune": lambda one: [View(compacted(life, one, only_prune=True))],
+        "excerpt": lambda one: [View(excerpts[one.session.id])],
+    }
+
+
+def with_model(
+    slept: Callable[[Sample], Slept],
+) -> dict[str, Callable[[Sample], Sequence[View]]]:
+    """Return the ways that need a model; all of them look at one compaction."""
+
+    def drawn(one: Sample) -> Sequence[View]:
+        found = slept(one)
+        return [View(shown(found.session), always=found.drawn)]
+
+    return {
+        "summary": lambda one: [View(shown(slept(one).session))],
+        "flush": lambda one: [asked(slept(one), one.facts, transcript=False)],
+        "flush-all": drawn,
+        "recall": lambda one: [asked(slept(one), one.facts, transcript=True)],
+    }
+
+
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="", help="also let this model summarise; it is slow")
+    parser.add_argument("--rows", default="", help=f"only these: {', '.join(ROWS)}")
+    parser.add_argument("--embedder", default="all-minilm-l6-v2", help="for what is recalled")
     parser.add_argument("--first", type=int, default=CONVERSATIONS, help="so many conversations")
     parser.add_argument(
         "--share",
@@ -405,51 +600,44 @@ def main() -> None:
     )
     parser.add_argument("--locomo", type=Path, default=None, help="a file of LoCoMo's form")
     arguments = parser.parse_args()
+    wanted = arguments.rows.split(",") if arguments.rows else [*ROWS]
+    if unknown := [name for name in wanted if name not in ROWS]:
+        parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
     samples = [sample(seed) for seed in range(1, arguments.first + 1)]
+    problems: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         none = ScriptedModel([], context_tokens=WINDOW_TOKENS)
-        life = life_of(Path(folder) / "ada", none, arguments.share)
-        excerpts = {one.session.id: compacted(life, one, use_model=False) for one in samples}
-        budgets = {name: sum(map(cost, texts)) for name, texts in excerpts.items()}
-
-        def chance(one: Sample, *, ends: bool) -> list[list[str]]:
-            budget = budgets[one.session.id]
-            return [random_lines(one.session, budget, n, ends=ends) for n in range(SEEDS)]
-
-        ways: dict[str, Callable[[Sample], list[list[str]]]] = {
-            "whole conversation": lambda one: [whole(one.session)],
-            "middle cut out": lambda one: [middle_out(one.session, budgets[one.session.id])],
-            "random lines": lambda one: chance(one, ends=False),
-            "ends + random lines": lambda one: chance(one, ends=True),
-            "prune only, newest": lambda one: [compacted(life, one, only_prune=True)],
-            "excerpt (no model)": lambda one: [excerpts[one.session.id]],
-        }
-        failed: list[str] = []
+        looks = life_of(Path(folder) / "ada", none, arguments.share, writes=False)
+        ways = without_model(looks, samples)
         if arguments.model:
-            able = life_of(Path(folder) / "bo", open_model(arguments.model), arguments.share)
+            model, flushes = open_model(arguments.model), bool({"flush", "flush-all"} & {*wanted})
+            embedder = open_embedder(arguments.embedder)
+            done: dict[str, Slept] = {}
 
-            def told(one: Sample) -> list[list[str]]:
-                try:
-                    return [compacted(able, one)]
-                except AnswerInvalidError as error:  # then nothing changes, and it counts as that
-                    failed.append(f"{one.session.id}: {str(error).splitlines()[0]}")
-                    return [shown(one.session)]
+            def slept(one: Sample) -> Slept:
+                name = one.session.id
+                if name not in done:
+                    place = Path(folder) / name
+                    life = life_of(place, model, arguments.share, embedder, writes=True)
+                    done[name] = sleep(life, one, flushes=flushes)
+                    problems.extend(f"{name}: {line}" for line in done[name].problems)
+                return done[name]
 
-            ways["summary + carried lines"] = told
-        table = score(samples, ways)
+            ways |= with_model(slept)
+        table = score(samples, {ROWS[name]: ways[name] for name in wanted if name in ways})
     columns = ("tokens", "all", "middle", *KINDS)
-    print("  ".join(["".ljust(24), *(column.rjust(8) for column in columns)]))
+    print("  ".join(["".ljust(34), *(column.rjust(8) for column in columns)]))
     for name, row in table.items():
-        print("  ".join([name.ljust(24), *(f"{row[column]:8.1%}" for column in columns)]))
-    for line in failed:
-        print(f"no summary: {line}")
+        print("  ".join([name.ljust(34), *(f"{row[column]:8.1%}" for column in columns)]))
+    for line in problems:
+        print(line)
     answered = locomo(arguments.locomo, arguments.share) if arguments.locomo else {}
     for name, row in answered.items():
         print(f"LoCoMo, {name}: {row['answer words']:.1%} of the answers' words")
     OUT.mkdir(exist_ok=True)
     report = {"model": arguments.model or None, "conversations": len(samples), "table": table}
     report |= {"share": arguments.share, "locomo": answered}
-    report |= {"turns": TURNS, "facts": FACTS, "window": WINDOW_TOKENS, "failed": failed}
+    report |= {"turns": TURNS, "facts": FACTS, "window": WINDOW_TOKENS, "failed": problems}
     (OUT / "compact.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 

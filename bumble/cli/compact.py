@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
 from bumble.cycles import compact as compacting
+from bumble.cycles import flush
 from bumble.cycles.compact import Job
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
@@ -80,7 +82,7 @@ def compact(
             life,
             "compact",
             lambda _: found,
-            _undo if undo else _compact,
+            _undo if undo else partial(_compact, dry_run=dry_run),
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,
@@ -88,9 +90,17 @@ def compact(
         )
 
 
-def _compact(life: Life, job: Job) -> Outcome:
+def _compact(life: Life, job: Job, *, dry_run: bool) -> Outcome:
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
-    return compacting.run(life, job, note)
+    made = compacting.run(life, job, note)
+    if not job.use_model:
+        return made
+    if not dry_run:
+        return flush.before(life, made, limit=None, judge=True, note=note)
+    if flush.job(life, made) is None:
+        return made
+    told = "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
+    return replace(made, lines=(*made.lines, told))
 
 
 def _undo_check(talk: Session | None) -> Check[Session]:

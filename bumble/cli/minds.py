@@ -15,7 +15,7 @@ from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
-from bumble.cycles import budget, compact, work
+from bumble.cycles import budget, compact, flush, work
 from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
@@ -143,6 +143,7 @@ class OpenMind:
         stable = turn.stable_part(self.life, self.session.people)
         job = compact.Job(self.session, tokens.estimate_message(stable.text), falls_back=True)
         outcome = compact.run(self.life, job, note)
+        outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
         work.apply(self.life, outcome)
         self.session = transcripts.find(self.opened.entity.sessions, self.session.id)
         return outcome.lines

@@ -1,17 +1,18 @@
 """Compaction: long conversations are shown shorter, and nothing that was said is lost.
 
 In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
-summarised. Each step adds a line to the transcript that says how a stretch is shown from now on
-(`history` computes the view); the stretch itself stays, and an undo takes the line back.
+summarised; what of that was not distilled yet is so first (`flush`). Each step adds a line to the
+transcript that says how a stretch is shown from now on (`history` computes the view); the stretch
+itself stays, and an undo takes the line back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bumble.cycles import history, summary, work
+from bumble.cycles import flush, history, summary, work
 from bumble.cycles.life import Life
 from bumble.cycles.summary import SummaryInput
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
@@ -49,6 +50,14 @@ class Size:
     window: int
     threshold: int  # total from which it is too long
     target: int  # of the history, once it was compacted
+    messages: int  # that are shown
+    most_messages: int
+    ratio: float = 1.0  # of these numbers to plain estimates
+
+    @property
+    def room(self) -> int:
+        """The target as a plain estimate."""
+        return int(self.target / self.ratio)
 
     @property
     def total(self) -> int:
@@ -56,9 +65,19 @@ class Size:
         return self.stable + self.history
 
     @property
+    def long(self) -> bool:
+        """Whether the next request takes too many tokens."""
+        return self.total > self.threshold
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it holds too many messages, however short."""
+        return self.messages > self.most_messages
+
+    @property
     def full(self) -> bool:
         """Whether the conversation has to be compacted."""
-        return self.total > self.threshold
+        return self.long or self.crowded
 
 
 @dataclass
@@ -82,12 +101,16 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     window = life.window_tokens
     small = config.preset == "small"
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
-    said = _tokens(session)
+    parts = history.shown(session)
+    learnt = life.token_ratio
+    said = int(learnt * sum(tokens.estimate_message(one.message.content) for one in parts))
     target = int(window * config.compaction_target_ratio)
     if small:
         words = SMALL_FULL_WORDS if said > window * SMALL_FULL else SMALL_WORDS
         target = min(int(window * ratio / 2), int(words * TOKENS_PER_WORD) + target)
-    return Size(stable_tokens, said, window, int(window * ratio), target)
+    limit = int(window * ratio)
+    stable, most = int(stable_tokens * learnt), config.max_messages
+    return Size(stable, said, window, limit, target, len(parts), most, learnt)
 
 
 def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
@@ -101,8 +124,8 @@ def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]
     length = Gate(
         "length",
         f"~{size.total} tokens, {share:.0%} of {size.window}"
-        f" (always {size.stable}, conversation {size.history})",
-        f"over {size.threshold}",
+        f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
+        f"over {size.threshold}, or over {size.most_messages} messages",
         size.full,
     )
     return Check((enabled, length), (Job(session, stable_tokens),))
@@ -135,7 +158,10 @@ def _outcome(life: Life, job: Job, made: Made) -> Outcome:
         "fits": after.history <= after.target,
         "why_not": reason or None,
         "passes": made.passes,
-        "records": [{"id": one.id, "kind": one.kind} for one in made.records],
+        "records": [
+            {"id": one.id, "kind": one.kind, "first": one.first, "last": one.last}
+            for one in made.records
+        ],
         "notes": made.notes,
     }
 
@@ -152,7 +178,7 @@ def _reason(life: Life, made: Made, after: Size) -> str:
     if after.history <= after.target:
         return ""
     config = life.config.cognition.history_compression
-    bounds = boundaries(made.session.messages, config, after.target // 2)
+    bounds = boundaries(made.session.messages, config, after.room // 2)
     if bounds is None:
         return "still longer than wanted: what is protected at its ends is all there is"
     kept = len(made.session.messages) - (bounds[1] - bounds[0])
@@ -172,6 +198,9 @@ def make(life: Life, job: Job, note: Note) -> Made:
     while not job.only_prune and made.passes < config.compaction_max_passes:
         if _fits(life, made, job) or not _pass(life, job, made, note):
             break
+    fewer = leave_out(life, made.session)
+    if fewer is not None:
+        made.add(fewer)
     return made
 
 
@@ -184,12 +213,12 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
     config = life.config.cognition.history_compression
     size = measure(life, made.session, job.stable_tokens)
-    bounds = boundaries(made.session.messages, config, size.target // 2 >> made.passes)
+    bounds = boundaries(made.session.messages, config, size.room // 2 >> made.passes)
     if bounds is None:
         return False
     stored = made.session.messages
     ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
-    budget = max(LEAST_SUMMARY_TOKENS, size.target - _cost(ends))
+    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends))
     given = _given(made.session, bounds, budget)
     text, extra = _summary(life, job, made, given, note)
     at = life.now()
@@ -202,7 +231,8 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
         extra=extra,
     )
     made.passes += 1
-    gained = size.history - _tokens(sessions.appended(made.session, [record]))
+    shorter = measure(life, sessions.appended(made.session, [record]), job.stable_tokens)
+    gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
         return False
     made.add(record)
@@ -318,6 +348,32 @@ def cut_long(life: Life, session: Session) -> Compaction | None:
     return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
 
 
+def leave_out(life: Life, session: Session) -> Compaction | None:
+    """Leave out the middle of a conversation of very many messages, without a model.
+
+    The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
+    the beginning of the prompt does not move at every turn.
+    """
+    config = life.config.cognition.history_compression
+    stored = session.messages
+    if len(history.shown(session)) <= config.max_messages:
+        return None
+    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    kept = max(config.compaction_protect_last_n, config.max_messages // 2)
+    roles = ("user", "assistant")
+    recent = [_position_of_nth_last(stored, one, config.keep_messages_per_role) for one in roles]
+    end = min(len(stored) - kept, *recent)
+    while end > start and _inside_group(stored, end):
+        end -= 1
+    if end - start < 2:
+        return None
+    budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
+    given = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    text = summary.excerpt_text(life, given)
+    record = _record(life, "summary", stored[start].id, stored[end - 1].id)
+    return replace(record, summary=text, extra={"summary_source": "excerpt"})
+
+
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
     """Return the position of the first of the last `count` messages of a role."""
     positions = [n for n, one in enumerate(stored) if one.role == role]
@@ -336,10 +392,6 @@ def _cost(stored: Sequence[Message]) -> int:
     return sum(tokens.estimate_message(history.render(one).content) for one in stored)
 
 
-def _tokens(session: Session) -> int:
-    return sum(tokens.estimate_message(one.message.content) for one in history.shown(session))
-
-
 def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session, Outcome | None]:
     """Compact a conversation before its next turn, if it has to be.
 
@@ -352,15 +404,20 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     if not life.config.cognition.history_compression.enabled:
         return session, None
     job = Job(session, stable_tokens, falls_back=True)
-    if measure(life, session, stable_tokens).full:
+    if measure(life, session, stable_tokens).long:
         made = make(life, job, lambda _: None)
     else:
-        made, batch = Made(session), prune_batch(life, session)
-        if batch is not None:
-            made.add(batch)
+        made = Made(session)
+        for step in (leave_out, prune_batch):
+            record = step(life, made.session)
+            if record is not None:
+                made.add(record)
     if not made.records:
         return session, None
     outcome = _outcome(life, job, made)
     if life.writes:
+        # no more of it than after any turn: somebody waits, and the rest is distilled later
+        limit = life.config.limits.passes_per_turn
+        outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
         work.apply(life, outcome)
     return made.session, outcome

@@ -76,6 +76,18 @@ def check(life: Life, session_id: str | None = None, *, force: bool = False) -> 
     return Check(gates, tuple(jobs))
 
 
+def up_to(life: Life, session_id: str, message_id: str) -> Job | None:
+    """Return the next window that waits among the messages up to one, whatever the gates say."""
+    session = transcripts.find(life.entity.sessions, session_id)
+    waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
+    ids = [one.id for one in session.messages]
+    if message_id not in ids:
+        return None
+    later = len(ids) - ids.index(message_id) - 1
+    windows = _windows(life, session, waits[: max(0, len(waits) - later)])
+    return Job(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
+
+
 def _passed(gates: Sequence[Gate]) -> int:
     return sum(gate.passes for gate in gates)
 

@@ -8,6 +8,7 @@ Knows nothing of preambles: they are never stored.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class View:
     messages: tuple[Message, ...]  # roles alternate between user and assistant
     left_out: int  # stored messages before these that the window has no room for
     summarized: int = 0  # stored messages that a summary stands for
+    unseen: tuple[str, ...] = ()  # ids of the messages that are not shown for either reason
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,13 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
                 used -= _cost(turns[start])
                 start += 1
     left_out = sum(len(turn) for turn in turns[:start])
-    kept = [part.message for turn in turns[start:] for part in turn]
+    kept = [part for turn in turns[start:] for part in turn]
     summary = standing(session)
-    return View(_joined(kept), left_out, len(stretch(session, summary)) if summary else 0)
+    summarized = len(stretch(session, summary)) if summary else 0
+    ids = {part.id for part in kept}
+    earlier = itertools.takewhile(lambda one: one.id != before, session.messages)
+    unseen = tuple(one.id for one in earlier if one.id not in ids)
+    return View(_joined([part.message for part in kept]), left_out, summarized, unseen)
 
 
 def shown(session: Session, *, before: str | None = None) -> list[Shown]:

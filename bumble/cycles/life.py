@@ -16,6 +16,7 @@ from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
+from bumble.llm import ledger
 from bumble.llm.protocol import Model
 
 TEMPERATURE = 0.7  # for models of which the catalog knows nothing
@@ -53,6 +54,11 @@ class Life:
         """The context window: the model's, unless the settings allow less."""
         limit = self.config.cognition.max_context_tokens
         return min(limit, self.model.context_tokens or limit)
+
+    @property
+    def token_ratio(self) -> float:
+        """What the model counts for each token we estimate, as its newest chats tell."""
+        return ledger.token_ratio(self.entity.ledger, self.model.name)
 
     def now(self) -> datetime:
         """The present, in the entity's time zone."""

@@ -77,6 +77,7 @@ class Memory:
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
         outside: str = "",
+        unseen: Sequence[str] = (),
         factor: Factor | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
@@ -88,6 +89,7 @@ class Memory:
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
             outside: A session that is in the prompt anyway.
+            unseen: Ids of its messages that are not.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
         """
         only = Filter(
@@ -95,6 +97,7 @@ class Memory:
             audience=tuple(audience),
             people=tuple(people),
             not_session=outside,
+            unseen=tuple(unseen),
         )
         weight = 1 - self.config.lexical_weight
         try:

@@ -37,6 +37,7 @@ class Filter:
     audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
     session: str = ""  # the messages of this session alone
     not_session: str = ""  # a session whose messages are known already
+    unseen: tuple[str, ...] = ()  # ids of messages of that session that are not
     before: datetime | None = None  # what is older than that, and what has no time
     dormant: bool = False  # dormant and archived records too
 
@@ -187,8 +188,8 @@ def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
         parts.append("session = ?")
         values.append(only.session)
     if only.not_session:
-        parts.append("session <> ?")
-        values.append(only.not_session)
+        parts.append("(session <> ? or record in (select value from json_each(?)))")
+        values += [only.not_session, json.dumps(only.unseen)]
     if only.before is not None:
         parts.append("(at = '' or julianday(at) < julianday(?))")
         values.append(only.before.isoformat())

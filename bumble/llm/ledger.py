@@ -13,12 +13,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bumble.errors import UserError
+from bumble.llm import tokens
 from bumble.llm.protocol import Completion, Model, OnText, Request, Usage
 
 _BLOCK_BYTES = 65_536
+# How the ratio of a model's own counts to our estimates is learnt.
+CHAT = "chat"  # other requests have other schemas, which a server may count too
+RATIO_CALLS, LEAST_CALLS, LEAST_TOKENS = 20, 3, 100
+LOWEST_RATIO, HIGHEST_RATIO = 0.5, 4.0  # beyond, it was not all of the prompt that was counted
+RATIO_STEP = 0.05  # so that it seldom changes, and with it what of a conversation is shown
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class Entry:
     ms: int  # all of it, loading the weights included
     finish_reason: str  # of the completion; "warm" for a warm-up, "failed" for none
     prompt_tokens: int | None = None
+    estimated_tokens: int | None = None  # of the same messages, by `tokens`
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     first_token_ms: int | None = None  # loading excluded
@@ -123,6 +131,7 @@ class Recorded:
             ms=round((self._stopwatch() - started) * 1000),
             finish_reason=finish_reason or (completion.finish_reason if completion else "failed"),
             prompt_tokens=usage.prompt_tokens,
+            estimated_tokens=sum(tokens.estimate_message(one.content) for one in request.messages),
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
             first_token_ms=None if first is None else round(first * 1000),
@@ -190,6 +199,25 @@ def read_newest(path: Path) -> Iterator[Entry]:
             yield _parse(json.loads(line))
         except (ValueError, TypeError, KeyError):
             continue
+
+
+def token_ratio(path: Path, model: str) -> float:
+    """Return what a model's own counts of its prompts are to our estimates.
+
+    The median of its newest chats; 1 as long as there are too few.
+    """
+    found: list[float] = []
+    for entry in read_newest(path):
+        if entry.model != model or entry.purpose != CHAT:
+            continue
+        counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
+        if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:
+            found.append(min(counted / estimated, HIGHEST_RATIO))
+        if len(found) == RATIO_CALLS:
+            break
+    if len(found) < LEAST_CALLS:
+        return 1.0
+    return round(round(median(found) / RATIO_STEP) * RATIO_STEP, 2)
 
 
 def newest_lines(path: Path) -> Iterator[str]:

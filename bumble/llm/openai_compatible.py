@@ -32,6 +32,7 @@ from bumble.llm.thinking import ThinkFilter
 _PROBLEMS = (openai.OpenAIError, OSError, ValueError)
 _OWN_HEADERS = ("host", "accept", "accept-encoding", "connection", "content-type", "user-agent")
 _SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
+_SCHEMA_REFUSALS = (400, 404, 415, 422, 501)  # 404: a router knows no server that can do it
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
 
 
@@ -128,8 +129,10 @@ class OpenAICompatibleModel:
                         if shown and on_text is not None:
                             on_text(shown)
                 break
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
-                if mode == "plain" or answer.began or remote.is_too_long(problem.message):
+            except openai.APIStatusError as problem:
+                refused = problem.status_code in _SCHEMA_REFUSALS
+                hopeless = not refused or remote.is_too_long(problem.message)
+                if mode == "plain" or answer.began or hopeless:
                     self._schema_mode = 0  # it was not the schema that was refused
                     raise
                 self._schema_mode = _SCHEMA_MODES.index(mode) + 1

@@ -33,16 +33,19 @@ QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported
 COMPANY_TOKENS = 60  # of each who is there
 
 
-def blocks(life: Life, session: Session, person: str, mood: str, at: datetime) -> list[Block]:
+def blocks(
+    life: Life, session: Session, person: str, mood: str, at: datetime, unseen: Sequence[str] = ()
+) -> list[Block]:
     """Return what comes to mind in a mood, most useful first.
 
     What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
-    `imported`) stands in tags of its own.
+    `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
+    its view does not hold.
     """
     entity, config = life.entity, life.config
     found = _relationships(life, session, person, at)
     found += _knowledge(life.memory, entity, config, session)
-    found += _memories(life, session, mood, at)
+    found += _memories(life, session, mood, at, unseen)
     found += _skills(entity, config, session)
     return found
 
@@ -122,7 +125,9 @@ def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session)
     return _blocks("knowledge", "What you know:", lines)
 
 
-def _memories(life: Life, session: Session, mood: str, at: datetime) -> list[Block]:
+def _memories(
+    life: Life, session: Session, mood: str, at: datetime, unseen: Sequence[str]
+) -> list[Block]:
     config = life.config
     hits = life.memory.search(
         session.messages[-1].text,
@@ -130,6 +135,7 @@ def _memories(life: Life, session: Session, mood: str, at: datetime) -> list[Blo
         limit=config.memory.max_recall_results,
         audience=session.people,
         outside=session.id,
+        unseen=unseen,
         factor=imprints.factor(life.entity, life.body, mood, at),
     )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
@@ -214,8 +220,8 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(" ".join(text.split()), limit_tokens)
 
 
-def answer(life: Life, query: str, session: Session) -> Result:
-    """Answer the entity's own question to its memory."""
+def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
+    """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     kinds = (*REMEMBERED, "knowledge", "person", "journal", "dream", "narrative")
     at = life.now()
     hits = life.memory.search(
@@ -224,6 +230,7 @@ def answer(life: Life, query: str, session: Session) -> Result:
         limit=6,
         audience=session.people,
         outside=session.id,
+        unseen=unseen,
         factor=imprints.factor(
             life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
         ),

@@ -84,6 +84,7 @@ class Report:
     cached_tokens: int | None = None
     too_long: bool = False  # whether the next message will compact the conversation first
     handover: Continuity | None = None  # None: there is no brief, or its turns are over
+    token_ratio: float = 1.0  # of the model's own counts to estimates, as its chats told
     scratch_notes: int = 0  # lines in working/scratch.md; they stand in no prompt
 
     @property
@@ -95,7 +96,8 @@ class Report:
     def total_tokens(self) -> int:
         """The backend's count of a run, else an estimate of the messages."""
         estimated = (self.system_chars + self.history_chars + self.last_chars) // 4
-        return self.prompt_tokens or estimated + tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+        estimated += tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+        return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
 def of(life: Life, turn: Turn, source: Source) -> Report:
@@ -137,6 +139,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         cached_tokens=first.cached_tokens if first else None,
         too_long=compact.measure(life, turn.session, stable_tokens).full,
         handover=_continuity(life, turn),
+        token_ratio=life.token_ratio,
         scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),
     )
 

@@ -211,18 +211,19 @@ def prepare(
     blocks = [Block("now", now_text(life, who, said.at, last_spoke, others))]
     shown = shown_to(soma, session.people)
     blocks.append(Block("body", body_text(life, shown, decided.profile, session.people)))
-    blocks += recall.blocks(life, session, who.id, mood.name, said.at)
+    room = history_budget(life, stable)
+    if attached:
+        room = max(256, room - tokens.estimate(attached))
+    seen = history.view(session, room, before=said.id)
+    blocks += recall.blocks(life, session, who.id, mood.name, said.at, seen.unseen)
     brief = found_brief(life, session)
     blocks.append(Block("handover", handover_text(life, brief, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
-    room = history_budget(life, stable)
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block("attached", attached, trust="imported"))
-        room = max(256, room - tokens.estimate(attached))
-    seen = history.view(session, room, before=said.id)
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
-    used = sum(tokens.estimate_message(message.content) for message in messages)
+    used = int(life.token_ratio * sum(tokens.estimate_message(one.content) for one in messages))
     request = Request(
         messages=messages,
         purpose="chat",
@@ -283,7 +284,7 @@ def _context(life: Life, turn: Turn) -> tools.Context:
         at=life.clock(),
         zone=life.zone,
         provenance=_provenance(life, turn),
-        recall=lambda query: recall.answer(life, query, turn.session),
+        recall=lambda query: recall.answer(life, query, turn.session, turn.seen.unseen),
         expand=lambda reference: expand.original(life.entity, reference, turn.session),
         config=life.config.tools,
         apply=lambda change: _write_now(life, change),
@@ -458,7 +459,8 @@ def stored_request(life: Life, turn: Turn) -> Request:
 
 def history_budget(life: Life, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
-    return max(256, int(life.window_tokens * WINDOW_SHARE) - tokens.estimate(stable.text))
+    room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
+    return max(256, room - tokens.estimate(stable.text))
 
 
 def profile_of(config: Config, name: route.ProfileName, temperature: float) -> Profile:

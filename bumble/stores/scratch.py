@@ -29,6 +29,12 @@ def lines(file: Path) -> list[str]:
     return [line for line in records.read_text(file).splitlines() if line.startswith(MARK)]
 
 
+def origin(line: str) -> Provenance:
+    """Return where a note says it comes from; nothing for one that a person wrote."""
+    at = line.rfind("<!--")
+    return comments.split(line[at:])[0] if at >= 0 else Provenance()
+
+
 def plan_add(
     at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
 ) -> Change:

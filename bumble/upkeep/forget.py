@@ -11,7 +11,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,14 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.stores import (
     beliefs,
+    comments,
     episodes,
+    journal,
     jsonl,
     knowledge,
     records,
     relationships,
+    scratch,
     sessions,
     state,
     transcripts,
@@ -102,6 +105,8 @@ def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> For
     _episodes(work)
     _beliefs(work)
     _knowledge(work)
+    _scratch(work)
+    _journal(work, zone)
     _people(work)
     _history(work)
     return Forgetting(tuple(work.planned.values()), dict(work.counts), _mentions(work))
@@ -205,6 +210,8 @@ def _state(work: _Work) -> None:
             remove.append(["sessions", session_id])
         elif isinstance(keys.get("reflect"), Mapping) and work.person in keys["reflect"]:
             remove.append(["sessions", session_id, "reflect", work.person])
+    drawn = file.get("distill", default={})
+    remove += [["distill", one] for one in drawn if one in work.gone]
     if remove:
         work.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 
@@ -275,6 +282,39 @@ def _left_of(work: _Work, known: knowledge.Knowledge) -> str:
     return known.preamble + "".join(kept)
 
 
+def _scratch(work: _Work) -> None:
+    """Take out notes that are theirs alone, and the name in the entity's others."""
+    path = work.entity.root / scratch.PATH
+    if not path.is_file():
+        return
+    old, kept = records.read_text(path), []
+    for line in old.splitlines(keepends=True):
+        origin = scratch.origin(line)
+        if not work.is_theirs(origin):
+            kept.append(_lessened(work, line, origin))
+    if (new := "".join(kept)) != old:
+        work.add(changes.write(scratch.PATH, new, old, "forget notes"), "files of scratch notes")
+
+
+def _journal(work: _Work, zone: tzinfo) -> None:
+    """Take out entries that were made of their talks alone, and the name in the entity's others."""
+    book = journal.read(work.entity.journal, zone)
+    kept = [book.preamble]
+    for one in book.entries:
+        if not work.is_theirs(one.provenance):
+            kept.append(_lessened(work, one.source, one.provenance))
+    if (new := "".join(kept)) != book.source:
+        work.add(changes.write(journal.PATH, new, book.source, "forget entries"), "journal")
+
+
+def _lessened(work: _Work, text: str, origin: Provenance) -> str:
+    """Take a person out of what the entity wrote and others heard too; a hand's stays as it is."""
+    if not origin.by:
+        return text
+    left = replace(origin, audience=tuple(one for one in origin.audience if one != work.person))
+    return work.unnamed(text.replace(comments.render(origin), comments.render(left), 1))
+
+
 def _people(work: _Work) -> None:
     for path in relationships.paths(work.entity.relationships):
         one = records.load(path, relationships.parse)
@@ -316,6 +356,7 @@ def _mentions(work: _Work) -> tuple[str, ...]:
     """Find files that keep a name, because what stands there is somebody's own."""
     entity = work.entity
     own: list[Path] = [entity.file, entity.knowledge, entity.journal, entity.narrative, entity.soma]
+    own.append(entity.root / scratch.PATH)
     own += [*beliefs.paths(entity.beliefs), *relationships.paths(entity.relationships)]
     found = []
     for path in own:

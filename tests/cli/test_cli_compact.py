@@ -146,3 +146,32 @@ def test_a_hand_edit_between_two_compactions_stays(long: Run) -> None:
     long.write(place, long.text(place).replace("240 euros", "260 euros"))
     long.ok("compact", "--undo")
     assert "260 euros" in long.text(place)
+
+
+NOTHING: dict[str, Any] = {
+    "purpose": "distill",
+    "json": {"knowledge": [], "beliefs": [], "relational": [], "journal_entry": ""},
+    "always": True,
+}
+
+
+@pytest.fixture
+def waiting(long: Run) -> Run:
+    """The same, and nothing of it was distilled."""
+    script(long, NOTES, NOTHING)
+    long.write("state.yaml", "sessions:\n  ses_long: {distill: msg_00000}\n")
+    return long
+
+
+def test_what_leaves_the_view_is_distilled_first(waiting: Run) -> None:
+    [done] = waiting.ok("compact", "--json").data["done"]
+    assert sum(one["messages"] for one in done["flush"]) > 100
+    assert waiting.text("state.yaml").count("msg_00000") == 0
+    again = waiting.ok("compact", "--force", "--json").data["done"]
+    assert all(one["flush"] == [] for one in again)
+
+
+def test_a_dry_run_tells_of_the_flush_and_asks_nothing(waiting: Run) -> None:
+    before = looking.truths(waiting)
+    assert "is distilled (`bumble distill --dry-run`)" in waiting.ok("compact", "--dry-run").out
+    assert looking.truths(waiting) == before

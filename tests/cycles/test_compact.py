@@ -19,7 +19,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
-from bumble.llm import tokens
+from bumble.llm import ledger, tokens
+from bumble.llm.ledger import Entry
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import expand
 from bumble.stores import sessions, transcripts
@@ -294,3 +295,49 @@ def test_a_short_conversation_is_left_alone(newborn: Entity) -> None:
     assert same is session
     assert outcome is None
     assert all(one != after for one, after in itertools.pairwise(session.messages))
+
+
+def short_talk(messages: int) -> Session:
+    fact = {100: "My cousin Ilse lives at number 1005."}
+    roles = ("user", "assistant")
+    return talk([said(n, fact.get(n, "yes"), roles[n % 2]) for n in range(messages)])
+
+
+def test_very_many_short_messages_are_left_out_in_the_middle_without_a_model(
+    ada: Entity,
+) -> None:
+    session = short_talk(322)
+    model = ScriptedModel([], context_tokens=100_000)
+    life = life_of(ada, model, flags={"cognition.max_context_tokens": 100_000})
+    life.apply(ChangeSet("begin", (sessions.plan_start(session, ""),)))
+    assert compact.check(life, session, 0).due
+    after, outcome = compact.make_room(life, session, 0)
+    assert outcome is not None
+    assert model.requests == []
+    parts = history.shown(after)
+    assert len(parts) < 322 // 2 + 4
+    whole = history.shown(session)
+    assert parts[:2] == whole[:2]
+    assert parts[-160:] == whole[-160:]
+    assert "number 1005" in "".join(part.message.content for part in parts)
+    assert compact.make_room(life, after, 0) == (after, None)
+
+
+def test_as_many_messages_as_are_allowed_stay_byte_for_byte(newborn: Entity) -> None:
+    model = ScriptedModel([], context_tokens=100_000)
+    life = life_of(newborn, model, flags={"cognition.max_context_tokens": 100_000})
+    session = short_talk(320)
+    assert compact.make_room(life, session, 0) == (session, None)
+
+
+def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: Entity) -> None:
+    life, session = small(ada), long_talk(30)
+    plain = compact.measure(life, session, 500)
+    assert not plain.full
+    for _ in range(3):
+        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
+    learnt = compact.measure(life, session, 500)
+    assert learnt.full
+    assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
+    made = compact.make(life, Job(session, 500, use_model=False), lambda _: None)
+    assert not compact.measure(life, made.session, 500).full

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import ledger
-from bumble.llm.ledger import Recorded
+from bumble.llm.ledger import Entry, Recorded
 from bumble.llm.protocol import Message, Model, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 
@@ -94,3 +94,36 @@ def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None
     done = model.complete(Request([Message("user", "Hello")], max_tokens=7, thinking=True))
     assert done.text == "Hi"
     assert [(one.max_tokens, one.thinking) for one in model.entries] == [(7, True)]
+
+
+def chats(path: Path, *counts: tuple[int, int], model: str = "m", purpose: str = "chat") -> None:
+    for counted, estimated in counts:
+        entry = Entry(NOON, purpose, model, 1, "stop", counted, estimated)
+        ledger.append(path, entry)
+
+
+def test_the_ratio_is_the_median_of_a_models_newest_chats(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chats(path, *[(4000, 1000)] * 9)
+    chats(path, *[(1190, 1000)] * 11, (4000, 1000), (700, 1000), *[(1210, 1000)] * 8)
+    assert ledger.token_ratio(path, "m") == 1.2
+    assert ledger.token_ratio(path, "other") == 1.0
+
+
+def test_few_calls_other_purposes_and_what_a_cache_hid_teach_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chats(path, (1500, 1000), (1500, 1000))
+    assert ledger.token_ratio(path, "m") == 1.0
+    chats(path, *[(3000, 1000)] * 5, purpose="distill")
+    chats(path, *[(12, 1000)] * 5)
+    chats(path, *[(90, 30)] * 5)
+    assert ledger.token_ratio(path, "m") == 1.0
+    chats(path, (1500, 1000))
+    assert ledger.token_ratio(path, "m") == 1.5
+
+
+def test_no_count_is_believed_that_is_far_beyond_the_estimate(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chats(path, *[(90_000, 1000)] * 5)
+    assert ledger.token_ratio(path, "m") == ledger.HIGHEST_RATIO
+    assert ledger.token_ratio(tmp_path / "none.jsonl", "m") == 1.0

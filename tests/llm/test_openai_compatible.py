@@ -14,6 +14,7 @@ from bumble.errors import (
     CredentialsError,
     ModelUnreachableError,
 )
+from bumble.llm import structured
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
@@ -164,6 +165,36 @@ def test_a_refused_schema_steps_down_and_stays_down(server: FakeServer) -> None:
     last = server.seen[-1].body
     assert last["response_format"] == {"type": "json_object"}
     assert '"integer"' in last["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("status", [400, 404, 422, 501])
+def test_a_server_that_enforces_nothing_is_told_the_schema_in_words(
+    server: FakeServer, status: int
+) -> None:
+    def respond(exchange: Exchange) -> None:
+        if {"response_format", "tools"} & exchange.body.keys():
+            exchange.json({"error": {"message": "unsupported parameter"}}, status)
+        else:
+            says(event({"content": 'Sure: {"a": 1}'}, "stop"))(exchange)
+
+    server.routes[CHAT] = respond
+    model, request = connect(server), Request(REQUEST.messages, "distill")
+    assert structured.answer(model, request, SCHEMA) == {"a": 1}
+    assert structured.answer(model, request, SCHEMA) == {"a": 1}
+    assert len(server.seen) == 5
+    assert '"integer"' in server.seen[-1].body["messages"][-1]["content"]
+
+
+def test_a_passing_failure_does_not_give_up_the_schema(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        if len(server.seen) == 1:
+            exchange.json({"error": {"message": "slow down"}}, 429)
+        else:
+            says(event({"content": '{"a": 1}'}, "stop"))(exchange)
+
+    server.routes[CHAT] = respond
+    assert structured.answer(connect(server), REQUEST, SCHEMA) == {"a": 1}
+    assert server.seen[-1].body["response_format"]["type"] == "json_schema"
 
 
 def test_a_forced_tool_gives_its_arguments_as_the_text(server: FakeServer) -> None:

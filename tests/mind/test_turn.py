@@ -18,6 +18,8 @@ from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError, UsageError
 from bumble.index.memory import Memory
+from bumble.llm import ledger
+from bumble.llm.ledger import Entry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import turn
@@ -331,6 +333,22 @@ def test_without_compaction_a_small_window_leaves_old_turns_out_and_says_so(ada:
     assert len(stored(ada).messages) == 24
 
 
+def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity) -> None:
+    replies = [say(f"Answer {n}: " + "words " * 60) for n in range(16)]
+    replies += [act("recall", query="quinces locker"), say("Locker 472.")]
+    model = ScriptedModel(replies, context_tokens=3072)
+    life = life_of(ada, model)
+    for n in range(16):
+        fact = "The quinces are in locker 472. " if n == 3 else ""
+        talk(life, f"Question {n}: {fact}" + "more " * 60)
+    done = talk(life, "In which locker are the quinces?")
+    planted = next(one.id for one in stored(ada).messages if "472. more" in one.text)
+    assert planted in done.seen.unseen
+    found = done.outcome.steps[0].results[0].text
+    assert "The quinces are in locker 472. more" in found
+    assert "Question 15" not in found
+
+
 def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Lives in Lisbon."),
@@ -383,3 +401,12 @@ def test_a_tool_does_not_write_secrets_into_memory(ada: Entity) -> None:
     assert result.failed
     assert "a password" in result.text
     assert "Tulip" not in ada.knowledge.read_text(encoding="utf-8")
+
+
+def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([say("Hello.")], context_tokens=4096))
+    stable = turn.stable_part(life, ("sam",))
+    plain = turn.history_budget(life, stable)
+    for _ in range(3):
+        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
+    assert turn.history_budget(life, stable) < plain - 900

@@ -10,7 +10,17 @@ from bumble.cycles import reflect
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.stores import beliefs, episodes, knowledge, relationships, sessions, state, transcripts
+from bumble.stores import (
+    beliefs,
+    episodes,
+    journal,
+    knowledge,
+    relationships,
+    scratch,
+    sessions,
+    state,
+    transcripts,
+)
 from bumble.stores.episodes import Imprint
 from bumble.stores.records import Provenance
 from bumble.stores.relationships import Note
@@ -88,6 +98,12 @@ def entity(tmp_path: Path) -> Entity:
     for title, text, whose in (("Night", SECRET, origin("ses_1")), ("Bread", "At six.", None)):
         book = knowledge.read(folder.knowledge)
         write(folder, knowledge.plan_set(book, title, text, "", by_entity=False, provenance=whose))
+    jotted = ((SECRET, origin("ses_1")), ("Sam and Bo ran.", origin("ses_2", audience=BOTH)))
+    for text, whose in jotted:
+        write(folder, scratch.plan_add(NOON, "experience", text, UTC, whose, ""))
+        write(folder, journal.plan_add(NOON, text, UTC, "", provenance=whose))
+    drawn = {"distill": {one: {"hash": "00"} for one in ("ses_1", "ses_2")}}
+    write(folder, state.plan_write(state.read(folder.state), drawn, ""))
     return folder
 
 
@@ -159,6 +175,20 @@ def test_nothing_waits_to_be_thought_of_them(entity: Entity) -> None:
     forgotten(entity)
     assert "sam" not in str(state.read(entity.state).values)
     assert {job.person for job in reflect.check(life_of(entity)).jobs} == {"bo"}
+
+
+def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:
+    with (entity.root / scratch.PATH).open("a") as notes:
+        notes.write("- Sam, by hand.\n")
+    by_hand = journal.plan_add(NOON, "Sam, by hand.", UTC, "")
+    changes.apply(entity.root, ChangeSet("", (by_hand,)))
+    plan = forgotten(entity)
+    for path in (entity.root / scratch.PATH, entity.journal):
+        text = path.read_text()
+        assert "somebody and Bo ran." in text
+        assert "Sam, by hand." in text
+        assert entity.relative(path) in plan.mentions
+    assert state.read(entity.state).get("distill", default={}).keys() == {"ses_2"}
 
 
 def test_a_second_time_changes_nothing(entity: Entity) -> None:
