@@ -74,7 +74,7 @@ def test_a_value_that_looks_like_a_new_message_stays_in_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.stem for path in prompts.FOLDER.iterdir() if path.name.endswith(".md"))
+    "name", sorted(path.name[:-3] for path in prompts.FOLDER.iterdir() if path.name.endswith(".md"))
 )
 def test_what_differs_comes_last_so_that_the_rest_is_evaluated_once(name: str) -> None:
     prompt = prompts.load(name)
