@@ -1,8 +1,8 @@
 """Several commands at once, each in a process of its own.
 
 They are forked from one that has imported everything, so that they begin together and not one
-after another on a small machine. A program: takes the commands as JSON, prints code and standard
-error of each.
+after another on a small machine. A program: takes the commands as JSON, and says the exit code
+and the standard error of each.
 """
 
 from __future__ import annotations
@@ -43,4 +43,4 @@ def run(commands: list[list[str]], folder: Path) -> list[tuple[int, str]]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        print(json.dumps(run(json.loads(sys.argv[1]), Path(place))))
+        sys.stdout.write(json.dumps(run(json.loads(sys.argv[1]), Path(place))))

@@ -287,7 +287,8 @@ def _doubles(entity: Entity) -> Iterator[str]:
     yield from (f"{message} is in {n} episodes" for message, n in told.items() if n > 1)
     entries = Counter((one.at, one.text) for one in journal.read(entity.journal, LISBON).entries)
     yield from (f"{n} times in the journal: {one}" for one, n in entries.items() if n > 1)
-    believed = Counter(one.text for one in beliefs.read(entity.beliefs))
+    held = beliefs.read(entity.beliefs)  # what two people said is not joined
+    believed = Counter((one.text, one.provenance.audience) for one in held)
     yield from (f"{n} times believed: {one}" for one, n in believed.items() if n > 1)
     known = Counter(one.title for one in knowledge.read(entity.knowledge).sections)
     yield from (f"{n} times known: {one}" for one, n in known.items() if n > 1)

@@ -13,7 +13,7 @@ import pytest
 from bumble.entity.folder import Entity
 from tests.cycles import living
 from tests.cycles.nights import NIGHT, lived
-from tests.llm.fake_server import Exchange, FakeServer
+from tests.llm.fake_server import Exchange
 from tests.upkeep import mind, month
 from tests.upkeep.month import Stretch
 
