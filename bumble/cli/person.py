@@ -196,6 +196,7 @@ def forget(
     if plan.changes and not dry_run:
         told = f"Forget {names[-1] if not person else person.name}: {plan.told}?"
         writing.confirm(opened.shell, told, "Say --yes, or look first with --dry-run.", yes=yes)
+        forgetting.drop_caches(opened.entity)  # first: after a kill nobody would come back to it
     said = f"Forgot {name}: {plan.told}."
     writing.commit(
         opened,

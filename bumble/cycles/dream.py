@@ -112,18 +112,11 @@ def _bypassed(gate: Gate) -> Gate:
 def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
     """Return the gates as they stand at a time."""
     config = life.config.soma.dreams
-    said = silence.last_said(life.entity)
-    quiet = None if said is None else seconds_between(said, at)
     hours = ", ".join(map(str, config.dream_hours)) or "none"
     past = _past(life)
     return (
         Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
-        Gate(
-            "silence",
-            "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
-            f"at least {config.min_silence_seconds:g} s",
-            quiet is None or quiet >= config.min_silence_seconds,
-        ),
+        _silence(life, at),
         _cooldown(life, past, at),
         Gate(
             "hours",
@@ -154,6 +147,17 @@ def _past(life: Life) -> Past:
     except ValueError as error:
         raise RecordInvalidError(life.entity.state, str(error)) from error
     return Past(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _silence(life: Life, at: datetime) -> Gate:
+    wanted, said = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
+    quiet = None if said is None else seconds_between(said, at)
+    return Gate(
+        "silence",
+        "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
+        f"at least {wanted:g} s",
+        quiet is None or quiet >= wanted,
+    )
 
 
 def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
@@ -264,12 +268,14 @@ def run(life: Life, job: Job) -> Outcome:
     gist = dreamt.thread or dreamt.fragments[0]
     shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
     evidence_of = [("Evidence", one) for one in night.provenance.sources]
+    late: list[str] = []
     return Outcome(
         title=f"dream: {shown}",
-        plan=partial(_plan, life, job, night),
+        plan=partial(_plan, life, job, night, late),
         lines=(f"Dreamt: {gist}", *notes),
         data={"ran": True, **told},
         trailers=(*evidence_of, ("Model", night.provenance.model)),
+        late=late,
     )
 
 
@@ -377,12 +383,15 @@ def _whole(life: Life, episode: Episode) -> str:
     return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
 
 
-def _plan(life: Life, job: Job, night: Night) -> Sequence[Change | None]:
-    """Plan all that a dream becomes, on the files as they are."""
+def _plan(life: Life, job: Job, night: Night, late: list[str]) -> Sequence[Change | None]:
+    """Plan all that a dream becomes, on the files as they are; nothing where a gate has closed."""
     config, past = life.config.soma.dreams, _past(life)
-    still = (_cooldown(life, past, job.at), _cap(life, past, job.at))
-    if not job.bypassed and not all(gate.passes for gate in still):
-        return ()  # another process has dreamt in the meantime
+    late.clear()
+    # somebody spoke while the model wrote, or another process has dreamt: both end a dream
+    still = (_silence(life, life.now()), _cooldown(life, past, job.at), _cap(life, past, job.at))
+    if not job.bypassed and (closed := [gate for gate in still if not gate.passes]):
+        late += [f"Not kept: {gate.name}: {gate.value}, wants {gate.wants}." for gate in closed]
+        return ()
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:

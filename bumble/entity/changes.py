@@ -155,6 +155,7 @@ def lock_path(root: Path) -> Path:
 def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | None]]:
     """Work out every new file, refusing what moved on; several additions to one file are joined."""
     planned: dict[Path, tuple[Step, bytes | None]] = {}
+    lengthens = any(change.adds for change in changes)
     for change in changes:
         path = files.inside(root, change.path)
         if path in planned:
@@ -166,7 +167,7 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
             current = intents.read(path)
             before = intents.digest(current)
             if not change.adds:
-                _check(path, change, before)
+                _check(path, change, before, lengthens=lengthens)
         new = _added(current, change.data or b"") if change.adds else change.data
         planned[path] = (Step(change.path, before, intents.digest(new), None), new)
         if change.keeps and current is not None and new != current:
@@ -183,10 +184,18 @@ def history_path(path: str, data: bytes) -> str:
     return str(HISTORY / place.with_name(f"{place.stem}.{files.sha256(data)[:12]}{place.suffix}"))
 
 
-def _check(path: Path, change: Change, before: str | None) -> None:
-    if change.read == before or (change.data is not None and intents.digest(change.data) == before):
+def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -> None:
+    """Refuse a change whose file moved on; one that is as wanted already is no reason to.
+
+    Unless the set also adds to a file: what two processes noted in the same second, in the same
+    bytes, would be added twice.
+    """
+    if change.read == before:
         return
-    if change.read is None:
+    there = change.data is not None and intents.digest(change.data) == before
+    if there and not lengthens:
+        return
+    if change.read is None and not there:
         raise RecordExistsError(path)
     raise FileChangedError(path)
 

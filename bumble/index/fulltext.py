@@ -62,7 +62,12 @@ def read_stamp(folder: Path) -> Stamp | None:
 
 
 def write_stamp(folder: Path, stamp: Stamp) -> None:
-    """Say which database the full-text index follows, and how far it has come."""
+    """Say which database the full-text index follows, and how far it has come.
+
+    Its caller holds the lock of the index, so a temporary file beside it is a killed writer's.
+    """
+    for stray in folder.glob(f".{STAMP}.*{files.TEMPORARY_SUFFIX}"):
+        stray.unlink(missing_ok=True)
     files.write_atomic(folder / STAMP, (json.dumps(vars(stamp)) + "\n").encode())
 
 

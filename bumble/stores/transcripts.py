@@ -34,7 +34,7 @@ class SessionInfo:
     at: datetime  # when it began
     by: str  # id of the person it was begun with
     present: tuple[str, ...]  # ids of the others who hear it
-    last_at: datetime  # time of the last line
+    last_at: datetime  # when something was last said, or the conversation ended
     ended: bool
     size_bytes: int
 
@@ -73,13 +73,13 @@ def read_info(file: Path) -> SessionInfo:
 
 
 def _last(tail: bytes) -> dict[str, Any] | None:
-    """Return the last whole line that carries a time; a torn one is passed over."""
+    """Return the last whole line that was said, or the end; what cycles noted is passed over."""
     for line in reversed(tail.split(b"\n")):
         try:
             data = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(data, dict) and "at" in data:
+        if isinstance(data, dict) and "at" in data and data.get("type") in ("message", "end"):
             return data
     return None
 

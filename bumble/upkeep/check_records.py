@@ -216,11 +216,15 @@ def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Findi
             return _dated(dream.source, at=dream.at)
         case "reminder":
             reminder = reminders.load(file.path)
+            origin = reminder.provenance
+            kept(reminder.id, origin, origin.sources, line=_from(reminder.source))
             if reminder.repeat:
                 also += _schedule(reminder.repeat, reminder.source, "repeat", relative, file)
             return _dated(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
         case "automation":
             automation = automations.load(file.path)
+            origin = automation.provenance
+            kept(automation.id, origin, origin.sources, line=_from(automation.source))
             also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
             return _dated(automation.source, last=automation.last)
         case "handover":

@@ -44,7 +44,7 @@ def soma(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
         "felt": _later_whole,
         "impulses": nested({}, later),
         "affects": _affects,
-        "noise": nested({"ticked_at": later, "fragments": _fragments}),
+        "noise": _noise,
     }
     return mapping(base, ours, theirs, rules)
 
@@ -77,6 +77,12 @@ def _affects(base: Any, ours: Any, theirs: Any) -> Any:
     found.sort(key=lambda one: (-float(one["intensity"]), one["name"]))
     limit = defaults.read()["soma"]["affects"]["limit"]
     return found[: max(limit, len(sides[1]), len(sides[2]))]
+
+
+def _noise(base: Any, ours: Any, theirs: Any) -> Any:
+    """Merge the noise; a body that had no thought yet has an empty one."""
+    sides = [{} if one in (ABSENT, None) else one for one in (base, ours, theirs)]
+    return nested({"ticked_at": later, "fragments": _fragments})(*sides)
 
 
 def _fragments(base: Any, ours: Any, theirs: Any) -> Any:

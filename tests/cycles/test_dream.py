@@ -462,6 +462,24 @@ def test_of_two_dreams_at_once_one_is_kept(ada: Entity) -> None:
     assert len(journal.read(ada.journal, LISBON).entries) == 1
 
 
+def test_who_speaks_while_it_dreams_wakes_it_and_nothing_of_the_dream_is_kept(ada: Entity) -> None:
+    life = life_of(ada, [WROTE], overrides=ON)
+    outcome = dream.run(life, dream.check(life).jobs[0])
+    spoken(ada, NIGHT)
+    before = truth(ada.root)
+    assert work.apply(life, outcome) == []
+    assert truth(ada.root) == before
+    assert outcome.late == ["Not kept: silence: 0 s, wants at least 3600 s."]
+
+
+def test_a_forced_dream_is_kept_whoever_speaks(ada: Entity) -> None:
+    life = life_of(ada, [WROTE], at=NIGHT + timedelta(hours=9), overrides=ON)
+    outcome = dream.run(life, dream.check(life, force=True).jobs[0])
+    spoken(ada, NIGHT + timedelta(hours=9))
+    assert work.apply(life, outcome)
+    assert only_dream(ada).forced
+
+
 def test_a_hand_edit_while_it_dreams_stays(ada: Entity) -> None:
     life = life_of(ada, [WROTE], overrides=ON)
     outcome = dream.run(life, dream.check(life).jobs[0])

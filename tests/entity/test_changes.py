@@ -141,6 +141,18 @@ def assert_clean(folder: Path) -> None:
     assert changes.stray_files(folder) == []
 
 
+def test_of_two_sets_that_note_the_same_and_add_a_line_the_second_is_refused(root: Path) -> None:
+    said = (
+        changes.write("portrait.md", "said\n", "old\n", "note it"),
+        changes.add("journal.md", "second\n", "say it"),
+    )
+    changes.apply(root, ChangeSet("remind: tea", said))
+    with pytest.raises(FileChangedError):
+        changes.apply(root, ChangeSet("remind: tea", said))
+    assert (root / "journal.md").read_text() == "first\nsecond\n"
+    assert changes.apply(root, ChangeSet("", said[:1])) == []  # alone it is as wanted already
+
+
 @forks
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 def test_a_kill_at_any_call_leaves_all_or_nothing(root: Path, done: bool) -> None:

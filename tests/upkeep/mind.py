@@ -150,7 +150,7 @@ def _scores(prompt: str, _: Any) -> dict[str, Any]:
     return {**FLAT, "dynamic": "Easy with each other.", "topics": [], "unresolved": []}
 
 
-def _distill(prompt: str, _: Any) -> dict[str, Any]:
+def _distill(prompt: str, fields: Any) -> dict[str, Any]:
     knowledge, beliefs = list[dict[str, Any]](), list[dict[str, Any]]()
     for number, person, said in _facts(_tagged(prompt, "messages")):
         item = {"from": [int(number)]}
@@ -161,7 +161,8 @@ def _distill(prompt: str, _: Any) -> dict[str, Any]:
             told = {"category": "preference", "content": about(person, said), "confidence": 0.7}
             beliefs.append({**item, **told})
     first = knowledge[0]["body"] if knowledge else ""
-    return {"knowledge": knowledge[:5], "beliefs": beliefs[:5], "journal_entry": first}
+    made = {"knowledge": knowledge[:4], "beliefs": beliefs[:3], "journal_entry": first}
+    return made | ({"relational": []} if "relational" in fields else {})
 
 
 def _said(_: str, fields: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from bumble.stores.dreams import Dream
 from bumble.stores.sessions import Message
 from bumble.upkeep import runs
 from tests.llm.fake_server import Exchange, FakeServer
-from tests.upkeep import mind
+from tests.upkeep import crowd, mind
 
 LISBON = ZoneInfo("Europe/Lisbon")
 START = datetime(2026, 5, 1, tzinfo=LISBON)
@@ -175,51 +175,53 @@ class Stretch:
 
     def at_once(self, at: datetime, commands: list[list[str]]) -> list[tuple[int, str]]:
         """Run commands in processes of their own, all together; codes, and what went wrong."""
-        words = [sys.executable, "-P", "-m", "bumble", "-e", str(self.entity.root)]
-        running = [
-            subprocess.Popen(
-                [*words, *argv, "--now", at.isoformat()],
-                env=self.environ,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for argv in commands
-        ]
-        errors = [one.communicate(timeout=100)[1] for one in running]
-        return [(one.returncode, text) for one, text in zip(running, errors, strict=True)]
+        place, now = str(self.entity.root), at.isoformat()
+        given = json.dumps([["-e", place, *argv, "--now", now] for argv in commands])
+        done = subprocess.run(
+            [sys.executable, "-P", crowd.__file__, given],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        )
+        return [(code, text) for code, text in json.loads(done.stdout)]
 
-    def check(self, end: datetime, since: int = 0, *, clones: bool = False) -> None:
+    def check(self, end: datetime, *, clones: bool = False, rivals: bool = False) -> None:
         """Hold the folder against what must be true of it.
 
         Args:
             end: The present.
-            since: Where in what the mind was asked this stretch begins.
             clones: Whether dreams came together here that knew nothing of each other.
+            rivals: Whether several processes thought about the same things at once; what they
+                wrote is one of each all the same.
         """
         self.findings += _rules(self.dreamt(), sorted(one.at for one in self.messages()))
         self.findings += [] if clones else _pairs(self.entity, self.dreamt())
-        self.findings += _doubles(self.entity, self.server.seen[since:])
+        self.findings += _doubles(self.entity)
+        self.findings += [] if rivals else _asked_again(self.server.seen)
         read_everything(self.entity)
         report = self.data(end, "doctor")
         wrong = [one for one in report["findings"] if one["level"] != "note"]
         self.findings += [f"doctor: {one}" for one in wrong]
 
 
-def moments(days: int, *, talks: int, by_day: timedelta = HALF_HOUR) -> Iterator[Moment]:
+def moments(
+    days: int, *, talks: int, by_day: timedelta = HALF_HOUR, by_night: timedelta = HALF_HOUR
+) -> Iterator[Moment]:
     """Yield what happens on some days, in order.
 
     Args:
         days: How many.
         talks: On how many of them, from the first on, people talk.
-        by_day: How often it ticks outside the hours of dreams; within them each half hour.
+        by_day: How often it ticks outside the hours of dreams.
+        by_night: How often it ticks within them.
     """
-    times = (START + n * HALF_HOUR for n in range(days * 48))
-    planned = [
-        Moment(at)
-        for at in times
-        if at.hour in DREAM_HOURS or not (at - START).total_seconds() % by_day.total_seconds()
-    ]
+    planned = []
+    for at in (START + n * HALF_HOUR for n in range(days * 48)):
+        every = by_night if at.hour in DREAM_HOURS else by_day
+        if not (at - START) % every:
+            planned.append(Moment(at))
     for day in range(talks):
         at = START + timedelta(days=day)
         evening = at + timedelta(hours=(18, 23, 9, 21)[day % 4], minutes=40)
@@ -245,7 +247,8 @@ def _rules(found: list[Dream], said: list[datetime]) -> Iterator[str]:
     for one in found:
         if one.at.astimezone(LISBON).hour not in DREAM_HOURS:
             yield f"{one.id} at {one.at}: outside the hours"
-        if any(one.at - SILENCE < at <= one.at for at in said):
+        # who speaks in the very second of a dream may have come just after it
+        if any(one.at - SILENCE < at < one.at for at in said):
             yield f"{one.id} at {one.at}: while somebody talked"
 
 
@@ -267,8 +270,14 @@ def _pairs(entity: Entity, found: list[Dream]) -> Iterator[str]:
         before |= now
 
 
-def _doubles(entity: Entity, seen: list[Exchange]) -> Iterator[str]:
-    """Yield whatever was done twice."""
+def _asked_again(seen: list[Exchange]) -> Iterator[str]:
+    """Yield what the mind was asked twice."""
+    asked = Counter(json.dumps(one.body["messages"]) for one in seen if one.body)
+    yield from (f"asked {n} times: {text[-300:]}" for text, n in asked.items() if n > 1)
+
+
+def _doubles(entity: Entity) -> Iterator[str]:
+    """Yield whatever was written twice."""
     told = Counter(
         message
         for one in episodes.read(entity.episodes)
@@ -276,11 +285,10 @@ def _doubles(entity: Entity, seen: list[Exchange]) -> Iterator[str]:
         if message.startswith("msg_")
     )
     yield from (f"{message} is in {n} episodes" for message, n in told.items() if n > 1)
-    asked = Counter(json.dumps(one.body["messages"]) for one in seen if one.body)
-    yield from (f"asked {n} times: {text[-300:]}" for text, n in asked.items() if n > 1)
     entries = Counter((one.at, one.text) for one in journal.read(entity.journal, LISBON).entries)
     yield from (f"{n} times in the journal: {one}" for one, n in entries.items() if n > 1)
-    believed = Counter(one.text for one in beliefs.read(entity.beliefs))
+    held = beliefs.read(entity.beliefs)  # what two people said is not joined
+    believed = Counter((one.text, one.provenance.audience) for one in held)
     yield from (f"{n} times believed: {one}" for one, n in believed.items() if n > 1)
     known = Counter(one.title for one in knowledge.read(entity.knowledge).sections)
     yield from (f"{n} times known: {one}" for one, n in known.items() if n > 1)

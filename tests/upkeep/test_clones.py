@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from datetime import timedelta
@@ -43,6 +44,11 @@ def entries(found: Stretch) -> list[str]:
     return [one.text for one in journal.read(found.entity.journal, month.LISBON).entries]
 
 
+def kinds(found: Stretch, query: str) -> set[str]:
+    hits = json.loads(found.run(NIGHT, "recall", query, "--json")[1])["data"]["hits"]
+    return {one["kind"] for one in hits}
+
+
 def live_a_day(found: Stretch, person: str, lines: str, days: int) -> None:
     at = NIGHT + timedelta(days=days, hours=9)
     for n, line in enumerate(lines.split("|")):
@@ -75,8 +81,14 @@ def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
     assert "boat" in people["sam"].text
     assert "bicycle" in people["sam"].text
     assert "novel" in people["bo"].text
+    said = {one.text for one in ada.messages()}
+    assert {f"{one}." for one in (month.SAM[1] + "|" + month.SAM[6]).split("|")} < said
     ada.check(NIGHT + timedelta(days=4), clones=True)
     ada.tick(NIGHT + timedelta(days=4))
+    ada.ok(NIGHT + timedelta(days=4), "narrate")
+    asked = next(str(one.body) for one in ada.server.seen[::-1] if "'happening'" in str(one.body))
+    told_of = [word for word in ("boat", "bicycle", "novel") if word in asked]
+    assert told_of == ["boat", "bicycle"]  # of both days; what Bo told is not for Sam's ears
     assert ada.findings == []
 
 
@@ -101,3 +113,39 @@ def test_undo_of_a_dream_takes_it_out_of_journal_beliefs_noise_and_recall(ada: S
     ada.check(NIGHT + timedelta(minutes=2))
     assert ada.findings == []
     assert list(episodes.read(ada.entity.episodes))
+
+
+def test_undo_of_a_dream_leaves_the_thoughts_that_came_after_it(ada: Stretch) -> None:
+    ada.ok(NIGHT - timedelta(hours=2), "soma", "tick")  # a body, without a thought so far
+    ada.ok(NIGHT, "dream")
+    ada.ok(NIGHT, "noise", "tick")
+    thoughts = soma.read(ada.entity.soma).get("noise", "fragments")
+    assert [one["kind"] for one in thoughts] == ["dream", "dream", "thought"]
+    dreamt = ada.dreamt()[0].fragments[0]
+    assert "journal" in kinds(ada, dreamt)
+    assert ada.run(NIGHT, "undo", "--cycle", "dream")[0] == 0
+    left = soma.read(ada.entity.soma).get("noise", "fragments")
+    assert left == thoughts[2:]
+    assert not {"journal", "belief", "dream"} & kinds(ada, dreamt)
+    ada.check(NIGHT)
+    assert ada.findings == []
+
+
+def test_undo_of_a_distill_takes_back_what_it_learnt_and_recall_follows(ada: Stretch) -> None:
+    ada.ok(NIGHT, "config", "set", "limits.settle", "later")
+    for n, line in enumerate((month.SAM[1] + "|" + month.SAM[6]).split("|")):
+        ada.ok(NIGHT + timedelta(minutes=n), "chat", "--as", "Sam", f"{line}.")
+    at = NIGHT + timedelta(hours=1)
+    before = ada.truth()
+    ada.ok(at, "distill")
+    assert {"knowledge", "journal"} <= kinds(ada, "boat stern")
+    assert ada.run(at, "undo", "--cycle", "distill")[0] == 0
+    after = ada.truth()
+    left = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert {name for name in left if not name.startswith(".history/")} == {"state.yaml"}
+    assert not {"knowledge", "journal"} & kinds(ada, "boat stern")
+    asked = ada.calls
+    ada.ok(at, "distill")
+    assert ada.calls == asked  # what was dealt with is not done again
+    ada.check(at)
+    assert ada.findings == []

@@ -209,6 +209,15 @@ def thought(text: str, hours: float, kind: str = "thought") -> dict[str, object]
     return {"text": text, "kind": kind, "salience": 0.5, "at": later(hours).isoformat()}
 
 
+def test_the_first_thoughts_of_both_are_held_where_there_was_no_noise_before() -> None:
+    first = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})
+    more = [thought("a blue door", 1), thought("rain on tin", 2)]
+    later_on = soma(2, 60, noise={"ticked_at": later(2).isoformat(), "fragments": more})
+    taken_back = joined("soma.yaml", first, later_on, soma(0, 50))
+    found = body.from_mapping(mappings.parse(taken_back).values)
+    assert [one.text for one in found.noise] == ["rain on tin"]
+
+
 def test_the_body_is_as_it_was_later_and_holds_the_thoughts_of_both() -> None:
     base = soma(0, 50, noise={"ticked_at": None, "fragments": [thought("old rain", 0)]})
     ours = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})

@@ -14,15 +14,16 @@ def test_five_days_of_talks_ticks_and_dreams_break_no_rule(
     tmp_path: Path, home: Path, served: FakeServer
 ) -> None:
     lived = month.born(tmp_path / "ada", served, home, git=False)
-    lived.live(list(month.moments(4, talks=4, by_day=timedelta(hours=4))))
-    lived.check(START + timedelta(days=4))
+    often = {"by_day": timedelta(hours=4), "by_night": timedelta(hours=1)}
+    lived.live(list(month.moments(5, talks=4, **often)))
+    lived.check(START + timedelta(days=5))
     assert lived.findings == []
     assert lived.repeated >= 10
     dreamt = lived.dreamt()
     assert len(dreamt) >= 2
     assert len({one.at.astimezone(month.LISBON).date() for one in dreamt}) >= 2
     rows = month.by_day(lived)
-    assert [row["turns"] for row in rows] == [4, 8, 4, 8]
+    assert [row["turns"] for row in rows] == [4, 8, 4, 8, 3]  # the last by night
     assert all(row["episodes"] and row["tokens"] for row in rows)
     assert {one.name for one in relationships.read(lived.entity.relationships)} == {"Sam", "Bo"}
     assert any(one.category == "dream_insight" for one in beliefs.read(lived.entity.beliefs))

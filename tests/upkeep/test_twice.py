@@ -13,6 +13,7 @@ import pytest
 from bumble.entity.folder import Entity
 from tests.cycles import living
 from tests.cycles.nights import NIGHT, lived
+from tests.llm.fake_server import Exchange
 from tests.upkeep import mind, month
 from tests.upkeep.month import Stretch
 
@@ -75,13 +76,12 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
 ) -> None:
     ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
     shutil.copytree(past.entity.root, ada.entity.root)
-    asked = len(ada.server.seen)
     words = [one.split() for one in CYCLES]
     words += [["chat", "--as", "Sam", "I prefer tea to rain."]]
     words += [["chat", "--as", "Bo", "My goat won a ribbon."]]
     assert ada.at_once(NIGHT, words) == [(0, "")] * 12
     assert ada.ok(NIGHT + timedelta(minutes=5), "tick", "--settle", "-v")
-    ada.check(NIGHT + timedelta(minutes=5), since=asked)
+    ada.check(NIGHT + timedelta(minutes=5), rivals=True)
     assert ada.findings == []
     said = [one.text for one in ada.messages()]
     assert sorted(one for one in said if "tea" in one or "goat" in one)[:2] == [
@@ -90,4 +90,26 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
     ]
     assert said.count("I prefer tea to rain.") == said.count("My goat won a ribbon.") == 1
     assert ada.entity.journal.read_text(encoding="utf-8").count("#reminder") == 1
-    assert len(ada.dreamt()) == 1
+    assert len(ada.dreamt()) <= 1  # one that was dreamt before anybody spoke
+
+
+def test_who_speaks_while_it_dreams_wakes_it(past: Stretch, tmp_path: Path) -> None:
+    ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
+    shutil.copytree(past.entity.root, ada.entity.root)
+    said: list[tuple[int, str]] = []
+
+    def speaking(exchange: Exchange) -> None:
+        if not said and "asleep and dreaming" in str(exchange.body):
+            said.append((-1, ""))
+            said[:] = ada.at_once(NIGHT, [["chat", "--as", "Bo", "My goat won a ribbon."]])
+        mind.respond(exchange)
+
+    past.server.routes[mind.CHAT] = speaking
+    try:
+        told = ada.ok(NIGHT, "dream", "-v")
+    finally:
+        past.server.routes[mind.CHAT] = mind.respond
+    assert said == [(0, "")]
+    assert "Not kept: silence: " in told
+    assert ada.dreamt() == []
+    assert ada.findings == []
