@@ -177,7 +177,12 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
     if not found:
         return _waits("its messages are gone")
     seen = found[0]
-    if state.read(life.entity.state).get(SECTION, session.id, "hash") == seen.hash:
+    file = state.read(life.entity.state)
+    waiting = [one.id for one in cursors.messages(file, session, (DISTILL,))]
+    if seen.messages[0].id in waiting[1:]:
+        # one cursor: what lies before this window, and was refused just now, would be passed over
+        return _waits("what was said before it waits too")
+    if file.get(SECTION, session.id, "hash") == seen.hash:
         told = "This window has been distilled already."
         return _outcome(life, session, seen, Keeping(), told, ran=False)
     known = _known(life, seen)

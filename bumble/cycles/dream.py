@@ -269,11 +269,21 @@ def run(life: Life, job: Job) -> Outcome:
     shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
     evidence_of = [("Evidence", one) for one in night.provenance.sources]
     late: list[str] = []
+    data = {"ran": True, **told}
+
+    def plan() -> Sequence[Change | None]:
+        changes = _plan(life, job, night, late)
+        if late:
+            data["ran"] = False
+            left = {"event": "dream_cycle_left", "at": records.stamp(life.now())}
+            data["events"] = [told["events"][0], left]
+        return changes
+
     return Outcome(
         title=f"dream: {shown}",
-        plan=partial(_plan, life, job, night, late),
+        plan=plan,
         lines=(f"Dreamt: {gist}", *notes),
-        data={"ran": True, **told},
+        data=data,
         trailers=(*evidence_of, ("Model", night.provenance.model)),
         late=late,
     )

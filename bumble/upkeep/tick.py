@@ -98,6 +98,9 @@ def note(life: Life, one: Settled, into: Work) -> None:
     at: datetime = life.now()
     if one.outcome is not None:
         into.done.append(one)
+        if one.outcome.late:
+            into.events.append(Event(at, f"{one.name}_cycle_left", one.outcome.late[0]))
+            return
         made = str(one.outcome.data.get("id", ""))
         into.events.append(Event(at, f"{one.name}_cycle_completed", one.outcome.title, made))
         return

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -339,6 +340,19 @@ def test_without_a_usable_answer_nothing_is_lost_and_the_third_time_it_goes_on(a
     assert cursors.waiting(state.read(ada.state)) == {}
     assert state.read(ada.state).get("distill", "ses_1", "failed") == 3
     assert len(model.requests) == 6
+
+
+def test_a_window_waits_for_the_one_before_it(ada: Entity) -> None:
+    said(ada, TALK)
+    model = ScriptedModel([Reply("no json", purpose="distill", always=True)])
+    life = at_one(ada, model)
+    (job,) = distill.check(life).jobs
+    before = (ada.root / "state.yaml").read_bytes()
+    outcome = distill.run(life, replace(job, first="msg_005"))
+    work.apply(life, outcome)
+    assert outcome.data["why"] == "what was said before it waits too"
+    assert model.requests == []
+    assert (ada.root / "state.yaml").read_bytes() == before
 
 
 class Unreachable(ScriptedModel):

@@ -470,6 +470,11 @@ def test_who_speaks_while_it_dreams_wakes_it_and_nothing_of_the_dream_is_kept(ad
     assert work.apply(life, outcome) == []
     assert truth(ada.root) == before
     assert outcome.late == ["Not kept: silence: 0 s, wants at least 3600 s."]
+    assert outcome.data["ran"] is False
+    assert [one["event"] for one in outcome.data["events"]] == [
+        "dream_cycle_start",
+        "dream_cycle_left",
+    ]
 
 
 def test_a_forced_dream_is_kept_whoever_speaks(ada: Entity) -> None:
