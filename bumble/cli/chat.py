@@ -210,9 +210,14 @@ def report(turn: Turn) -> dict[str, Any]:
         "stopped": turn.outcome.stopped,
         "route": {"profile": turn.route.profile, "rule": turn.route.rule},
         "steps": [
-            {"said": step.said, "calls": [call.name for call in step.calls]}
+            {
+                "said": step.said,
+                "calls": [call.name for call in step.calls],
+                "failed": [result.text for result in step.results if result.failed],
+            }
             for step in turn.outcome.steps
         ],
+        "missing": turn.outcome.missing,
         "prompt_sha256": turn.stable.sha256,
         "preamble": {block.name: block.tokens for block in turn.blocks},
         "usage": {
