@@ -161,8 +161,9 @@ class Stretch:
 
     @property
     def calls(self) -> int:
-        """How often the mind was asked anything."""
-        return len(self.server.asked(mind.CHAT))
+        """How often a model was asked anything."""
+        asked = ledger.read_newest(self.entity.ledger)
+        return sum(one.finish_reason not in ("warm", "skipped") for one in asked)
 
     def dreamt(self) -> list[Dream]:
         """Return the dreams, oldest first."""
