@@ -13,7 +13,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.llm.absent import AbsentModel
 from bumble.llm.scripted import Reply
-from bumble.mind import turn
+from bumble.mind import present
 from bumble.stores import sessions, transcripts
 from bumble.stores.sessions import End, Message, Session
 from tests.cycles import living
@@ -147,8 +147,8 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= life.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Porto" in turn.handover_text(life, related, NOON)
-    assert turn.handover_text(life, unrelated, NOON) == ""
+    assert "Porto" in present.handover_text(life, related, NOON)
+    assert present.handover_text(life, unrelated, NOON) == ""
 
 
 def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) -> None:
@@ -156,10 +156,10 @@ def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) ->
     session = begun(RELATED)
     more = [
         Message(f"msg_9{n}", NOON + timedelta(minutes=n), "user", "And?", "sam")
-        for n in range(1, turn.HANDOVER_TURNS + 1)
+        for n in range(1, present.HANDOVER_TURNS + 1)
     ]
-    assert turn.found_brief(life, sessions.appended(session, more[:-1]))
-    assert turn.found_brief(life, sessions.appended(session, more)) is None
+    assert present.found_brief(life, sessions.appended(session, more[:-1]))
+    assert present.found_brief(life, sessions.appended(session, more)) is None
 
 
 def test_a_brief_is_for_those_who_were_there(folder: Entity) -> None:

@@ -17,7 +17,7 @@ from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError
 from bumble.llm.scripted import ScriptedModel
-from bumble.mind import turn
+from bumble.mind import present
 from bumble.stores import soma as store
 from tests.mind.test_turn import Clock, act, life_of, say, talk
 
@@ -53,9 +53,9 @@ def moved(life: Life, *, felt: int = 0, **values: float) -> Soma:
 
 def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Entity) -> None:
     life = life_of(ada, ScriptedModel([]))
-    quiet = turn.body_text(life, moved(life), "deliberate")
-    normal = turn.body_text(life, moved(life, felt=2, social=84), "deliberate")
-    high = turn.body_text(life, moved(life, felt=6, social=95, curiosity=95), "deliberate")
+    quiet = present.body_text(life, moved(life), "deliberate")
+    normal = present.body_text(life, moved(life, felt=2, social=84), "deliberate")
+    high = present.body_text(life, moved(life, felt=6, social=95, curiosity=95), "deliberate")
     assert quiet.startswith("Body: quiet. Mood: content")
     assert normal.startswith("Body: stirring. Mood: affectionate")
     assert high.startswith("Body: loud.")
@@ -68,7 +68,7 @@ def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Ent
         assert "without mentioning it" in text
     assert "It felt like this: a kite in the wind" in high
     assert "bees do not queue" in high
-    assert turn.body_text(life, moved(life, felt=6, social=95), "reflex").count("\n") == 0
+    assert present.body_text(life, moved(life, felt=6, social=95), "reflex").count("\n") == 0
 
 
 @pytest.mark.parametrize("budget", [0, 5, 12, 40, 70, 100, 180, 400])
@@ -76,14 +76,14 @@ def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
     life = settled(life_of(ada, ScriptedModel([])), body_max_tokens=budget)
     for soma in (moved(life), moved(life, felt=2, social=84), moved(life, felt=6, social=95)):
         for profile in ("reflex", "deliberate"):
-            text = turn.body_text(life, soma, profile)
+            text = present.body_text(life, soma, profile)
             assert len(text) // 4 <= budget
             assert bool(text) == (budget >= 12)
 
 
 def test_what_is_too_long_leaves_room_for_what_fits(ada: Entity) -> None:
     life = settled(life_of(ada, ScriptedModel([])), body_max_tokens=50)
-    text = turn.body_text(life, moved(life, felt=2, social=84), "deliberate")
+    text = present.body_text(life, moved(life, felt=2, social=84), "deliberate")
     assert "Bars: social 84" in text
     assert "Levels:" not in text
 
@@ -92,19 +92,19 @@ def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     life = life_of(ada, ScriptedModel([say("Hello.")]))
     calm, stirred = moved(life), moved(life, felt=2, social=84)
     for soma in (calm, stirred):
-        assert "You are still young" in turn.body_text(life, soma, "deliberate")
+        assert "You are still young" in present.body_text(life, soma, "deliberate")
     talk(life, "Hello.")
     file = ada.relationships / "sam.md"
     file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
     for soma in (calm, stirred):
-        assert "young" not in turn.body_text(life, soma, "deliberate")
+        assert "young" not in present.body_text(life, soma, "deliberate")
 
 
 def test_the_names_of_hormones_can_be_hidden(ada: Entity) -> None:
     file = ada.file
     file.write_text(file.read_text() + "\nsoma: {hormones: {show_names: false}}\n")
     life = life_of(ada, ScriptedModel([]))
-    text = turn.body_text(life, moved(life, felt=2, social=84), "deliberate")
+    text = present.body_text(life, moved(life, felt=2, social=84), "deliberate")
     assert "drive 0.15" in text
     assert "dopamine" not in text
 
