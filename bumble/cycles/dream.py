@@ -356,7 +356,8 @@ def _slots(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> dict[st
 
 def _memory(life: Life, episode: Episode) -> str:
     day = episode.at.astimezone(life.zone)
-    return f"({day:%d %B %Y}) {tokens.cut(' '.join(episode.text.split()), MEMORY_TOKENS)}"
+    lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
+    return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
 
 
 def _night(

@@ -184,7 +184,8 @@ def _narrate(prompt: str, _: Any) -> dict[str, Any]:
 
 
 def _dream(prompt: str) -> str:
-    memories = [line.partition(") ")[2].rstrip(".…") for line in _tagged(prompt, "memories")]
+    told = [line.partition(") ")[2] for line in _tagged(prompt, "memories")]
+    memories = [one.split(". ")[0].rstrip(".…") for one in told]
     ends = [" ".join(one.split()[-3:]) for one in memories]
     rows = [
         f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)
