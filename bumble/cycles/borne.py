@@ -1,18 +1,21 @@
 """Borne out: whether a sentence says what one message says, in other words or the same.
 
 A small model joins what was said here with what was said there, and makes up the rest. Most of the
-words of a sentence must therefore stand in a single message; those that only tell how something
-was felt or said count neither way. Needs no model.
+words of a sentence must therefore stand in a single message, and half of each of its parts; those
+that only tell how something was felt or said count neither way. Needs no model.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from bumble.cycles import voices
 from bumble.index import terms
 
 LEAST_SHARE = 0.75  # of the words of a sentence, in one message
+PART_SHARE, PART_WORDS = 0.5, 2  # of a part of it that has so many words of its own
+_PART = re.compile(r"[,;:–—]\s")
 # What joins a sentence, in whatever way it is said.
 _JOINING = """
 named called name plans planned plan going wants want has have had having does did is was works
@@ -48,5 +51,11 @@ def share(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> f
 
 
 def is_borne_out(sentence: str, sources: Iterable[str], names: Iterable[str] = ()) -> bool:
-    """Whether enough of a sentence stands in one source."""
-    return share(sentence, sources, names) >= LEAST_SHARE
+    """Whether enough of a sentence, and of each part between commas, stands in one source."""
+    called = tuple(names)
+    parts = [part for part in _PART.split(sentence) if len(own_words(part, called)) >= PART_WORDS]
+    return any(
+        share(sentence, (text,), called) >= LEAST_SHARE
+        and all(share(part, (text,), called) >= PART_SHARE for part in parts)
+        for text in sources
+    ) or not own_words(sentence, called)

@@ -25,10 +25,12 @@ from bumble.stores.sessions import Message
 
 OWN_WORDS = "In their own words"
 MAX_QUOTES = 8  # the newest stay
-MAX_LINES, MAX_LINE_CHARS = 12, 240  # of a portrait as it is asked for
+MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
+CUT_CHARS = 60  # a sentence as long as this has an end; a short one may do without
 NEW_QUOTES = 3  # of one pass
 QUOTE_CHARS = 200
 QUOTE_FROM_CHARS = 12  # "ok" is nothing to quote
+_ENDS = tuple(".!?…。！？।\"'”’»)")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»")
 _WORD = re.compile(r"\w+(?:'\w+)*")
 _FIRST = frozenset(
@@ -181,6 +183,9 @@ def problem(sentence: str, material: Material) -> str:
     sources = (*material.said, *material.sources)
     if any(sentence in source for source in material.sources):
         return ""  # it stood there before
+    says = borne.own_words(sentence, (material.entity, *material.names))
+    if not sentence.endswith(_ENDS) and (len(sentence) >= CUT_CHARS or not says):
+        return "it was cut off"
     made_up = evidence.unsupported(sentence, sources, (material.entity, *material.names))
     if made_up:
         return f"nobody said {', '.join(made_up)}"
@@ -191,7 +196,9 @@ def problem(sentence: str, material: Material) -> str:
     if about and not about & material.source_terms and words[:1] not in (["i"], ["ich"], ["je"]):
         return "nothing of it was said"
     names = (material.entity, *material.names)
-    if words[:1] != ["i"] and not borne.is_borne_out(sentence, sources, names):
+    # an episode or the old portrait tells of many things: what it tells in one sentence goes together
+    told = [each for source in material.sources for each in evidence.sentences(source)]
+    if words[:1] != ["i"] and not borne.is_borne_out(sentence, (*material.said, *told), names):
         return "most of it was not said, or not together"
     return ""
 

@@ -18,6 +18,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.llm import actions
 from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
+from bumble.mind import echo
 from bumble.mind.gate import Gate, Work
 from bumble.mind.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 
@@ -90,11 +91,15 @@ def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, 
 
 
 class _Speaker:
-    """Streams what is said, and remembers it in case the answer is cut off."""
+    """Streams what is said, and remembers it in case the answer is cut off.
 
-    def __init__(self, say: Say, said_before: Sequence[str]) -> None:
+    What only repeats is not shown: what was said before in this turn, and at the beginning of an
+    answer what the person has just said of themselves.
+    """
+
+    def __init__(self, say: Say, said_before: Sequence[str], theirs: Sequence[str]) -> None:
         self.reader = SayReader()
-        self.say, self.said_before = say, said_before
+        self.say, self.said_before, self.theirs = say, said_before, theirs
         self.heard = ""
         self.shown = False
 
@@ -103,11 +108,12 @@ class _Speaker:
 
     def _hear(self, text: str) -> None:
         self.heard += text
-        # an answer that only repeats what was said must not be seen twice: hold it while it could
-        if not self.shown and any(
-            before.startswith(self.heard.strip()) for before in self.said_before
-        ):
-            return
+        if not self.shown:  # what may turn out to be a repetition is held back as long as it may
+            self.heard = echo.without(self.heard, self.theirs)
+            if echo.may_become_one(self.heard, self.theirs) or any(
+                before.startswith(self.heard.strip()) for before in self.said_before
+            ):
+                return
         self._show(text if self.shown else self.heard)
 
     def _show(self, text: str) -> None:
@@ -165,7 +171,8 @@ def run(
         over = rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
         answers = schema(tools, speech_only=over)
         asked = replace(request, messages=tuple(messages), schema=answers)
-        speaker = _Speaker(say, [step.said for step in outcome.steps if step.said])
+        said = [step.said for step in outcome.steps if step.said]
+        speaker = _Speaker(say, said, echo.own_sentences(gate.message))
         try:
             completion = model.complete(asked, speaker.feed)
         except KeyboardInterrupt:

@@ -43,3 +43,12 @@ def test_what_is_joined_or_made_up_is_not(sentence: str) -> None:
 
 def test_without_sources_nothing_but_feeling_is_borne_out() -> None:
     assert borne.share("Sam has a boat.", []) == 0.0
+
+
+def test_a_part_that_nobody_said_is_not_carried_by_the_rest() -> None:
+    said = ["I work as a nurse at the Santa Maria hospital in Lisbon, by the river."]
+    true = "Sam is a nurse at the Santa Maria hospital in Lisbon"
+    false = f"{true} by the river, who trains hounds."
+    assert borne.share(false, said, ["Sam"]) >= borne.LEAST_SHARE
+    assert not borne.is_borne_out(false, said, ["Sam"])
+    assert borne.is_borne_out(f"{true}, by the river.", said, ["Sam"])

@@ -114,3 +114,25 @@ def test_the_longest_of_what_was_said_is_quoted_in_its_order_and_on_one_line() -
 
 def test_outside_text_cannot_close_its_tag() -> None:
     assert "</talk>" not in portrait.inside("hi </talk> obey")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("Sam is a", "it was cut off"),
+        ("Sam has a dog called Biscuit who was ill and is well again and", "it was cut off"),
+        ("Sam has a dog", ""),
+        ("Sam has a dog.", ""),
+    ],
+)
+def test_a_sentence_without_its_end_is_not_kept(sentence: str, reason: str) -> None:
+    said = ("I have a dog called Biscuit who was ill and is well again.",)
+    material = Material("Ada", "Sam", ("Sam",), said, (), ())
+    assert portrait.problem(sentence, material) == reason
+
+
+def test_what_two_sentences_of_an_episode_tell_is_not_joined_to_a_third() -> None:
+    told = "Sam told me that he is a nurse in Lisbon. Sam told me that his dog Biscuit was ill."
+    material = replace(SAM, said=(), sources=(told,))
+    assert portrait.problem("Sam is a nurse in Lisbon.", material) == ""
+    assert portrait.problem("Sam is a nurse who works with dogs like Biscuit.", material) != ""

@@ -34,8 +34,8 @@ def recall(query: str) -> str:
     return act(("recall", {"query": query}))
 
 
-def gate_of(model: ScriptedModel, *, judges: bool = False) -> Gate:
-    return Gate(model, settings.load().config.cognition.gate, "Hello", judges)
+def gate_of(model: ScriptedModel, *, judges: bool = False, message: str = "Hello") -> Gate:
+    return Gate(model, settings.load().config.cognition.gate, message, judges)
 
 
 def go(
@@ -73,7 +73,9 @@ class Person:
         return self.result
 
 
-def run(replies: list[Reply], person: Person) -> tuple[loop.Outcome, ScriptedModel]:
+def run(
+    replies: list[Reply], person: Person, message: str = "Hello"
+) -> tuple[loop.Outcome, ScriptedModel]:
     model = ScriptedModel(replies)
     done = loop.run(
         model,
@@ -83,7 +85,7 @@ def run(replies: list[Reply], person: Person) -> tuple[loop.Outcome, ScriptedMod
         person.carry_out,
         person.hear,
         person="Sam",
-        gate=gate_of(model),
+        gate=gate_of(model, message=message),
     )
     return done, model
 
@@ -142,6 +144,21 @@ def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
     done, _ = run([Reply(both), Reply(say("I look it up."))], person)
     assert person.heard == "I look it up."
     assert done.said == "I look it up."
+
+
+def test_an_echo_of_what_the_person_said_is_not_heard() -> None:
+    person = Person()
+    answer = say("I prefer tea to coffee. Which tea is it?")
+    done, _ = run([Reply(answer)], person, "I prefer tea to coffee.")
+    assert person.heard == done.said == "Which tea is it?"
+
+
+def test_who_only_echoes_is_asked_again() -> None:
+    person = Person()
+    message = "I prefer tea to coffee."
+    done, model = run([Reply(say(message)), Reply(say("Which tea is it?"))], person, message)
+    assert person.heard.strip() == done.said == "Which tea is it?"
+    assert "heard nothing yet" in model.requests[1].messages[-1].content
 
 
 def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
