@@ -196,7 +196,7 @@ def problem(sentence: str, material: Material) -> str:
     if about and not about & material.source_terms and words[:1] not in (["i"], ["ich"], ["je"]):
         return "nothing of it was said"
     names = (material.entity, *material.names)
-    # an episode or the old portrait tells of many things: what it tells in one sentence goes together
+    # an episode tells of many things; what belongs together stands in one sentence of it
     told = [each for source in material.sources for each in evidence.sentences(source)]
     if words[:1] != ["i"] and not borne.is_borne_out(sentence, (*material.said, *told), names):
         return "most of it was not said, or not together"
