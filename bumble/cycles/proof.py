@@ -19,7 +19,8 @@ from bumble.llm.protocol import Model, Request
 
 PURPOSE = "judge_evidence"
 MAX_TOKENS = 60
-REACH = 4  # messages back that a name may come from: "Nine years old" answers "How old is Rex?"
+REACH = 4  # messages back or on that a name may come from: small models count badly, and
+# "Nine years old" answers "How old is Rex?"
 SHORT_WORDS = 8  # of an answer that is a yes to the question before it
 _YES_WORDS = """
 yes yeah yep right exactly correct true ja genau stimmt sim sí si oui sì
@@ -85,7 +86,10 @@ def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
 
 
 def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Add the messages just before those cited that hold a name the item takes from them."""
+    """Add the messages near those cited that hold a name the item takes from them.
+
+    Those before them first; of those after them only what people said.
+    """
     known = [window.entity, *window.speakers, before]
     texts = [item.text, item.person]
 
@@ -95,7 +99,10 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
 
     cited = list(item.cited)
     lacking = missing(cited)
-    for n in range(max(item.cited) - 1, max(0, min(item.cited) - 1 - REACH), -1):
+    first, last = min(item.cited), max(item.cited)
+    before_them = range(last - 1, max(0, first - 1 - REACH), -1)
+    after_them = range(last + 1, min(len(window.messages), last + REACH) + 1)
+    for n in (*before_them, *(n for n in after_them if window.is_persons(n))):
         if not lacking:
             break
         # the entity's question may say of whom, never how many

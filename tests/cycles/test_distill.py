@@ -400,3 +400,12 @@ def test_every_item_cites_messages_that_are_in_the_transcript(ada: Entity) -> No
     [held] = beliefs.read(ada.beliefs)
     assert set(held.provenance.sources) <= known
     assert records.lowest_trust([held.provenance.trust]) == "owner"
+
+
+def test_a_miscounted_message_near_by_completes_the_evidence(ada: Entity) -> None:
+    said(ada, TALK)
+    near = fact(1, title="Sam's dog", body="Sam moved to Lisbon with a dog who is nine years old.")
+    made_up = fact(1, title="Sam's tea", body="Sam moved to Lisbon and drinks Darjeeling.")
+    outcome = once(at_one(ada, answering(knowledge=[near, made_up])))
+    assert [one["text"] for one in outcome.data["kept"]] == [near["body"]]
+    assert outcome.data["dropped"][0]["reason"] == "nobody said Darjeeling"
