@@ -52,6 +52,7 @@ FEELINGS = frozenset(COMMON_FEELINGS.split()) | set(EMOTIONS)
 
 NO_FEELINGS = frozenset({"creativity", "creative", "social", "comfort"})  # bars, not feelings
 SHARED_LETTERS = 5  # of two forms of one word
+LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobody spoke of one
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,9 @@ def _guarded(found: Appraisal, stretch: Sequence[Message]) -> Appraisal:
     if imprint is not None:
         trigger = evidence.supported(imprint.trigger, said, known)
         # what nobody spoke of left nothing behind: a small model takes it from the examples
-        imprint = replace(imprint, trigger=trigger) if _spoken_of(trigger, said, known) else None
+        spoken_of = _spoken_of(trigger, said, known)
+        trigger = trigger if spoken_of > LEAST_SPOKEN_OF else ""
+        imprint = replace(imprint, trigger=trigger) if spoken_of else None
     heard = " ".join(one.text for one in stretch if one.role == "user")
     theirs = set(stopwords.telling_words(heard))
     named = tuple(
@@ -188,12 +191,12 @@ def _guarded(found: Appraisal, stretch: Sequence[Message]) -> Appraisal:
     return replace(found, affects=named, felt=felt, imprint=imprint)
 
 
-def _spoken_of(trigger: str, said: Sequence[str], known: Sequence[str]) -> bool:
-    """Whether a text names something that was spoken of, more than a person."""
+def _spoken_of(trigger: str, said: Sequence[str], known: Sequence[str]) -> float:
+    """Return which share of what a text names, persons left out, was spoken of."""
     names = {word for name in known for word in stopwords.telling_words(name)}
     words = {word.removesuffix("'s") for word in stopwords.telling_words(trigger)} - names
     there = {word[:SHARED_LETTERS] for text in said for word in stopwords.telling_words(text)}
-    return any(word[:SHARED_LETTERS] in there for word in words)
+    return sum(word[:SHARED_LETTERS] in there for word in words) / max(1, len(words))
 
 
 def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Appraisal) -> Outcome:

@@ -118,11 +118,20 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
 def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
     """Whether an item takes up a word of what people said, or they said yes to it."""
     names = {word for name in (window.entity, *window.speakers) for word in stopwords.words(name)}
-    said = [word for n in own for word in stopwords.words(window.messages[n - 1].text)]
-    if len(said) <= SHORT_WORDS and _YES & set(said):
+    if len(own) == 1 and _says_yes(window, own[0]):
         return True
+    said = _words(window, own)
     telling = [word for word in stopwords.telling_words(item.text) if word not in names]
     return any(_alike(word, other) for word in telling for other in said) or not telling
+
+
+def _words(window: Window, numbers: Iterable[int]) -> set[str]:
+    return {word for n in numbers for word in stopwords.words(window.messages[n - 1].text)}
+
+
+def _says_yes(window: Window, number: int) -> bool:
+    said = stopwords.words(window.messages[number - 1].text)
+    return len(said) <= SHORT_WORDS and bool(_YES & set(said))
 
 
 def _alike(word: str, other: str) -> bool:

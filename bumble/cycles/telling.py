@@ -200,19 +200,35 @@ def _keeper(scene: Scene) -> Callable[[str], bool]:
 
 
 def _rests_on(scene: Scene) -> Callable[[str], bool]:
-    """Return what tells whether a sentence says what one message says."""
-    said = [message.text for message in scene.said]
-    asked = [one.text for one in scene.said if one.role == "user" and "?" in one.text]
+    """Return what tells whether a sentence says what one message says.
+
+    What somebody told must stand in a message of theirs, outside of its questions: not in what the
+    entity answered, nor in what they only asked.
+    """
     names = (scene.name, *scene.names.values())
+    theirs = [one for one in scene.said if one.role == "user"]
+    answers = [one.text for one in scene.said if one.role != "user"]
+    asked = [one.text for one in theirs if "?" in one.text]
+
+    def sources(sentence: str) -> list[str]:
+        if _ASKED_ME.search(sentence):
+            return asked
+        first = sentence.casefold()
+        who = [one for one in theirs if first.startswith(scene.speaker(one).casefold())]
+        told = [_without_questions(one.text) for one in who or theirs]
+        return told if who else [*told, *answers]
 
     def rests(sentence: str) -> bool:
         if sentence.endswith("?"):
             return False  # a question of the conversation, without who asked it
-        sources = asked if _ASKED_ME.search(sentence) else said
         says = borne.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
-        return bool(says) and borne.is_borne_out(sentence, sources, names)
+        return bool(says) and borne.is_borne_out(sentence, sources(sentence), names)
 
     return rests
+
+
+def _without_questions(text: str) -> str:
+    return " ".join(one for one in evidence.sentences(text) if not one.endswith(("?", "？")))
 
 
 def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
@@ -222,7 +238,8 @@ def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
 
     def adds_nothing(sentence: str) -> bool:
         own = _stems(sentence) - known - _FELT_STEMS
-        return own <= there
+        is_own = voices.OF_ONESELF.intersection(stopwords.words(sentence))
+        return bool(is_own) and own <= there
 
     return adds_nothing
 

@@ -37,6 +37,7 @@ _OF_SOMETHING = """
 enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
 """
 FIRST_PERSON = frozenset(_FIRST_PERSON.split())
+OF_ONESELF = FIRST_PERSON | {"me", "myself", "we", "us", "mich", "mir", "moi", "mim", "mij"}
 SAYS_I = ("I", "Ich", "Je", "Yo", "Eu", "Io", "Ik")  # how a sentence about oneself begins
 # What anybody does in a conversation: two who both do it have not been taken for each other.
 IN_TALK = frozenset(_IN_TALK.split())

@@ -83,6 +83,34 @@ def test_the_reflection_is_held_to_the_same(ada: Entity) -> None:
     assert found.telling.reflection == "I was moved."
 
 
+def test_what_the_entity_said_or_somebody_only_asked_was_not_told_by_them(ada: Entity) -> None:
+    held(
+        ada,
+        NOON,
+        (
+            "Sam",
+            "The bow is from 1920. Have you talked with Kim?",
+            "It is not safe to touch the bow.",
+        ),
+        ("Sam", "Should I lend it to Rui?", "I will look for the papers."),
+    )
+    clock = Clock()
+    clock.at = NOON + timedelta(hours=1)
+    life = life_of(ada, ScriptedModel([]), clock)
+    rests = telling._rests_on(stage_of(life))
+    assert rests("Sam told me that the bow is from 1920.")
+    assert rests("Sam asked me whether to lend it to Rui.")
+    assert not rests("Sam told me that it is not safe to touch the bow.")
+    assert not rests("Sam told me that he will look for the papers.")
+    assert not rests("Sam told me that he talked with Kim.")
+    assert rests("I said that it is not safe to touch the bow.")
+
+
+def test_a_reflection_says_something_of_oneself(ada: Entity) -> None:
+    found = told(ada, tells(GOOD, "I was moved. Maybe the lighthouse."))
+    assert found.telling.reflection == "I was moved."
+
+
 @pytest.mark.parametrize(
     "junk",
     [
