@@ -196,7 +196,8 @@ def forget(
     if plan.changes and not dry_run:
         told = f"Forget {names[-1] if not person else person.name}: {plan.told}?"
         writing.confirm(opened.shell, told, "Say --yes, or look first with --dry-run.", yes=yes)
-        forgetting.drop_caches(opened.entity)  # first: after a kill nobody would come back to it
+        # first: after a kill nobody would come back to it
+        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
     said = f"Forgot {name}: {plan.told}."
     writing.commit(
         opened,
@@ -210,7 +211,7 @@ def forget(
         mentions=list(plan.mentions),
     )
     if plan.changes and not dry_run:
-        forgetting.drop_caches(opened.entity)
+        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
         output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
     for place in plan.mentions:
         output.say(f"{place} still has the name: it is yours to edit.")

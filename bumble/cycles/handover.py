@@ -108,7 +108,12 @@ def run(life: Life, job: Job) -> Outcome:
     session = job.session
     least = life.config.session.handover_min_quality
     data: dict[str, Any] = {"session": session.id, "written": False}
-    sources = [f"{_name(life, one)}: {one.text}" for one in session.messages]
+    sources = [
+        f"I answered: {one.text}"
+        if one.role == "assistant"
+        else f"{_name(life, one)} said: {one.text}"
+        for one in session.messages
+    ]
     try:
         values = _told(life, session, sources)
     except AnswerInvalidError as error:

@@ -112,9 +112,16 @@ def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> For
     return Forgetting(tuple(work.planned.values()), dict(work.counts), _mentions(work))
 
 
-def drop_caches(entity: Entity) -> None:
-    """Remove the prompts that are kept for speed: they may hold what was said."""
+def drop_caches(entity: Entity, prompt_caches: Path) -> None:
+    """Remove what is kept for speed, prompts as text and evaluated ones: it may hold what was said.
+
+    Args:
+        entity: Who forgets.
+        prompt_caches: The evaluated prompts of all entities of this machine. Nothing in their names
+            tells whose words a file holds, and they only cost time when they are gone.
+    """
     shutil.rmtree(entity.private / "cache", ignore_errors=True)
+    shutil.rmtree(prompt_caches, ignore_errors=True)
 
 
 def _sessions(work: _Work) -> None:

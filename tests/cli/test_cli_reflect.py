@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +69,16 @@ def test_somebody_who_hears_it_takes_part(talking: Run) -> None:
     assert shown["people"] == ["sam", "bo", "kim"]
     ran = talking("chat", "Me too.", "--as", "Lee", "--session", shown["id"])
     assert ran.code == 13 and "lee would read" in ran.err
+
+
+def test_forget_takes_the_evaluated_prompts_too(talking: Run) -> None:
+    kept = Path(talking.environ["XDG_CACHE_HOME"]) / "bumble" / "prompts" / "a.kv"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"what Sam said")
+    talking.ok("person", "forget", "Sam", "--dry-run")
+    assert kept.exists()
+    talking.ok("person", "forget", "Sam", "--yes")
+    assert not kept.exists()
 
 
 def test_forget_asks_and_then_leaves_nothing(talking: Run) -> None:
