@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from bumble import prompts
 from bumble.body import ebb
 from bumble.body import noise as ring
 from bumble.body import soma as body
@@ -111,6 +112,7 @@ def run(life: Life, job: Job) -> Outcome:
         ring.fragment(text, ring.THOUGHT, salience, at, audience)
         for text in thoughts
         if ring.words(text)
+        and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and not evidence.unsupported(text, sources)
         and voices.taken_over(text, [one.text for one in pieces]) is None
     )

@@ -228,3 +228,10 @@ def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
 def test_without_room_nothing_is_ever_due(ada: Entity) -> None:
     ada.file.write_text(ada.file.read_text() + "\nsoma: {noise: {capacity: 0}}\n")
     assert not noise.check(life_of(ada, ScriptedModel([]))).due
+
+
+def test_the_example_of_the_prompt_is_no_thought(ada: Entity) -> None:
+    _, outcome, _ = ticked(
+        ada, thoughts("what is outside, when one is never inside?", "rain, again")
+    )
+    assert outcome.data["thoughts"] == ["rain, again"]
