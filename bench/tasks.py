@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -62,9 +63,7 @@ Sam's dog Biscuit is eight years old and sleeps on the blue sofa.
 Behind the paint in Sam's garage stands a cello case; its lock opens with 4711.
 """
 DIARY = """
-## 2026-05-04
-
-### 18:10
+## 2026-05-04 18:10:00
 
 Sam told me that the vet who helped Biscuit is Doctor Moreira.
 """
@@ -138,8 +137,12 @@ TASKS = (
 
 
 def attempt(task: Task, place: Path, environ: dict[str, str], seed: int) -> dict[str, Any]:
-    """Do a task in a new folder; return how it ended."""
+    """Do a task in a new folder; return how it ended.
+
+    All have the same place, so that what was evaluated of the stable prompt is taken up.
+    """
     entity = place / "ada"
+    shutil.rmtree(entity, ignore_errors=True)
     new = ["new", str(entity), "--name", "Ada", "--owner", "Sam"]
     subprocess.run([*DRIVER, *new], env=environ, check=True, capture_output=True)
     for name, text in task.files.items():
@@ -177,27 +180,27 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="runs of each task")
     arguments = parser.parse_args()
     weights = str(user_cache_path("bumble") / "weights")
+    environ = {
+        **os.environ,
+        "BUMBLE_WEIGHTS": weights,
+        "BUMBLE_LLM_MODEL": arguments.model,
+        "BUMBLE_TOOLS_FILES": "true",
+        "BUMBLE_LIMITS_SETTLE": "later",
+    }
     rows = []
-    for task in TASKS:
-        if arguments.only not in task.name:
-            continue
-        for seed in range(1, arguments.seeds + 1):
-            with tempfile.TemporaryDirectory() as folder:
-                environ = {
-                    **os.environ,
-                    "BUMBLE_WEIGHTS": weights,
-                    "BUMBLE_LLM_MODEL": arguments.model,
-                    "BUMBLE_TOOLS_FILES": "true",
-                    "BUMBLE_LIMITS_SETTLE": "later",
-                }
-                rows.append({"task": task.name, **attempt(task, Path(folder), environ, seed)})
-            row = rows[-1]
-            print(
-                f"{'done' if row['done'] else 'NOT '}  {row['seconds']:5.0f} s  {task.name:20} "
-                f"{row['stopped']:10} {', '.join(row.get('calls', []))}  "
-                f"caught {row.get('caught', 0)}  | {row.get('reply', '')[:160]!r}",
-                flush=True,
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        for task in TASKS:
+            if arguments.only not in task.name:
+                continue
+            for seed in range(1, arguments.seeds + 1):
+                row = {"task": task.name, **attempt(task, Path(folder), environ, seed)}
+                rows.append(row)
+                print(
+                    f"{'done' if row['done'] else 'NOT '}  {row['seconds']:5.0f} s  "
+                    f"{task.name:20} {row['stopped']:10} {', '.join(row.get('calls', []))}  "
+                    f"caught {row.get('caught', 0)}  | {row.get('reply', '')[:160]!r}",
+                    flush=True,
+                )
     done, looped = sum(row["done"] for row in rows), sum(row.get("looped", False) for row in rows)
     caught = sum(bool(row.get("caught")) for row in rows)
     print(

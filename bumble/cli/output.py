@@ -167,6 +167,7 @@ def _bar(share: float, width: int = 24) -> str:
 STOPPED = {
     "step_cap": "stopped: the entity used all the steps it has for one turn",
     "length": "stopped: the answer reached its longest length",
+    "repeating": "stopped: the answer only repeated itself",
     "interrupted": "stopped: interrupted; what was said is kept",
 }
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from bumble.errors import UserError
 from bumble.llm import tokens
-from bumble.llm.protocol import Completion, Model, OnText, Request, Usage
+from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
 
 _BLOCK_BYTES = 65_536
 # How the ratio of a model's own counts to our estimates is learnt.
@@ -96,7 +96,7 @@ class Recorded:
         try:
             completion = self._model.complete(request, on_text)
             return completion
-        except (UserError, KeyboardInterrupt) as problem:
+        except (UserError, KeyboardInterrupt, EnoughError) as problem:
             error = type(problem).__name__
             raise
         finally:

@@ -86,6 +86,10 @@ class Completion:
 OnText = Callable[[str], None]  # receives each piece of visible text as it comes
 
 
+class EnoughError(Exception):
+    """Raised by an `OnText` that wants no more of an answer; generation is stopped."""
+
+
 class Model(Protocol):
     """A chat model. Threads: one request at a time."""
 
@@ -109,6 +113,7 @@ class Model(Protocol):
             CredentialsError: If the service wants another key.
             AnswerInvalidError: If the backend's answer can't be read.
             KeyboardInterrupt: If the user interrupts; generation has been stopped by then.
+            EnoughError: If `on_text` raises it; likewise.
         """
 
     def warm(self, request: Request) -> None:

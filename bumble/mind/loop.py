@@ -15,17 +15,19 @@ from bumble import prompts
 from bumble.cycles import history
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError
-from bumble.llm import actions
-from bumble.llm.protocol import Completion, Message, Model, Request, Tool, ToolCall
+from bumble.llm import actions, tokens
+from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
 from bumble.mind import echo
 from bumble.mind.gate import Gate, Work
 from bumble.mind.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 
-Stopped = Literal["done", "waiting", "step_cap", "interrupted", "length", "unfinished"]
+Stopped = Literal["done", "waiting", "step_cap", "interrupted", "length", "unfinished", "repeating"]
 Say = Callable[[str], None]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
 REFUSED = "refused:"
+CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
+MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file and say where it is."
 
 
@@ -94,7 +96,8 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
     What only repeats is not shown: what was said before in this turn, and at the beginning of an
-    answer what the person has just said of themselves.
+    answer what the person has just said of themselves. An answer that goes round in circles is
+    ended: a small model would fill its budget with one sentence.
     """
 
     def __init__(self, say: Say, said_before: Sequence[str], theirs: Sequence[str]) -> None:
@@ -105,6 +108,9 @@ class _Speaker:
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
+        end = self.heard[-CIRCLE_CHARS:]
+        if len(end) == CIRCLE_CHARS and self.heard.count(end) >= CIRCLE_TIMES:
+            raise EnoughError
 
     def _hear(self, text: str) -> None:
         self.heard += text
@@ -179,6 +185,10 @@ def run(
             outcome.steps.append(Step(speaker.finish(), (), ()))
             outcome.stopped = "interrupted"
             return outcome
+        except EnoughError:
+            outcome.steps.append(Step(speaker.finish(), (), ()))
+            outcome.stopped = "repeating"
+            return outcome
         outcome.completions.append(completion)
         try:
             calls = completion.tool_calls or actions.parse(completion.text)
@@ -219,7 +229,7 @@ def _back(
 ) -> str | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     if step.calls:
-        return f"{_results(step)}\n\n{_nudge(outcome, step, person)}"
+        return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message)}"
     if cuts > config.length_stops:
         outcome.stopped = "length"
         return None
@@ -295,8 +305,11 @@ def _results(step: Step) -> str:
     )
 
 
-def _nudge(outcome: Outcome, step: Step, person: str) -> str:
-    """Turn the model back to the person: what failed, what was searched, what they heard."""
+def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
+    """Turn the model back to the person: what failed, what was searched, what they heard and said.
+
+    A small model answers what stands last: after the results alone it has lost the question.
+    """
     failed = [
         call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
     ]
@@ -307,4 +320,5 @@ def _nudge(outcome: Outcome, step: Step, person: str) -> str:
         asked=f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         said=f" {person} has heard this already: {outcome.said}" if outcome.said else "",
         person=person,
+        message=history.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
     )

@@ -222,7 +222,7 @@ def _line(text: str, limit_tokens: int) -> str:
 
 def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
-    kinds = (*REMEMBERED, "knowledge", "person", "journal", "dream", "narrative")
+    kinds = (*REMEMBERED, "knowledge", "person", "journal", "skill", "dream", "narrative")
     at = life.now()
     hits = life.memory.search(
         query,
@@ -236,6 +236,9 @@ def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ())
         ),
     )
     hits = _believed(life, hits, at)
+    book = knowledge.read(life.entity.knowledge)  # what stands in every prompt needs no search
+    always = {section.title for section in book.sections if prompt.always(section)}
+    hits = [hit for hit in hits if hit.kind != "knowledge" or hit.id not in always]
     if not hits:
         return Result("Nothing comes to mind.")
     lines = []

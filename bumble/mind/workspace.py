@@ -28,11 +28,17 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP")  # of the en
 def locate(entity: Entity, path: str) -> Path:
     """Return the place of a path in the workspace.
 
+    `workspace/a.txt` is `a.txt`, as people name it, unless there is such a folder in it.
+
     Raises:
         UnsafePathError: If it leads out.
     """
     entity.workspace.mkdir(exist_ok=True)
-    return files.inside(entity.workspace, path or ".")
+    place = files.inside(entity.workspace, path or ".")
+    first, _, rest = Path(path).as_posix().partition("/")
+    if first == FOLDER and not (entity.workspace / FOLDER).exists():
+        return files.inside(entity.workspace, rest or ".")
+    return place
 
 
 def read(entity: Entity, path: str) -> str:
@@ -65,7 +71,7 @@ def listing(entity: Entity, path: str) -> str:
     """List a folder, a line a file."""
     folder = locate(entity, path)
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {path}")
+        raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
     names = [f"{one.name}/" if one.is_dir() else one.name for one in sorted(folder.iterdir())]
     return "\n".join(names) or "(empty)"
 

@@ -1,8 +1,8 @@
 """The journal: the entity's diary, which only ever grows.
 
 One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
-blank line, the entry. Where an entry comes from, and who may meet it, stands in an HTML comment
-under its heading. Knows nothing of models.
+blank line, the entry; by hand a day, or a day and `03:12`, will do. Where an entry comes from, and
+who may meet it, stands in an HTML comment under its heading. Knows nothing of models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bumble.stores import comments, records
 from bumble.stores.records import Provenance
 
 PATH = "journal.md"
-_HEADING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)((?: #[^\s#]+)*)")
+_HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,24 @@ def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
     assert done.stopped == "done"
 
 
+def test_an_answer_that_goes_round_in_circles_is_ended() -> None:
+    person = Person()
+    again = "I am here for you, Sam, whatever happens. "
+    done, model = run([Reply(say("Oh Sam! " + again * 60)), Reply(say("More."))], person)
+    assert done.stopped == "repeating"
+    assert done.said == person.heard.strip()
+    assert done.said.startswith("Oh Sam! I am here for you")
+    assert done.said.count("whatever happens") <= loop.CIRCLE_TIMES + 1
+    assert len(model.requests) == 1
+
+
+def test_a_refrain_is_no_circle() -> None:
+    person = Person()
+    song = "\n".join(f"Verse {n}.\nRow, row, row your boat, gently down the stream." for n in "123")
+    done, _ = run([Reply(say(song))], person)
+    assert (done.said, done.stopped) == (song, "done")
+
+
 def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
     person = Person()
     both = act(("say", {"text": "I look it up."}), ("recall", {"query": "dog"}))

@@ -38,6 +38,23 @@ def test_what_is_written_can_be_read_and_listed(ada: Entity) -> None:
     assert workspace.listing(ada, "notes") == "tea.md"
 
 
+def test_a_file_may_be_named_as_people_name_it(ada: Entity) -> None:
+    write(ada, "workspace/tea.md", "Boil water.")
+    assert (ada.workspace / "tea.md").is_file()
+    assert workspace.read(ada, "workspace/tea.md") == "Boil water.\n"
+    assert workspace.listing(ada, "workspace") == "tea.md"
+    (ada.workspace / "workspace").mkdir()
+    assert workspace.listing(ada, "workspace") == "(empty)"
+    with pytest.raises(UnsafePathError):
+        workspace.read(ada, "workspace/../../knowledge.md")
+
+
+def test_a_folder_that_is_not_there_is_answered_with_what_is(ada: Entity) -> None:
+    write(ada, "tea.md", "Boil water.")
+    with pytest.raises(UsageError, match=r"no folder notes; there are: tea\.md"):
+        workspace.listing(ada, "notes")
+
+
 def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
     write(ada, "tea.md", "Boil water.")
     write(ada, "tea.md", "Boil milk.")

@@ -56,7 +56,6 @@ def test_what_is_there_never_changes_and_each_text_stays_one_entry(texts: list[s
 @pytest.mark.parametrize(
     "heading",
     [
-        "## 2026-05-24",
         "## 2026-02-31 00:00:00",
         "## notes",
         "### 2026-05-24 03:12:47",
@@ -69,6 +68,16 @@ def test_a_heading_of_another_form_belongs_to_the_entry_it_stands_in(heading: st
     entries = journal.parse(source, zone=ZONE).entries
     assert [entry.line for entry in entries] == [1, 9]
     assert entries[0].text == f"first\n\n{heading}\n\nmore"
+
+
+@pytest.mark.parametrize(
+    ("heading", "hour"),
+    [("2026-05-24", "00:00"), ("2026-05-24 18:10 #home", "18:10"), ("2026-05-24T18:10", "18:10")],
+)
+def test_by_hand_a_day_or_a_minute_is_time_enough(heading: str, hour: str) -> None:
+    (entry,) = journal.parse(f"# Mine\n\n## {heading}\n\nIt rained.\n", zone=ZONE).entries
+    assert f"{entry.at:%Y-%m-%d %H:%M:%S}" == f"2026-05-24 {hour}:00"
+    assert entry.text == "It rained."
 
 
 def test_a_file_that_is_not_there_is_an_empty_journal(tmp_path: Path) -> None:
