@@ -16,7 +16,7 @@ from bumble.llm import tokens
 from bumble.llm.protocol import Request
 from bumble.mind import bootstrap, prompt, tools
 from bumble.mind.turn import Turn
-from bumble.stores import scratch, skills
+from bumble.stores import scratch
 
 VERSION = 1
 Source = Literal["run", "estimate"]
@@ -65,7 +65,7 @@ class Report:
     session: str
     model: str
     window_tokens: int
-    system: tuple[Part, ...]  # of the stable part, in order; their sum is less than its whole
+    system: tuple[Part, ...]  # of the stable part, in order; their sum is its whole
     files: tuple[File, ...]
     skills: tuple[Part, ...]
     tools: tuple[Part, ...]  # their lines in the stable part
@@ -116,13 +116,9 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         window_tokens=life.window_tokens,
         system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
         files=tuple(
-            File(one.name, one.status, one.raw_chars, one.injected_chars)
-            for one in bootstrap.read(life.entity, life.config.prompt)
+            File(one.name, one.status, one.raw_chars, one.injected_chars) for one in stable.files
         ),
-        skills=tuple(
-            Part(one.name, len(f"- {one.name}: {one.description}"))
-            for one in skills.read(life.entity.skills)
-        ),
+        skills=tuple(Part(one.name, len(one.text)) for one in stable.skills),
         tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in declared),
         schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
         preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
