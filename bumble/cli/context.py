@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble import files
-from bumble.cli import minds, output
+from bumble.cli import directives, minds, output
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
 from bumble.mind import report as reports
 from bumble.mind.report import Part, Report
 from bumble.stores import scratch
@@ -153,9 +154,16 @@ def _report(opened: Opened, speaker: str | None, message: str | None, *, estimat
 
 
 def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tuple[Report, Turn]:
-    """Build the next request as `chat` would, sending and writing nothing."""
+    """Build the next request as `chat` would, sending and writing nothing.
+
+    Raises:
+        UsageError: If the message is nothing but directives.
+    """
+    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    if not typed.text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
     with minds.open_to_look(opened, speaker) as mind:
-        turn = mind.look(message or SAMPLE)
+        turn = mind.look(typed.text, think=typed.wishes.think)
         return reports.of(mind.life, turn, "estimate"), turn
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bumble.cli.context import SAMPLE
@@ -74,6 +76,21 @@ def test_what_is_estimated_is_what_the_next_turn_sends(ada: Run) -> None:
     assert {k: v for k, v in guessed.items() if k not in counted} == {
         k: v for k, v in sent.items() if k not in counted
     }
+
+
+def test_directives_and_files_of_a_message_count_as_they_do_in_a_chat(ada: Run) -> None:
+    ada.write("plan.md", "Roof first, then the radio.")
+    text = "/think on What comes after the roof, by @plan.md ?"
+    now = "2026-05-24T13:00:00+01:00"
+    guessed = ada.ok("context", "prompt", "--json", "-m", text, "--now", now).data["messages"]
+    size = ada.ok("context", "json", "-m", text, "--now", now).data["total_bytes"]
+    assert "Roof first, then the radio." in guessed[-1]["content"]
+    assert "/think" not in guessed[-1]["content"]
+    ada.ok("chat", text, "--now", now)
+    sent = json.loads(ada.text(".bumble/cache/last_request.json"))
+    assert [one["content"] for one in guessed] == [content for _, content in sent]
+    assert ada.ok("context", "json").data["total_bytes"] == size
+    assert ada("context", "json", "-m", "/think").code == 2
 
 
 def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
