@@ -185,13 +185,16 @@ def listed(found: Report) -> Iterator[str]:
     skill_chars = sum(part.chars for part in found.skills)
     yield f"Skills list: {_size(skill_chars)} ({len(found.skills)} skills)"
     yield f"Tools: {', '.join(part.name for part in found.tools)}"
+    yield f"Allowed by the owner: {', '.join(found.allowed) or 'no files, programs or notes'}"
     yield f"Tool list: {_size(sum(part.chars for part in found.tools))}"
     yield f"Answer schema (JSON): {_size(found.schema_chars)} (beside the messages, not text)"
     yield f"Before the message: {_size(sum(part.chars for part in found.preamble))}"
+    yield f"Attached files, in that: {_size(found.attached_chars)}"
     yield (
         f"Conversation: {_size(found.history_chars)} in {found.history_messages} messages,"
         f" {found.summarized_messages} summarised, {found.left_out_messages} left out"
     )
+    yield f"Wrapping by the backend: ~{found.wrapping_tokens:,} tok (estimated)"
     learnt = f", times {found.token_ratio:g} as counted before" if found.token_ratio != 1 else ""
     counted = "counted by the backend" if found.prompt_tokens else f"estimated{learnt}"
     cached = f", {found.cached_tokens} of them cached" if found.cached_tokens else ""

@@ -39,6 +39,7 @@ from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
 HEARD, SPOKE = "message_in", "message_out"
+ATTACHED = "attached"  # the block of the files that a message points to
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -218,7 +219,7 @@ def prepare(
     blocks.append(Block("handover", present.handover_text(life, brief, said.at)))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
-        kept = (*kept, Block("attached", attached, trust="imported"))
+        kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = int(life.token_ratio * sum(tokens.estimate_message(one.content) for one in messages))

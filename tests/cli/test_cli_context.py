@@ -41,7 +41,10 @@ def test_every_part_of_the_last_request_is_listed(ada: Run) -> None:
         "- PROTOCOLS.md: MISSING |",
         "Skills list: 0 chars",
         "Tools: say, think, ",
+        "Allowed by the owner: no files, programs or notes",
         "Answer schema (JSON): ",
+        "Attached files, in that: 0 chars",
+        "Wrapping by the backend: ~",
         "Conversation: ",
         "Session tokens: ",
         "Total sent: ",
@@ -103,7 +106,18 @@ def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
     assert len(top) == 31
     for told in ("Top tools (schema size):", "Before the message, by block:", "Token budget:"):
         assert told in out
-    assert "Base overhead" in out
+    for row in ("Base overhead", "Conversation per turn (typical)", "A tool's result (typical)"):
+        assert f"- {row} " in out
+
+
+def test_what_the_owner_allows_is_told(ada: Run) -> None:
+    ada.ok("config", "set", "tools.files", "true")
+    out = ada.ok("context", "list", "--estimate").out
+    assert "Allowed by the owner: list_files, read_file, write_file\n" in out
+    ada.write("plan.md", "Roof first.")
+    listed = ada.ok("context", "list", "-m", "See @plan.md").out
+    assert "Attached files, in that: 0 chars" not in listed
+    assert "Attached files, in that: " in listed
 
 
 def test_detail_says_whether_the_last_conversations_brief_is_in_the_prompt(run: Run) -> None:

@@ -8,7 +8,7 @@ import pytest
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.llm import embedded
+from bumble.llm import embedded, tokens
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.mind import report
@@ -155,8 +155,23 @@ def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
     assert rows["Base overhead"] == found.system_chars // 4
     assert rows["System prompt"] + rows["Tool definitions"] == rows["Base overhead"]
     assert rows["Conversation"] == found.history_chars // 4
+    assert rows["Wrapping by the backend"] == tokens.MESSAGE_TOKENS * len(done.request.messages)
     assert "- say(text)" in done.stable.text
     assert rows["Tool definitions"] == sum(part.chars for part in found.tools) // 4
+
+
+def test_the_budget_says_what_a_turn_and_a_result_come_to(ada: Entity) -> None:
+    model = ScriptedModel([act("recall", query="rain"), say("Rain."), say("Tea."), say("Snow.")])
+    life = life_of(ada, model)
+    first = report.of(life, talk(life, "Why does rain feel like home?"), "run")
+    assert (first.turn_tokens, first.result_tokens) == (0, 0)
+    before = talk(life, "And tea?").session.messages
+    rows = dict(report.budget(found := report.of(life, talk(life, "And snow?"), "run")))
+    (result,) = [one for one in before if one.role == "tool"]
+    assert rows["A tool's result (typical)"] == tokens.estimate_message(result.text)
+    whole = sum(tokens.estimate_message(one.text) for one in before)
+    assert rows["Conversation per turn (typical)"] == whole // 2
+    assert report.to_data(found)["budget"] == rows
 
 
 def test_the_longest_parts_come_first_and_the_rest_is_counted() -> None:
