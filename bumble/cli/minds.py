@@ -15,7 +15,7 @@ from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
-from bumble.cycles import budget, compact, flush, work
+from bumble.cycles import budget, compact, feeling, flush, work
 from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
@@ -204,6 +204,18 @@ class OpenMind:
             f"with {', '.join(names)}, conversation {session}",
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
+
+    def fullness(self) -> str:
+        """Say how full the model's window is before the next message."""
+        stable = turn.stable_part(self.life, self.session.people)
+        size = compact.measure(self.life, self.session, tokens.estimate_message(stable.text))
+        told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
+        return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
+
+    def mood(self) -> str:
+        """Say how the entity feels."""
+        found = feeling.mood(self.life, feeling.read(self.life, self.life.now()))
+        return f"{found.name} ({found.intensity:.2f})"
 
     def report(self) -> report.Report | None:
         """Say what the last request of this process was made of."""
