@@ -14,7 +14,8 @@ import typer
 from bumble import markdown
 from bumble.cli import editor
 from bumble.cli.shell import Shell
-from bumble.errors import UsageError
+from bumble.cycles import secrets
+from bumble.errors import RefusedError, UsageError
 
 TextArgument = Annotated[
     list[str] | None,
@@ -48,6 +49,7 @@ def given(
 
     Raises:
         UsageError: If it is empty, too long, or no text.
+        RefusedError: If it holds a secret.
     """
     text = " ".join(words or ())
     if words and list(words) == ["-"]:
@@ -75,6 +77,12 @@ def _text(text: str, *, required: bool) -> str:
         raise UsageError("The text is not UTF-8; nothing was changed.") from None
     if size > markdown.MAX_BYTES:
         raise UsageError(_too_long())
+    if (what := secrets.found(text)) is not None:
+        raise RefusedError(
+            f"The text holds what looks like {what}; nothing was changed.\n"
+            "Secrets do not go into memory, where a prompt may show them. To keep it all the same,"
+            " write it into the file by hand."
+        )
     return text.replace("\r\n", "\n").strip("\n")
 
 

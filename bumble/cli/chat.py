@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsons
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
+
+ELSEWHERE = {  # what the commands of a conversation are outside of one
+    "help": "bumble --help",
+    "status": "bumble status",
+    "me": "bumble person show NAME",
+    "context": "bumble context list",
+    "usage": "bumble chat --usage MESSAGE",
+    "compact": "bumble compact",
+    "model": "bumble config set llm.model NAME",
+    "new": "bumble chat --new-session MESSAGE",
+    "quit": "nothing is open",
+    "exit": "nothing is open",
+}
 
 MessageArgument = Annotated[
     list[str] | None,
@@ -99,16 +113,17 @@ def chat(
     opened = open_entity(
         ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
     )
-    typed = message is not None and message != ["-"]
+    said = None if text is None else _said(text, typed=message is not None and message != ["-"])
     others = [name.strip() for name in company.split(",")] if company is not None else []
     with minds.open_mind(opened, speaker, yes=yes, writes=not incognito, present=others) as mind:
         mind.begin(session_id=session, new=new_session)
-        if text is None:
+        if said is None:
             from bumble.cli import repl
 
-            repl.run(mind, usage=usage or opened.config.output.usage)
+            wants_usage = usage or opened.config.output.usage
+            repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        one(opened, mind, text, usage=usage, debug_prefix=debug_prefix, typed=typed)
+        one(opened, mind, said, usage=usage, debug_prefix=debug_prefix)
         settles = settling.after_answer(mind)
     if settles:
         settling.in_background(opened)
@@ -145,23 +160,51 @@ def _message(words: list[str] | None) -> str | None:
     return text.strip("\n")
 
 
-def one(
-    opened: Opened, mind: OpenMind, text: str, *, usage: bool, debug_prefix: bool, typed: bool
-) -> None:
+@dataclass(frozen=True)
+class Said:
+    """One message, as it was given."""
+
+    text: str  # without the directives
+    typed: bool  # else it came on standard input, and is nothing but text
+    wishes: Wishes = field(default_factory=Wishes)
+
+
+def _said(text: str, *, typed: bool) -> Said:
+    """Take the directives out of a typed message, and refuse what is a command of conversations.
+
+    Raises:
+        UsageError: If it is one, or there is no such command, or nothing is left to say.
+    """
+    if not typed:
+        return Said(text, typed)
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    alone = f"/{name}" == text.strip() or name == "model"
+    taken = directives.parse(text, shortcuts=False)
+    if alone and name in ELSEWHERE:
+        raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
+    if text.startswith("/") and taken.text.startswith("/"):
+        raise UsageError(
+            f"There is no command /{name}; nothing was sent.\n"
+            "A message that begins with / is sent from standard input: bumble chat -"
+        )
+    if not taken.text:
+        raise UsageError("There is nothing to say: a directive alone needs a conversation.")
+    if taken.model is not None:
+        output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
+    for ignored in taken.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    return Said(taken.text, typed, taken.wishes)
+
+
+def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix: bool) -> None:
     """Answer one message and print the answer as it comes."""
     from bumble.cli import settling
 
-    shell = opened.shell
-    wishes = Wishes()
-    if typed:
-        taken = directives.parse(text, shortcuts=False)
-        text, wishes = taken.text, taken.wishes
-        if not text:
-            raise UsageError("There is nothing to say: a directive alone needs a conversation.")
-    for said in mind.unheard():
-        output.say(f"{opened.identity.name} said in the meantime: {said}")
+    shell, wishes = opened.shell, said.wishes
+    for unheard in mind.unheard():
+        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
     say = _ignore if shell.json else output.piece
-    turn = mind.answer(text, say, think=wishes.think, typed=typed)
+    turn = mind.answer(said.text, say, think=wishes.think, typed=said.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble import files
-from bumble.cli import minds, output
+from bumble.cli import directives, minds, output
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
 from bumble.mind import report as reports
 from bumble.mind.report import Part, Report
 from bumble.stores import scratch
@@ -153,9 +154,16 @@ def _report(opened: Opened, speaker: str | None, message: str | None, *, estimat
 
 
 def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tuple[Report, Turn]:
-    """Build the next request as `chat` would, sending and writing nothing."""
+    """Build the next request as `chat` would, sending and writing nothing.
+
+    Raises:
+        UsageError: If the message is nothing but directives.
+    """
+    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    if not typed.text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
     with minds.open_to_look(opened, speaker) as mind:
-        turn = mind.look(message or SAMPLE)
+        turn = mind.look(typed.text, think=typed.wishes.think)
         return reports.of(mind.life, turn, "estimate"), turn
 
 
@@ -177,13 +185,16 @@ def listed(found: Report) -> Iterator[str]:
     skill_chars = sum(part.chars for part in found.skills)
     yield f"Skills list: {_size(skill_chars)} ({len(found.skills)} skills)"
     yield f"Tools: {', '.join(part.name for part in found.tools)}"
+    yield f"Allowed by the owner: {', '.join(found.allowed) or 'no files, programs or notes'}"
     yield f"Tool list: {_size(sum(part.chars for part in found.tools))}"
     yield f"Answer schema (JSON): {_size(found.schema_chars)} (beside the messages, not text)"
     yield f"Before the message: {_size(sum(part.chars for part in found.preamble))}"
+    yield f"Attached files, in that: {_size(found.attached_chars)}"
     yield (
         f"Conversation: {_size(found.history_chars)} in {found.history_messages} messages,"
         f" {found.summarized_messages} summarised, {found.left_out_messages} left out"
     )
+    yield f"Wrapping by the backend: ~{found.wrapping_tokens:,} tok (estimated)"
     learnt = f", times {found.token_ratio:g} as counted before" if found.token_ratio != 1 else ""
     counted = "counted by the backend" if found.prompt_tokens else f"estimated{learnt}"
     cached = f", {found.cached_tokens} of them cached" if found.cached_tokens else ""

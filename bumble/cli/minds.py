@@ -15,7 +15,7 @@ from bumble.cli import output, weights
 from bumble.cli.choosing import choose_model, window
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
-from bumble.cycles import budget, compact, flush, work
+from bumble.cycles import budget, compact, feeling, flush, work
 from bumble.cycles.budget import Budgeted, Limits
 from bumble.cycles.life import TEMPERATURE, Life
 from bumble.entity import credentials
@@ -28,7 +28,7 @@ from bumble.llm.lazy import LazyModel
 from bumble.llm.ledger import Recorded
 from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
-from bumble.mind import references, report, turn
+from bumble.mind import references, report, route, turn
 from bumble.mind.references import Attached
 from bumble.mind.turn import Person, Turn
 from bumble.models import store
@@ -109,7 +109,7 @@ class OpenMind:
                 heard,
                 self.person,
                 last_spoke=last_spoke,
-                profile_name=None if think is None else "deliberate" if think else "reflex",
+                profile_name=_profile_name(think),
                 attached=attached.text,
             )
             prepared.notes += attached.notes
@@ -148,12 +148,18 @@ class OpenMind:
         self.session = transcripts.find(self.opened.entity.sessions, self.session.id)
         return outcome.lines
 
-    def look(self, text: str) -> Turn:
-        """Build the request that would answer a message; nothing is sent or written."""
+    def look(self, text: str, *, think: bool | None = None) -> Turn:
+        """Build the request that would answer a typed message; nothing is sent or written."""
         heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
         self._sync()
         return turn.prepare(
-            self.life, heard, self.person, last_spoke=self._last_spoke(), compacts=False
+            self.life,
+            heard,
+            self.person,
+            last_spoke=self._last_spoke(),
+            compacts=False,
+            profile_name=_profile_name(think),
+            attached=self._attached(text).text,
         )
 
     def finish(self, done: Turn) -> None:
@@ -199,6 +205,18 @@ class OpenMind:
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
 
+    def fullness(self) -> str:
+        """Say how full the model's window is before the next message."""
+        stable = turn.stable_part(self.life, self.session.people)
+        size = compact.measure(self.life, self.session, tokens.estimate_message(stable.text))
+        told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
+        return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
+
+    def mood(self) -> str:
+        """Say how the entity feels."""
+        found = feeling.mood(self.life, feeling.read(self.life, self.life.now()))
+        return f"{found.name} ({found.intensity:.2f})"
+
     def report(self) -> report.Report | None:
         """Say what the last request of this process was made of."""
         return None if self.last is None else report.of(self.life, self.last, "run")
@@ -228,6 +246,10 @@ class OpenMind:
                 f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
             )
         return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+
+
+def _profile_name(think: bool | None) -> route.ProfileName | None:
+    return None if think is None else "deliberate" if think else "reflex"
 
 
 def last_request(entity: Entity) -> list[tuple[str, str]]:

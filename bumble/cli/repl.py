@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HELP = """\
 /help       this list
-/status     which entity, model and conversation this is
+/status     which entity, model and conversation this is, how full the window, what waits
 /me         how the entity sees you
 /context    what the last request was made of
 /usage      what the last answer cost
@@ -42,10 +42,11 @@ class Talk:
     """How a conversation at the terminal goes."""
 
     usage: bool  # whether each answer says what it cost
+    debug_prefix: bool = False  # whether it says where its request first differs from the last
     wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
 
 
-def run(mind: OpenMind, *, usage: bool) -> None:
+def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
     """Talk until the person leaves."""
     shell = mind.opened.shell
     session: PromptSession[str] = PromptSession(
@@ -55,7 +56,7 @@ def run(mind: OpenMind, *, usage: bool) -> None:
         key_bindings=_keys(),
         multiline=True,
     )
-    talk = Talk(usage)
+    talk = Talk(usage, debug_prefix)
     name = mind.opened.identity.name
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
     while True:
@@ -115,6 +116,8 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped)
+    if talk.debug_prefix:
+        output.say(mind.prefix_report(turn))
     mind.finish(turn)
     chat.tell_more(turn, wishes)
     if talk.usage:
@@ -157,7 +160,14 @@ def _help(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 
 def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    output.say("\n".join(mind.status()))
+    switches = [
+        f"/{name} {'on' if value else 'off'}"
+        for name in directives.SWITCHES
+        if (value := getattr(talk.wishes, name)) is not None
+    ]
+    lines = [*mind.status(), mind.fullness(), f"mood: {mind.mood()}", *settling.told(mind)]
+    lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
+    output.say("\n".join(filter(None, lines)))
     return False
 
 

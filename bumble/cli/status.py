@@ -66,6 +66,7 @@ def status(
         "last_session": _last(talks[0]) if talks else None,
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
+        "due": _or(opened, lambda: _due(opened), None),
         "unanswered": [one for talk in talks for one in _unanswered(talk)],
         "today": _today(opened),
         "counts": _counts(opened),
@@ -210,6 +211,15 @@ def _pending(opened: Opened) -> dict[str, int]:
     return counts
 
 
+def _due(opened: Opened) -> dict[str, int]:
+    """Count the reminders and automations whose time has come."""
+    from bumble.cli import minds
+    from bumble.upkeep import passes
+
+    with minds.open_life(opened, "status", needs_model=False) as life:
+        return {each.name: len(each.check(life).jobs) for each in passes.BEFORE}
+
+
 def _counts(opened: Opened) -> dict[str, int | None]:
     """Count what there is by its files, without reading them; None for a file that is broken."""
     entity, zone = opened.entity, records.zone(opened)
@@ -257,6 +267,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("today", _today_line(data["today"])),
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
+        ("due", _due_line(data["due"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]
@@ -325,6 +336,13 @@ def _pending_line(pending: dict[str, int] | None) -> str:
     if pending is None:
         return "can't be read (see `bumble doctor`)"
     return ", ".join(f"{count} to {name}" for name, count in pending.items() if count)
+
+
+def _due_line(due: dict[str, int] | None) -> str:
+    if due is None:
+        return "can't be read (see `bumble doctor`)"
+    told = [records.counted(count, name.removesuffix("s")) for name, count in due.items() if count]
+    return f"{', '.join(told)}; `bumble tick` does them" if told else ""
 
 
 def _counts_line(counts: dict[str, int | None]) -> str:

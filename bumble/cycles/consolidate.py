@@ -1,9 +1,10 @@
 """Consolidate: what is done every few hours to keep memory in order.
 
 Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
-faded goes out of recall, weak beliefs are archived, portraits reviewed, the story told. Nothing
-that only ages is written: how much is left of a memory is computed on reading. The last step notes
-that it was done; a run that was killed before goes on where it stopped.
+faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
+reviewed, the story is told. Nothing that only ages is written: how much is left of a memory is
+computed on reading. The last step notes that it was done; a run that was killed before goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.cycles import beliefs as believing
-from bumble.cycles import narrate, retell, review, silence
+from bumble.cycles import narrate, notes, retell, review, silence
 from bumble.cycles.life import Life
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
 from bumble.entity.changes import Change
@@ -65,6 +66,7 @@ def parts() -> tuple[Part, ...]:
         Part("excerpts", retell.check, retell.run, most=MOST_RETOLD),
         Part("fading", faded, let_fade),
         Part("beliefs", weak, archive),
+        Part("notes", notes.check, notes.run),
         Part("portraits", review.check, review.run, most=MOST_REVIEWS),
         Part("story", story_due, narrate.run, most=1, alone=False),
     )

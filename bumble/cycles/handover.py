@@ -207,9 +207,12 @@ def _name(life: Life, message: Message) -> str:
 
 
 def brief(life: Life, session: Session) -> Brief | None:
-    """Return the brief of the last conversation with the same people, held against the first
-    message of this one; None if there is none."""
-    if not session.messages:
+    """Return the brief of the last conversation with the same people, None if there is none.
+
+    It is held against what a person said first in this one: the entity may have greeted them.
+    """
+    first = next((one.text for one in session.messages if one.role == "user"), None)
+    if first is None:
         return None
     earlier = [
         info
@@ -221,7 +224,7 @@ def brief(life: Life, session: Session) -> Brief | None:
         if document is None or not _may_read(document, session):
             return None
         at = records.field(document.meta, "at", datetime)
-        likeness = _likeness(life.memory.embedder, document.body, session.messages[0].text)
+        likeness = _likeness(life.memory.embedder, document.body, first)
         threshold = life.config.session.continuity_threshold
         return Brief(
             info.id, document.body, at, likeness, likeness is None or likeness >= threshold

@@ -47,7 +47,9 @@ class Stable:
     """The system prompt."""
 
     text: str
-    parts: tuple[Block, ...]  # what it was made from, in order
+    parts: tuple[Block, ...]  # what it was made from, in order; together as long as the text
+    files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
+    skills: tuple[Block, ...] = ()  # their lines
 
     @property
     def sha256(self) -> str:
@@ -103,21 +105,27 @@ def stable(
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
+    listed = _listed(skills)
     parts = {
-        "name": identity.name,
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
-        "skills": _section("# Skills you can read", _skill_lines(skills)),
+        "skills": _section("# Skills you can read", "\n".join(one.text for one in listed)),
         "knowledge": _section("# Always true", _locked(knowledge)),
         "files": _section("# Files you keep in mind", _files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": f"Your days are counted in the time zone {identity.timezone}.",
     }
-    text = prompts.load("system").fill(**parts)
-    return Stable(text, tuple(Block(name, part) for name, part in parts.items()))
+    page = prompts.load("system")
+    fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
+    return Stable(
+        page.fill(name=identity.name, **parts),
+        (fixed, *(Block(name, part) for name, part in parts.items())),
+        tuple(own_files),
+        listed,
+    )
 
 
 def _is_told(story: Narrative) -> bool:
@@ -141,9 +149,13 @@ def tool_line(tool: Tool) -> str:
     return f"- {tool.name}({names}): {tool.description}"
 
 
-def _skill_lines(skills: Sequence[Skill]) -> str:
-    return "\n".join(
-        f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}"
+def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
+    """Say in a line each which skills there are; one that is only quoted is not among them."""
+    return tuple(
+        Block(
+            skill.name,
+            f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}",
+        )
         for skill in sorted(skills, key=lambda one: one.path)
         if not trust.is_quoted(skill.provenance.trust)
     )

@@ -15,8 +15,9 @@ from bumble.cycles.life import Life
 from bumble.llm import tokens
 from bumble.llm.protocol import Request
 from bumble.mind import bootstrap, prompt, tools
-from bumble.mind.turn import Turn
-from bumble.stores import scratch, skills
+from bumble.mind.turn import ATTACHED, Turn
+from bumble.stores import scratch
+from bumble.stores.sessions import Message, Session
 
 VERSION = 1
 Source = Literal["run", "estimate"]
@@ -65,7 +66,7 @@ class Report:
     session: str
     model: str
     window_tokens: int
-    system: tuple[Part, ...]  # of the stable part, in order; their sum is less than its whole
+    system: tuple[Part, ...]  # of the stable part, in order; their sum is its whole
     files: tuple[File, ...]
     skills: tuple[Part, ...]
     tools: tuple[Part, ...]  # their lines in the stable part
@@ -86,6 +87,10 @@ class Report:
     handover: Continuity | None = None  # None: there is no brief, or its turns are over
     token_ratio: float = 1.0  # of the model's own counts to estimates, as its chats told
     scratch_notes: int = 0  # lines in working/scratch.md; they stand in no prompt
+    attached_chars: int = 0  # of files that the message points to
+    allowed: tuple[str, ...] = ()  # tools that are there because the owner allows them
+    turn_tokens: int = 0  # of a turn of this conversation so far, on average
+    result_tokens: int = 0  # of a tool's result in it, on average
 
     @property
     def total_bytes(self) -> int:
@@ -93,10 +98,15 @@ class Report:
         return self.messages_bytes + self.schema_bytes
 
     @property
+    def wrapping_tokens(self) -> int:
+        """An estimate of what a backend puts around the messages: roles and markers."""
+        return tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+
+    @property
     def total_tokens(self) -> int:
         """The backend's count of a run, else an estimate of the messages."""
         estimated = (self.system_chars + self.history_chars + self.last_chars) // 4
-        estimated += tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+        estimated += self.wrapping_tokens
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
@@ -107,6 +117,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
     schema = schema_text(request)
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     stable_tokens = tokens.estimate_message(stable.text)
+    said_before = _before(turn.session)
     return Report(
         source=source,
         at=life.now().isoformat(timespec="seconds"),
@@ -116,13 +127,9 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         window_tokens=life.window_tokens,
         system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
         files=tuple(
-            File(one.name, one.status, one.raw_chars, one.injected_chars)
-            for one in bootstrap.read(life.entity, life.config.prompt)
+            File(one.name, one.status, one.raw_chars, one.injected_chars) for one in stable.files
         ),
-        skills=tuple(
-            Part(one.name, len(f"- {one.name}: {one.description}"))
-            for one in skills.read(life.entity.skills)
-        ),
+        skills=tuple(Part(one.name, len(one.text)) for one in stable.skills),
         tools=tuple(Part(one.name, len(prompt.tool_line(one))) for one in declared),
         schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
         preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
@@ -141,7 +148,23 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         handover=_continuity(life, turn),
         token_ratio=life.token_ratio,
         scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),
+        attached_chars=sum(len(one.text) for one in turn.blocks if one.name == ATTACHED),
+        allowed=tuple(one.name for one in declared if one not in tools.DECLARED),
+        turn_tokens=_average(said_before, sum(one.role == "user" for one in said_before)),
+        result_tokens=_average([one for one in said_before if one.role == "tool"]),
     )
+
+
+def _before(session: Session) -> Sequence[Message]:
+    """Return what was said before the message that the request answers."""
+    places = [n for n, one in enumerate(session.messages) if one.role == "user"]
+    return session.messages[: places[-1]] if places else ()
+
+
+def _average(said: Sequence[Message], count: int | None = None) -> int:
+    """Return the estimated tokens of some messages, shared among so many, or among themselves."""
+    count = len(said) if count is None else count
+    return sum(tokens.estimate_message(one.text) for one in said) // count if count else 0
 
 
 def _continuity(life: Life, turn: Turn) -> Continuity | None:
@@ -159,7 +182,7 @@ def schema_text(request: Request) -> str:
 
 def to_data(report: Report) -> dict[str, Any]:
     """Return a report as plain data, its version and totals included."""
-    data = {"version": VERSION, **asdict(report)}
+    data = {"version": VERSION, **asdict(report), "budget": dict(budget(report))}
     return {**data, "total_bytes": report.total_bytes, "total_tokens": report.total_tokens}
 
 
@@ -172,6 +195,7 @@ def from_data(data: Mapping[str, Any]) -> Report | None:
         for name in ("system", "skills", "tools", "schemas", "preamble"):
             known[name] = tuple(Part(**one) for one in known.get(name, ()))
         known["files"] = tuple(File(**one) for one in known.get("files", ()))
+        known["allowed"] = tuple(known.get("allowed", ()))
         brief = known.get("handover")
         known["handover"] = Continuity(**brief) if brief else None
         return Report(**known)
@@ -180,7 +204,10 @@ def from_data(data: Mapping[str, Any]) -> Report | None:
 
 
 def budget(report: Report) -> list[tuple[str, int]]:
-    """Return the token budget of every request: what is there before anybody speaks."""
+    """Return the token budget: what each request costs, and what a turn and a result add to it.
+
+    "Typical" is the average of the conversation so far; nothing before there was any.
+    """
     tool_tokens = sum(part.chars for part in report.tools) // 4
     return [
         ("System prompt", report.system_chars // 4 - tool_tokens),
@@ -188,7 +215,10 @@ def budget(report: Report) -> list[tuple[str, int]]:
         ("Base overhead", report.system_chars // 4),
         ("Answer schema (beside the messages)", report.schema_chars // 4),
         ("Before the message", sum(part.chars for part in report.preamble) // 4),
+        ("Wrapping by the backend", report.wrapping_tokens),
         ("Conversation", report.history_chars // 4),
+        ("Conversation per turn (typical)", report.turn_tokens),
+        ("A tool's result (typical)", report.result_tokens),
     ]
 
 

@@ -122,7 +122,8 @@ FILES: tuple[Tool, ...] = (
 )
 NOTE = Tool(
     "working_memory_note",
-    "jot down one line for later",
+    "jot down one line for later: a decision, a new view of something, an open thread or a "
+    "preference; never a secret",
     {
         "type": "object",
         "properties": {

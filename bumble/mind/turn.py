@@ -28,7 +28,7 @@ from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.mind import expand, loop, present, prompt, recall, route, toolcache, tools, trust
+from bumble.mind import expand, host, loop, present, prompt, recall, route, toolcache, tools, trust
 from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
 from bumble.mind.prompt import Block, Stable
@@ -39,6 +39,7 @@ from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
 HEARD, SPOKE = "message_in", "message_out"
+ATTACHED = "attached"  # the block of the files that a message points to
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -216,9 +217,14 @@ def prepare(
     blocks += recall.blocks(life, session, who.id, mood.name, said.at, seen.unseen)
     brief = present.found_brief(life, session)
     blocks.append(Block("handover", present.handover_text(life, brief, said.at)))
+    machine, trouble = "", ""
+    if who.trust == "owner" and not others:  # their machine is nobody else's business
+        command = life.config.prompt.host_command
+        machine, trouble = host.told(command, life.entity.root, life.environ)
+    blocks.append(Block("machine", machine))
     kept = prompt.preamble(blocks, profile.preamble_max_tokens)
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
-        kept = (*kept, Block("attached", attached, trust="imported"))
+        kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
     used = int(life.token_ratio * sum(tokens.estimate_message(one.content) for one in messages))
@@ -236,8 +242,7 @@ def prepare(
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= trust.read_in(session.messages[:-1])
-    if compacted:
-        turn.notes.append(compacted.lines[0])
+    turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:

@@ -2,8 +2,8 @@
 
     - 2026-05-24 12:00 [directive] Sam wants short answers. <!-- {by: chat, from: [ses_1]} -->
 
-They stand in no prompt and are not searched; whoever puts memory in order may draw on them. Knows
-nothing of models or prompts.
+They stand in no prompt and are not searched; putting memory in order moves them to the journal.
+Knows nothing of models or prompts.
 """
 
 from __future__ import annotations
@@ -33,6 +33,18 @@ def origin(line: str) -> Provenance:
     """Return where a note says it comes from; nothing for one that a person wrote."""
     at = line.rfind("<!--")
     return comments.split(line[at:])[0] if at >= 0 else Provenance()
+
+
+def shown(line: str) -> str:
+    """Return a note without where it comes from."""
+    at = line.rfind("<!--")
+    return line[:at].rstrip() if at >= 0 and origin(line).by else line
+
+
+def without_notes(text: str) -> str:
+    """Return what is left of the file's text without its notes, byte for byte."""
+    kept = [line for line in text.splitlines(keepends=True) if not line.startswith(MARK)]
+    return "".join(kept)
 
 
 def plan_add(

@@ -79,3 +79,31 @@ def test_what_was_typed_before_an_editor_failed_is_kept(run: Run, use_editor: Us
     code, told = add(run, "--editor")
     assert code == 1
     assert "what you typed is kept in" in told
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("journal", "add"),
+        ("knowledge", "set", "Wifi"),
+        ("belief", "add", "--category", "world_fact"),
+        ("skill", "set", "wifi", "--description", "go online"),
+        ("person", "add", "Kim"),
+    ],
+)
+def test_a_secret_does_not_go_into_memory(run: Run, argv: tuple[str, ...]) -> None:
+    before = run.state()
+    for stdin, words in ((b"", ["The password: hunter2xyz9"]), (b"token: ab12cd34", ["-"])):
+        ran = run(*argv, *words, stdin=stdin)
+        assert ran.code == 13
+        assert "looks like a password; nothing was changed" in ran.err
+        assert "hunter2xyz9" not in ran.err
+    assert run.state() == before
+
+
+def test_a_secret_that_was_typed_is_kept_with_the_draft(run: Run, use_editor: UseEditor) -> None:
+    use_editor("file.write_text('The password: hunter2xyz9')")
+    code, err = add(run, "--editor")
+    assert code == 13
+    assert "nothing was changed" in err
+    assert texts(run) == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bumble.cli.context import SAMPLE
@@ -39,7 +41,10 @@ def test_every_part_of_the_last_request_is_listed(ada: Run) -> None:
         "- PROTOCOLS.md: MISSING |",
         "Skills list: 0 chars",
         "Tools: say, think, ",
+        "Allowed by the owner: no files, programs or notes",
         "Answer schema (JSON): ",
+        "Attached files, in that: 0 chars",
+        "Wrapping by the backend: ~",
         "Conversation: ",
         "Session tokens: ",
         "Total sent: ",
@@ -76,6 +81,21 @@ def test_what_is_estimated_is_what_the_next_turn_sends(ada: Run) -> None:
     }
 
 
+def test_directives_and_files_of_a_message_count_as_they_do_in_a_chat(ada: Run) -> None:
+    ada.write("plan.md", "Roof first, then the radio.")
+    text = "/think on What comes after the roof, by @plan.md ?"
+    now = "2026-05-24T13:00:00+01:00"
+    guessed = ada.ok("context", "prompt", "--json", "-m", text, "--now", now).data["messages"]
+    size = ada.ok("context", "json", "-m", text, "--now", now).data["total_bytes"]
+    assert "Roof first, then the radio." in guessed[-1]["content"]
+    assert "/think" not in guessed[-1]["content"]
+    ada.ok("chat", text, "--now", now)
+    sent = json.loads(ada.text(".bumble/cache/last_request.json"))
+    assert [one["content"] for one in guessed] == [content for _, content in sent]
+    assert ada.ok("context", "json").data["total_bytes"] == size
+    assert ada("context", "json", "-m", "/think").code == 2
+
+
 def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
     for n in range(33):
         ada.write(f"skills/way-{n:02}.md", f"---\ndescription: {'w' * (n + 1)}\n---\n\nGo.\n")
@@ -86,7 +106,18 @@ def test_detail_ranks_the_parts_and_shows_the_budget(ada: Run) -> None:
     assert len(top) == 31
     for told in ("Top tools (schema size):", "Before the message, by block:", "Token budget:"):
         assert told in out
-    assert "Base overhead" in out
+    for row in ("Base overhead", "Conversation per turn (typical)", "A tool's result (typical)"):
+        assert f"- {row} " in out
+
+
+def test_what_the_owner_allows_is_told(ada: Run) -> None:
+    ada.ok("config", "set", "tools.files", "true")
+    out = ada.ok("context", "list", "--estimate").out
+    assert "Allowed by the owner: list_files, read_file, write_file\n" in out
+    ada.write("plan.md", "Roof first.")
+    listed = ada.ok("context", "list", "-m", "See @plan.md").out
+    assert "Attached files, in that: 0 chars" not in listed
+    assert "Attached files, in that: " in listed
 
 
 def test_detail_says_whether_the_last_conversations_brief_is_in_the_prompt(run: Run) -> None:

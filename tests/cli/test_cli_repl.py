@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from bumble.cli import chat, repl
 from tests.cli import talking
 from tests.cli.running import Ran, Run
 from tests.cli.talking import act, script
@@ -65,6 +67,62 @@ def test_status_model_usage_and_context_tell(ada: Run) -> None:
     for told in ("conversation ses_", "window 32768 tokens", "before the message:", "Total sent:"):
         assert told in ran.err
     assert said(ada) == [PLAIN]
+
+
+def test_status_says_how_full_the_window_is_how_it_feels_what_waits_and_what_holds(
+    ada: Run,
+) -> None:
+    ran = typed(ada, "/status", PLAIN, "/think on", "/verbose", "/verbose off", "/status")
+    before, after = (part.split("Ada in ")[0] for part in ran.err.split("Ada in ")[1:])
+    full = [re.search(r"(\d+)% full: about ([\d,]+) tokens", part) for part in (before, after)]
+    assert full[0] and full[1]
+    assert int(full[0][2].replace(",", "")) < int(full[1][2].replace(",", ""))
+    assert "mood: content" in before
+    assert "until the next conversation:" not in before
+    assert "[waiting: " not in before
+    assert "[waiting: " in after
+    assert "until the next conversation: /think on, /verbose off" in after
+
+
+def test_the_shared_prefix_is_told_in_a_conversation_too(ada: Run) -> None:
+    ran = typed(ada, PLAIN, "/think off", PLAIN, argv=("--debug-prefix",))
+    assert "prefix: there is no earlier request to compare with" in ran.err
+    assert "first differs in the user message" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/status", "bumble status"),
+        ("/context", "bumble context list"),
+        ("/compact", "bumble compact"),
+        ("/model qwen3-4b", "bumble config set llm.model"),
+        ("/frobnicate now", "There is no command /frobnicate; nothing was sent."),
+        ("/", "nothing was sent"),
+        ("/think", "a directive alone needs a conversation"),
+    ],
+)
+def test_slash_text_as_one_message_is_reported_and_not_sent(ada: Run, text: str, told: str) -> None:
+    ran = ada("chat", text)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+    assert not list(ada.file("sessions").glob("*/messages.jsonl"))
+
+
+def test_slash_text_on_standard_input_is_only_text(ada: Run) -> None:
+    ada.ok("chat", "-", stdin="/frobnicate now")
+    assert said(ada) == ["/frobnicate now"]
+
+
+def test_directives_without_effect_are_told_of_in_one_message(ada: Run) -> None:
+    ran = ada.ok("chat", "Hello /elevated on there /model qwen3-4b friend.")
+    assert "/elevated has no effect here." in ran.err
+    assert "/model has no effect inside a message" in ran.err
+    assert said(ada) == ["Hello there friend."]
+
+
+def test_every_command_of_a_conversation_has_a_counterpart_outside_of_it() -> None:
+    assert set(chat.ELSEWHERE) == set(repl.COMMANDS)
 
 
 def test_a_model_is_not_changed_in_a_conversation_but_it_says_how(ada: Run) -> None:

@@ -185,6 +185,15 @@ def test_mood_and_what_waits_are_told(ada: Run) -> None:
     assert "pending    1 to appraise, 1 to remember, 2 to reflect" in shown
 
 
+def test_reminders_whose_time_has_come_are_due(ada: Run) -> None:
+    ada.ok("remind", "add", "--at", "2026-05-24T12:30:00+01:00", "Water the beans.")
+    assert ada.ok("status", "--json").data["due"] == {"reminders": 0, "automations": 0}
+    assert "due " not in ada.ok("status").out
+    now = ("--now", "2026-05-24T13:00:00+01:00")
+    assert ada.ok("status", "--json", *now).data["due"]["reminders"] == 1
+    assert "due        1 reminder; `bumble tick` does them" in ada.ok("status", *now).out
+
+
 def test_a_body_that_cannot_be_read_is_told_and_hides_nothing_else(ada: Run) -> None:
     ada.write("soma.yaml", "bars: {social: 3}\n")
     ran = ada.ok("status", "--json")

@@ -151,6 +151,18 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert present.handover_text(life, unrelated, NOON) == ""
 
 
+def test_a_greeting_of_the_entity_is_not_what_the_brief_is_held_against(folder: Entity) -> None:
+    life, _ = brief(folder)
+    greeting = Message("msg_0", NOON - timedelta(minutes=1), "assistant", UNRELATED)
+    found = handover.brief(life, sessions.appended(begun(RELATED), [greeting]))
+    alone = handover.brief(life, begun(RELATED))
+    assert found is not None
+    assert alone is not None
+    assert (found.likeness, found.fits) == (alone.likeness, True)
+    only = sessions.appended(sessions.new("ses_9", NOON, "sam"), [greeting])
+    assert handover.brief(life, only) is None
+
+
 def test_only_the_first_turns_of_a_conversation_see_the_brief(folder: Entity) -> None:
     life, _ = brief(folder)
     session = begun(RELATED)

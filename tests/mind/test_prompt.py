@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from bumble import prompts
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.llm.protocol import Tool
 from bumble.mind import prompt, tools
+from bumble.mind.bootstrap import BootstrapFile
 from bumble.mind.prompt import Block
 from bumble.stores import knowledge, skills
 
@@ -23,8 +25,10 @@ def stable(
     declared: tuple[Tool, ...] = tools.DECLARED,
     book: knowledge.Knowledge = BOOK,
     story: str = "",
+    skill: skills.Skill = BREAD,
+    **more: Any,
 ) -> prompt.Stable:
-    return prompt.stable(identity, declared, [BREAD], book, story)
+    return prompt.stable(identity, declared, [skill], book, story, **more)
 
 
 def test_unchanged_inputs_give_the_same_bytes() -> None:
@@ -43,6 +47,9 @@ def test_unchanged_inputs_give_the_same_bytes() -> None:
         stable(declared=tools.DECLARED[:-1]),
         stable(book=knowledge.parse("## [locked] Rules\n\nBe kinder.\n")),
         stable(story="It was a long year."),
+        stable(skill=skills.parse("---\nname: Bake bread\n---\n\nKnead.\n", "bread")),
+        stable(own_files=(BootstrapFile("GENOME.md", "OK", 4, "Tea."),)),
+        stable(mood="curious"),
     ],
 )
 def test_a_change_of_anything_it_renders_gives_a_new_fingerprint(changed: prompt.Stable) -> None:

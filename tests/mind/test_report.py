@@ -8,7 +8,7 @@ import pytest
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.llm import embedded
+from bumble.llm import embedded, tokens
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.mind import report
@@ -53,10 +53,42 @@ def test_the_embedded_model_is_sent_what_the_report_counts(ada: Entity) -> None:
     assert "tools" not in body
 
 
+def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -> None:
+    (ada.root / "GENOME.md").write_text("I like rain.")
+    found, done, _ = talked(ada)
+    assert sum(part.chars for part in found.system) == found.system_chars
+    assert found.system[0].name == "how to answer"
+    assert "GENOME.md" not in done.stable.parts[0].text
+
+
+def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None:
+    for name, front in {
+        "tea": "description: brew it",
+        "bread": "x: 1",
+        "kims": "description: hers\naudience: [kim]",
+        "read": "description: from a page\ntrust: imported",
+    }.items():
+        (ada.root / "skills").mkdir(exist_ok=True)
+        (ada.root / f"skills/{name}.md").write_text(f"---\nname: {name}\n{front}\n---\n\nGo.\n")
+    found, done, _ = talked(ada)
+    assert [part.name for part in found.skills] == ["bread", "tea"]
+    lines = ["- bread", "- tea: brew it"]
+    assert [part.chars for part in found.skills] == [len(line) for line in lines]
+    assert "\n".join(lines) in done.stable.text
+
+
+def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
+    genome = ada.root / "GENOME.md"
+    genome.write_text("I like rain.")
+    _, done, _ = talked(ada)
+    genome.write_text("I like snow much better than rain.")
+    found = report.of(life_of(ada, ScriptedModel([])), done, "run")
+    assert next(one for one in found.files if one.name == "GENOME.md").raw_chars == 12
+
+
 def test_the_named_parts_are_within_what_they_are_parts_of(ada: Entity) -> None:
     (ada.root / "GENOME.md").write_text("I like rain.")
     found, done, _ = talked(ada)
-    assert 0 < sum(part.chars for part in found.system) < found.system_chars
     assert {part.name for part in found.preamble} == {block.name for block in done.blocks}
     assert sum(part.chars for part in found.preamble) < found.last_chars
     genome = next(one for one in found.files if one.name == "GENOME.md")
@@ -123,8 +155,23 @@ def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
     assert rows["Base overhead"] == found.system_chars // 4
     assert rows["System prompt"] + rows["Tool definitions"] == rows["Base overhead"]
     assert rows["Conversation"] == found.history_chars // 4
+    assert rows["Wrapping by the backend"] == tokens.MESSAGE_TOKENS * len(done.request.messages)
     assert "- say(text)" in done.stable.text
     assert rows["Tool definitions"] == sum(part.chars for part in found.tools) // 4
+
+
+def test_the_budget_says_what_a_turn_and_a_result_come_to(ada: Entity) -> None:
+    model = ScriptedModel([act("recall", query="rain"), say("Rain."), say("Tea."), say("Snow.")])
+    life = life_of(ada, model)
+    first = report.of(life, talk(life, "Why does rain feel like home?"), "run")
+    assert (first.turn_tokens, first.result_tokens) == (0, 0)
+    before = talk(life, "And tea?").session.messages
+    rows = dict(report.budget(found := report.of(life, talk(life, "And snow?"), "run")))
+    (result,) = [one for one in before if one.role == "tool"]
+    assert rows["A tool's result (typical)"] == tokens.estimate_message(result.text)
+    whole = sum(tokens.estimate_message(one.text) for one in before)
+    assert rows["Conversation per turn (typical)"] == whole // 2
+    assert report.to_data(found)["budget"] == rows
 
 
 def test_the_longest_parts_come_first_and_the_rest_is_counted() -> None:

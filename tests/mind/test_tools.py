@@ -35,6 +35,13 @@ def test_notes_are_declared_only_where_they_are_switched_on() -> None:
     assert NOTE in {tool.name for tool in tools.declared(on)}
 
 
+def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
+    life = noting(ada)
+    text = talk(life, "Hello there.").stable.text
+    for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
+        assert worth in text
+
+
 def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
     notes = [
         {"text": "Sam lives in Lisbon.", "type": "world_fact"},

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import sys
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -134,6 +136,16 @@ def test_what_a_tool_writes_is_never_kept(tmp_path: Path) -> None:
     cache.put("write_file", {"path": "a"}, (), "written", NOON)
     assert cache.get("write_file", {"path": "a"}, (), NOON) is None
     assert not (tmp_path / "tools").exists()
+
+
+def test_the_oldest_results_go_where_there_are_too_many(tmp_path: Path) -> None:
+    cache = ToolCache(tmp_path / "tools", replace(CACHE, max_entries=3))
+    for n in range(5):
+        cache.put("read_file", {"path": str(n)}, (), str(n), NOON)
+        for file in (tmp_path / "tools").iterdir():  # as if it had been a second ago
+            os.utime(file, ns=(0, file.stat().st_mtime_ns - 10**9))
+    kept = [n for n in range(5) if cache.get("read_file", {"path": str(n)}, (), NOON)]
+    assert kept == [2, 3, 4]
 
 
 def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""Scratch notes go into the journal when memory is put in order: there `recall` finds them.
+
+Word for word, without a model; notes for the same ears become one entry. Lines of the file that are
+no notes stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from bumble.cycles.life import Life
+from bumble.cycles.work import Check, Outcome
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.stores import journal, records, scratch
+from bumble.stores.records import Provenance
+
+TAG = "note"
+
+
+def check(life: Life) -> Check[int]:
+    """Count the notes."""
+    count = len(scratch.lines(life.entity.root / scratch.PATH))
+    return Check((), (count,) if count else ())
+
+
+def run(life: Life, job: int) -> Outcome:
+    """Move them, all or none."""
+    at = life.now()
+    said = "1 note" if job == 1 else f"{job} notes"
+    return Outcome(
+        title=f"{said} to the journal",
+        plan=lambda: _moved(life, at),
+        lines=(f"{said} moved to the journal.",),
+        data={"notes": job},
+    )
+
+
+def _moved(life: Life, at: datetime) -> Sequence[Change]:
+    path = life.entity.root / scratch.PATH
+    lines = scratch.lines(path)
+    if not lines:
+        return []
+    old = records.read_text(path)
+    left = scratch.without_notes(old)
+    why = "the notes are in the journal"
+    gone = changes.write(scratch.PATH, left, old, why) if left.strip() else None
+    entries = [
+        journal.plan_add(at, text, life.zone, "keep the notes", tags=(TAG,), provenance=origin)
+        for origin, text in _entries(lines)
+    ]
+    return [gone or changes.delete(scratch.PATH, old, why), *entries]
+
+
+def _entries(lines: Sequence[str]) -> list[tuple[Provenance | None, str]]:
+    """Gather notes by who may meet them and how far they are trusted."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for line in lines:
+        origin = scratch.origin(line)
+        groups.setdefault((origin.trust, origin.audience), []).append(line)
+    return [(_origin(group), "\n".join(map(scratch.shown, group))) for group in groups.values()]
+
+
+def _origin(lines: Sequence[str]) -> Provenance | None:
+    """Say where some notes come from; None for what a person wrote."""
+    origins = [scratch.origin(line) for line in lines]
+    if not any(one.by for one in origins):
+        return None
+    first = next(one for one in origins if one.by)
+    sources = dict.fromkeys(source for one in origins for source in one.sources)
+    return replace(first, by="consolidate", sources=tuple(sources))
