@@ -286,8 +286,7 @@ def _body(request: Request) -> dict[str, Any]:
     if request.seed is not None:
         body["seed"] = request.seed
     if request.schema is not None:
-        schema = {"name": "answer", "strict": True, "schema": request.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        body["grammar"] = engine.grammar(request.schema)
     return body
 
 

@@ -113,6 +113,21 @@ def test_a_schema_is_enforced_even_on_a_tiny_model(connect: Open) -> None:
 
 
 @pytest.mark.weights
+def test_json_is_written_on_one_line(connect: Open) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"poem": {"type": "string", "maxLength": 60}, "lines": {"const": 2}},
+        "required": ["poem", "lines"],
+        "additionalProperties": False,
+    }
+    nicely = json.dumps({"poem": "Roses are red,\nviolets are blue.", "lines": 2}, indent=4)
+    messages = [Message("user", "A poem!"), Message("assistant", nicely), Message("user", "Again!")]
+    request = Request(messages, schema=schema, max_tokens=90, temperature=0.0)
+    text = connect().complete(request).text
+    assert "\n" not in text
+
+
+@pytest.mark.weights
 def test_a_prefix_outlives_the_process_that_evaluated_it(connect: Open, cache: Path) -> None:
     first = connect()
     before = first.complete(ask()).usage.prompt_tokens or 0
