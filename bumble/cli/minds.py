@@ -164,7 +164,7 @@ class OpenMind:
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
-        if not self.life.writes or done.outcome.stopped == "interrupted":
+        if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
         with self._timed("warm"):

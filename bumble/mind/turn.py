@@ -413,13 +413,12 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
 
     made_by = {"model": life.model.name}
     lowest = records.lowest_trust(("entity", *turn.read))
-    for step in turn.outcome.steps:
-        if not step.calls and not step.said:
-            continue
-        stopped = turn.outcome.stopped if step is turn.outcome.steps[-1] else "done"
-        extra = made_by if stopped == "done" else {**made_by, "stopped": stopped}
-        if step is turn.outcome.steps[-1]:
-            extra = {**extra, "soma": tag}
+    kept = [step for step in turn.outcome.steps if step.calls or step.said]
+    for step in kept:
+        extra = made_by
+        if step is kept[-1]:
+            ended = turn.outcome.stopped
+            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):

@@ -59,6 +59,8 @@ def run(life: Life, automation: Automation) -> Outcome:
     at = life.now()
     try:
         done = _think(life, automation, at)
+        if done.problem is not None:
+            raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
         writes = [] if failed else done.plans
     except AnswerInvalidError as error:
