@@ -199,6 +199,10 @@ def run(
         try:
             completion = model.complete(asked, speaker.feed)
             outcome.completions.append(completion)
+            if completion.tool_calls:  # calls of its own: text beside them was thought, not said
+                speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+                completion = replace(completion, text=actions.render(completion.tool_calls))
+                speaker.feed(completion.text)
             calls = _calls(completion)
             if calls is None:
                 back = _unread(outcome, completion, config, tries)
