@@ -429,6 +429,7 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
+        enforces=config.tool_choice == "required",
     )
 
 
