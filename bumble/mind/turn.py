@@ -272,11 +272,19 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             life.model,
             life.config.cognition.gate,
             turn.session.messages[-1].text,
-            judges=life.judges and turn.route.profile == "deliberate",
+            judges=_judges(life, turn),
         ),
     )
     _commit(life, turn)
     return turn
+
+
+def _judges(life: Life, turn: Turn) -> bool:
+    """Whether the model is asked if its work is done."""
+    wanted = life.config.cognition.gate.judge
+    if wanted == "auto":
+        return life.judges and turn.route.profile == "deliberate"
+    return wanted == "always"
 
 
 def _context(life: Life, turn: Turn) -> tools.Context:

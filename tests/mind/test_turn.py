@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -416,3 +417,24 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
     for _ in range(3):
         ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
     assert turn.history_budget(life, stable) < plain - 900
+
+
+@pytest.mark.parametrize(
+    ("judge", "can", "said", "asked"),
+    [
+        ("auto", True, "Why do people dream?", True),
+        ("auto", True, "hello", False),
+        ("auto", False, "Why do people dream?", False),
+        ("always", False, "hello", True),
+        ("never", True, "Why do people dream?", False),
+    ],
+)
+def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_thought(
+    ada: Entity, judge: str, can: bool, said: str, asked: bool
+) -> None:
+    with (ada.root / "entity.yaml").open("a") as file:
+        file.write(f"cognition: {{gate: {{judge: {judge}}}}}\n")
+    done = Reply(json.dumps({"verdict": "DONE", "missing": ""}), purpose="judge")
+    model = ScriptedModel([say("I can't tell, honestly."), done])
+    talk(replace(life_of(ada, model), judges=can), said)
+    assert ("judge" in [one.purpose for one in model.requests]) == asked
