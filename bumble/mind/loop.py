@@ -42,7 +42,8 @@ UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
-LONG_ADVICE = " If it is that long, write it to a file and say where it is."
+LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
+SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,8 @@ def run(
     """
     outcome = Outcome()
     messages = list(request.messages)
-    tries = _Tries()
+    writes = any(tool.name == "write_file" for tool in tools)
+    tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
         over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
@@ -210,7 +212,7 @@ def run(
                 step = _step(calls, speaker.finish(), carries, outcome.steps, config.repeat_limit)
                 outcome.steps.append(step)
                 tries.count(completion, step)
-                back = _back(outcome, step, config, person, gate, tries.cuts)
+                back = _back(outcome, step, config, person, gate, tries)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
             heard = speaker.finish() if len(outcome.steps) == done else ""
             if heard:
@@ -229,6 +231,7 @@ def run(
 class _Tries:
     """What the bounds of a loop are held against."""
 
+    advice: str  # at the last answer that may be cut off
     rounds: int = 0  # in which tools were used
     cuts: int = 0  # answers that were cut off, in a row
     unreadable: bool = False  # whether the model was told once
@@ -293,16 +296,16 @@ def _goes_in_circles(steps: Sequence[Step]) -> bool:
 
 
 def _back(
-    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, cuts: int
+    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, tries: _Tries
 ) -> str | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     if step.calls:
         return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message)}"
-    if cuts > config.length_stops:
+    if tries.cuts > config.length_stops:
         outcome.stopped = "length"
         return None
-    if cuts:
-        advice = LONG_ADVICE if cuts == config.length_stops else ""
+    if tries.cuts:
+        advice = tries.advice if tries.cuts == config.length_stops else ""
         return prompts.load("cut_off").fill(advice=advice)
     if step.waits and not outcome.said:
         outcome.stopped = "waiting"

@@ -12,7 +12,7 @@ import pytest
 from bumble.entity import settings
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm.protocol import Completion, Message, OnText, Request, ToolCall
+from bumble.llm.protocol import Completion, Message, OnText, Request, Tool, ToolCall
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import loop, tools
 from bumble.mind.gate import Gate
@@ -342,16 +342,28 @@ def test_what_only_announces_is_not_an_answer_in_any_language(text: str) -> None
     assert done.missing == ["this only announces something"]
 
 
-def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_at_the_third_time() -> None:
-    person = Person()
+@pytest.mark.parametrize(
+    ("declared", "advice"),
+    [
+        ((*tools.DECLARED, *tools.FILES), loop.LONG_ADVICE),
+        (tools.DECLARED, loop.SHORT_ADVICE),
+    ],
+)
+def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_it_can_follow_at_the_third_time(
+    declared: tuple[Tool, ...], advice: str
+) -> None:
     model = ScriptedModel(
         [chat(f"Part {n} of a very long text", finish_reason="length") for n in range(9)]
     )
-    done = go(model, person)
+    person = Person()
+    gate = gate_of(model)
+    done = loop.run(
+        model, REQUEST, declared, CONFIG, person.carry_out, person.hear, person="Sam", gate=gate
+    )
     assert done.stopped == "length"
     told = [request.messages[-1].content for request in model.requests]
     assert len(told) == 1 + CONFIG.length_stops
-    assert [loop.LONG_ADVICE in one for one in told] == [False, False, False, True]
+    assert [advice in one for one in told] == [False, False, False, True]
 
 
 def test_broken_json_is_told_and_not_run() -> None:
