@@ -166,6 +166,7 @@ def run(
     *,
     person: str,
     gate: Gate,
+    fits: Callable[[Request], Request] = lambda request: request,
 ) -> Outcome:
     """Let the model act until the turn ends.
 
@@ -178,6 +179,7 @@ def run(
         say: Receives what the person hears, piece by piece.
         person: What the person is called.
         gate: Decides whether the turn may end.
+        fits: Shortens the answer that a request allows to what the window has room for.
 
     Returns:
         The steps; where it was broken off, those up to then, with what was heard of the last.
@@ -193,7 +195,7 @@ def run(
     for _ in range(cap):
         over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
         answers = schema(tools, speech_only=over)
-        asked = replace(request, messages=tuple(messages), schema=answers)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers))
         said = [step.said for step in outcome.steps if step.said]
         speaker = _Speaker(say, said, echo.own_sentences(gate.message))
         done = len(outcome.steps)
