@@ -209,7 +209,7 @@ def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
         output.warn(shell, note)
-    output.stopped(turn.outcome.stopped)
+    output.stopped(turn.outcome.stopped, why_stopped(turn))
     if shell.json:
         output.result(shell, "chat", report(turn) | {"pending": settling.pending(mind)}, "")
     if debug_prefix:
@@ -220,6 +220,15 @@ def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix
         output.say(footer(mind, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
+    if turn.outcome.problem is not None:
+        raise typer.Exit(turn.outcome.problem.exit_code)
+
+
+def why_stopped(turn: Turn) -> str:
+    """Say what the loop knows of why a turn ended; empty where the reason says it all."""
+    if turn.outcome.problem is not None:
+        return str(turn.outcome.problem)
+    return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
 
 
 def tell_more(turn: Turn, wishes: Wishes) -> None:
@@ -251,6 +260,7 @@ def report(turn: Turn) -> dict[str, Any]:
         "person": turn.person.id,
         "model": next((one.model for one in turn.outcome.completions), None),
         "stopped": turn.outcome.stopped,
+        "why": why_stopped(turn),
         "route": {"profile": turn.route.profile, "rule": turn.route.rule},
         "steps": [
             {

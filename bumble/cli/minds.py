@@ -164,7 +164,7 @@ class OpenMind:
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
-        if not self.life.writes or done.outcome.stopped == "interrupted":
+        if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
         with self._timed("warm"):
@@ -429,6 +429,7 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
+        enforces=config.tool_choice == "required",
     )
 
 

@@ -165,14 +165,24 @@ def _bar(share: float, width: int = 24) -> str:
 
 
 STOPPED = {
-    "step_cap": "stopped: the entity used all the steps it has for one turn",
-    "length": "stopped: the answer reached its longest length",
-    "repeating": "stopped: the answer only repeated itself",
-    "interrupted": "stopped: interrupted; what was said is kept",
+    "waiting": "the entity waits: it thinks there is more to come",
+    "step_cap": "the entity used all the steps it has for one turn",
+    "length": "the answer reached its longest length, again and again",
+    "repeating": "the answer only repeated itself",
+    "unfinished": "the entity did not finish, however often it was asked",
+    "interrupted": "interrupted; what was said is kept",
+    "unreadable": "",
+    "failed": "the answer broke off, and what came of it until then is kept",
 }
 
 
-def stopped(reason: str) -> None:
-    """Say why a turn ended, if it did not end by itself."""
-    if reason in STOPPED:
-        say(STOPPED[reason])
+def stopped(reason: str, why: str = "") -> None:
+    """Say why a turn ended, if it did not end by itself.
+
+    Args:
+        reason: As the loop names it.
+        why: What the loop knows of it, in its own words.
+    """
+    told = ": ".join(part for part in (STOPPED.get(reason, ""), why) if part)
+    if told and reason != "done":
+        say(f"stopped: {told}")

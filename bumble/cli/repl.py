@@ -115,7 +115,7 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     output.piece("\n")
     for note in turn.notes:
         output.say(f"note: {note}")
-    output.stopped(turn.outcome.stopped)
+    output.stopped(turn.outcome.stopped, chat.why_stopped(turn))
     if talk.debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)

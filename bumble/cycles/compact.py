@@ -23,7 +23,7 @@ from bumble.stores.sessions import Compaction, Message, Session
 
 SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
 SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
-TOKENS_PER_WORD = 1.4
+TOKENS_PER_WORD = 1.25  # as estimated, of the short words of talk
 LEAST_SUMMARY_TOKENS = 150
 CLEAR_BATCH = 6  # old tool results are cleared that many at once, so that the prefix seldom moves
 
@@ -53,6 +53,7 @@ class Size:
     messages: int  # that are shown
     most_messages: int
     ratio: float = 1.0  # of these numbers to plain estimates
+    summary_most: int | None = None  # what a summary may take, a plain estimate; None: as it fits
 
     @property
     def room(self) -> int:
@@ -104,13 +105,14 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     parts = history.shown(session)
     learnt = life.token_ratio
     said = int(learnt * sum(tokens.estimate_message(one.message.content) for one in parts))
-    target = int(window * config.compaction_target_ratio)
+    limit, stable = int(window * ratio), int(stable_tokens * learnt)
+    target, summary_most = int(window * config.compaction_target_ratio), None
     if small:
-        words = SMALL_FULL_WORDS if said > window * SMALL_FULL else SMALL_WORDS
-        target = min(int(window * ratio / 2), int(words * TOKENS_PER_WORD) + target)
-    limit = int(window * ratio)
-    stable, most = int(stable_tokens * learnt), config.max_messages
-    return Size(stable, said, window, limit, target, len(parts), most, learnt)
+        full = stable + said > window * SMALL_FULL
+        summary_most = int((SMALL_FULL_WORDS if full else SMALL_WORDS) * TOKENS_PER_WORD)
+        target = min(limit // 2, summary_most + target)
+    most = config.max_messages
+    return Size(stable, said, window, limit, target, len(parts), most, learnt, summary_most)
 
 
 def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
@@ -219,6 +221,8 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
     stored = made.session.messages
     ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends))
+    if size.summary_most is not None:
+        budget = min(budget, size.summary_most)
     given = _given(made.session, bounds, budget)
     text, extra = _summary(life, job, made, given, note)
     at = life.now()

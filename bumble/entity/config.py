@@ -98,6 +98,7 @@ class GateConfig:
     """The completion gate."""
 
     enabled: bool
+    judge: Literal["auto", "always", "never"]
     judge_max_tokens: Positive
     max_continues: Count
 

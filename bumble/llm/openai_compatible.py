@@ -50,6 +50,7 @@ class OpenAICompatibleModel:
         native_tools: bool = True,
         context_tokens: int | None = None,
         switch_thinking: bool | None = None,
+        enforces: bool = True,
         sleep: Callable[[float], None] = time.sleep,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -65,6 +66,7 @@ class OpenAICompatibleModel:
             context_tokens: The context window, where the user knows it; None asks the server.
             switch_thinking: Whether to send the template's thinking switch, which llama-server and
                 vLLM take and others may refuse; None sends it to this machine's servers only.
+            enforces: Whether the server is asked to enforce schemas; False only tells them.
             sleep: Waits between two tries.
             stopwatch: Counts seconds from anywhere.
         """
@@ -75,7 +77,10 @@ class OpenAICompatibleModel:
         self._sleep, self._stopwatch = sleep, stopwatch
         self._known_context = context_tokens
         self._asked_context = context_tokens is not None
-        self._schema_mode = 0  # an index into _SCHEMA_MODES: what the server has not refused
+        # indices into _SCHEMA_MODES: where it begins, and what the server has not refused so far
+        self._first_mode = 0 if enforces else _SCHEMA_MODES.index("plain")
+        self._schema_mode = self._first_mode
+        self._only_objects = False  # whether it refused a schema of something else
         self._thinks_unopened = False
         self._limit_name = (
             "max_completion_tokens" if "//api.openai.com" in self._url else "max_tokens"
@@ -133,9 +138,12 @@ class OpenAICompatibleModel:
                 refused = problem.status_code in _SCHEMA_REFUSALS
                 hopeless = not refused or remote.is_too_long(problem.message)
                 if mode == "plain" or answer.began or hopeless:
-                    self._schema_mode = 0  # it was not the schema that was refused
+                    self._schema_mode = self._first_mode  # it was not the schema that was refused
                     raise
-                self._schema_mode = _SCHEMA_MODES.index(mode) + 1
+                if _is_object(request):
+                    self._schema_mode = _SCHEMA_MODES.index(mode) + 1
+                else:
+                    self._only_objects = True
         if answer.finish_reason is None:
             raise ConnectionError("the stream ended before its end")
         rest = answer.thinking.finish()
@@ -149,10 +157,9 @@ class OpenAICompatibleModel:
         if request.schema is None:
             return "plain"
         mode = _SCHEMA_MODES[self._schema_mode]
-        is_object = request.schema.get("type") == "object"
-        if mode == "tool" and (request.tools or not is_object):
-            return "json_object"
-        return mode
+        if not _is_object(request):  # OpenAI takes none of it; no other mode can hold it
+            return "plain" if self._only_objects or mode != "json_schema" else mode
+        return "json_object" if mode == "tool" and request.tools else mode
 
     def _stream(self, request: Request, mode: str) -> Generator[ChatCompletionChunk, None, None]:
         opened: list[openai.Stream[ChatCompletionChunk]] = []
@@ -294,6 +301,10 @@ class _Answer:
             reasoning=self.reasoning + self.thinking.reasoning,
             usage=self.usage,
         )
+
+
+def _is_object(request: Request) -> bool:
+    return request.schema is not None and request.schema.get("type") == "object"
 
 
 def _client(url: str, api_key: str | None, timeouts: Timeouts) -> openai.OpenAI:

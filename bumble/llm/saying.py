@@ -5,10 +5,12 @@ A small JSON reader that keeps its place between pieces. Knows nothing of models
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
+_ACTIONS = re.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full shape begins
 _FENCE_CHARS = 16  # as long as the opening of a code fence may be
 
 
@@ -38,12 +40,13 @@ class _String:
 class SayReader:
     """Yields the text of `say` actions piece by piece; several are set apart by a blank line.
 
-    Text that is not a JSON of actions is taken as said. What has been returned is never taken back.
+    Text that is not a JSON of actions is said too, but only at its end: where actions follow it
+    after all, it was thought, and they do the saying. What has been returned is never taken back.
     """
 
     def __init__(self) -> None:
         self._mode = "start"  # then "json" or "plain", at last "done"
-        self._raw = ""  # until the mode is known or something was said: it may be speech yet
+        self._raw = ""  # plain text; else until something was said: it may be speech yet
         self._frames: list[_Frame] = []
         self._string: _String | None = None
         self._said = False
@@ -56,7 +59,8 @@ class SayReader:
             self._raw += piece
             return self._begin()
         if self._mode == "plain":
-            return piece
+            self._raw += piece
+            return ""
         return self._json(piece) if self._mode == "json" else ""  # after the JSON: nothing is said
 
     def finish(self) -> str:
@@ -64,7 +68,17 @@ class SayReader:
         mode, self._mode = self._mode, "done"
         if mode == "start":
             return self._raw.strip()
+        if mode == "plain":
+            return self._spoken()
         return self._raw if mode == "json" and self._may_be_speech() else ""
+
+    def _spoken(self) -> str:
+        """Return what plain text says: all of it, unless actions follow."""
+        begins = _ACTIONS.search(self._raw)
+        if begins is None:
+            return self._raw
+        reader = SayReader()
+        return reader.feed(self._raw[begins.start() :]) + reader.finish()
 
     def _may_be_speech(self) -> bool:
         return not self._acted and not self._said and '"actions"' not in self._raw
@@ -84,8 +98,8 @@ class SayReader:
         if text.startswith(("{", "[")):
             self._mode, self._raw = "json", ""
             return self._json(text)
-        self._mode = "plain"
-        return text
+        self._mode, self._raw = "plain", text
+        return ""
 
     def _json(self, piece: str) -> str:
         if not self._acted:
@@ -95,7 +109,7 @@ class SayReader:
             out.append(self._take(char))
             if self._mode == "done" and self._may_be_speech():
                 self._mode = "plain"
-                return self._raw
+                return ""
             if self._mode != "json":
                 break
         if self._string is not None:

@@ -43,7 +43,7 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
     except ValueError as problem:
         raise AnswerInvalidError(
             f"{model.name} gave no usable answer for {request.purpose}: {problem}\n"
-            "Run it again, or choose a larger model with `bumble config set model NAME`.",
+            "Run it again, or choose a larger model with `bumble config set llm.model NAME`.",
             answer=second,
         ) from problem
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bumble import prompts
 from bumble.entity.config import GateConfig
-from bumble.errors import AnswerInvalidError
+from bumble.errors import UserError
 from bumble.llm import structured
 from bumble.llm.protocol import Message, Model, Request
 
@@ -48,18 +48,17 @@ class Gate:
     message: str  # what the person said
     judges: bool  # whether the model is asked where the rules can't tell
 
-    def missing(self, said: str, work: Sequence[Work], *, automation: bool = False) -> str:
+    def missing(self, said: str, work: Sequence[Work]) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
 
         Args:
             said: All the person was shown in this turn.
             work: The tools that did something, oldest first.
-            automation: Whether nobody waits for words.
         """
         if not self.config.enabled:
             return ""
         if not said.strip():
-            return "" if automation else "the person has heard nothing yet"
+            return "the person has heard nothing yet"
         if is_chatter(said) and not any(not one.failed for one in work):
             return "this only announces something"
         return self._judged(said, work) if self.judges else ""
@@ -83,8 +82,8 @@ class Gate:
         )
         try:
             answer = structured.answer(self.model, request, SCHEMA)
-        except AnswerInvalidError:
-            return ""  # a judge that can't say holds nobody up
+        except UserError:
+            return ""  # a judge that can't say, or is not there, holds nobody up
         if answer["verdict"] == DONE:
             return ""
         return " ".join(answer["missing"].split()) or "what was asked for is not done"

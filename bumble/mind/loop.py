@@ -14,7 +14,7 @@ from typing import Any, Literal
 from bumble import prompts
 from bumble.cycles import history
 from bumble.entity.config import LoopConfig
-from bumble.errors import AnswerInvalidError
+from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, tokens
 from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
 from bumble.llm.saying import SayReader
@@ -22,13 +22,28 @@ from bumble.mind import echo
 from bumble.mind.gate import Gate, Work
 from bumble.mind.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 
-Stopped = Literal["done", "waiting", "step_cap", "interrupted", "length", "unfinished", "repeating"]
+# Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
+# misses; or on the way: the person broke it off, no answer could be read, or the model failed.
+Stopped = Literal[
+    "done",
+    "waiting",
+    "step_cap",
+    "length",
+    "repeating",
+    "unfinished",
+    "interrupted",
+    "unreadable",
+    "failed",
+]
 Say = Callable[[str], None]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
+CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
+UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
-LONG_ADVICE = " If it is that long, write it to a file and say where it is."
+LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
+SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Outcome:
     completions: list[Completion] = field(default_factory=list)
     stopped: Stopped = "done"
     missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
+    problem: UserError | None = None  # of "unreadable" and "failed"
 
     @property
     def said(self) -> str:
@@ -150,6 +166,7 @@ def run(
     *,
     person: str,
     gate: Gate,
+    fits: Callable[[Request], Request] = lambda request: request,
 ) -> Outcome:
     """Let the model act until the turn ends.
 
@@ -162,54 +179,110 @@ def run(
         say: Receives what the person hears, piece by piece.
         person: What the person is called.
         gate: Decides whether the turn may end.
+        fits: Shortens the answer that a request allows to what the window has room for.
 
     Returns:
-        The steps; on Ctrl-C those up to then, with what was heard of the last.
+        The steps; where it was broken off, those up to then, with what was heard of the last.
 
     Raises:
-        AnswerInvalidError: If the model's actions can't be read, and not at the second try either.
+        UserError: If the model fails before it has said or done anything.
     """
     outcome = Outcome()
     messages = list(request.messages)
-    rounds, cuts, unreadable = 0, 0, False
+    writes = any(tool.name == "write_file" for tool in tools)
+    tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        over = rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+        over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
         answers = schema(tools, speech_only=over)
-        asked = replace(request, messages=tuple(messages), schema=answers)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers))
         said = [step.said for step in outcome.steps if step.said]
         speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+        done = len(outcome.steps)
+        carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
             completion = model.complete(asked, speaker.feed)
-        except KeyboardInterrupt:
-            outcome.steps.append(Step(speaker.finish(), (), ()))
-            outcome.stopped = "interrupted"
-            return outcome
-        except EnoughError:
-            outcome.steps.append(Step(speaker.finish(), (), ()))
-            outcome.stopped = "repeating"
-            return outcome
-        outcome.completions.append(completion)
-        try:
-            calls = completion.tool_calls or actions.parse(completion.text)
-        except AnswerInvalidError:
-            if unreadable or speaker.heard:
-                raise
-            unreadable = True
-            messages += [Message("assistant", completion.text), Message("user", UNREADABLE)]
-            continue
-        carries = _no_more if over else carry_out  # not every backend keeps to a schema
-        step = _step(calls, speaker.finish(), carries, outcome.steps, config.repeat_limit)
-        outcome.steps.append(step)
-        cut = completion.finish_reason == "length" and not step.calls
-        cuts = cuts + 1 if cut else 0
-        rounds += bool(step.calls)
-        back = _back(outcome, step, config, person, gate, cuts)
+            outcome.completions.append(completion)
+            if completion.tool_calls:  # calls of its own: text beside them was thought, not said
+                speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+                completion = replace(completion, text=actions.render(completion.tool_calls))
+                speaker.feed(completion.text)
+            calls = _calls(completion)
+            if calls is None:
+                back = _unread(outcome, completion, config, tries)
+            else:
+                step = _step(calls, speaker.finish(), carries, outcome.steps, config.repeat_limit)
+                outcome.steps.append(step)
+                tries.count(completion, step)
+                back = _back(outcome, step, config, person, gate, tries)
+        except (KeyboardInterrupt, EnoughError, UserError) as problem:
+            heard = speaker.finish() if len(outcome.steps) == done else ""
+            if heard:
+                outcome.steps.append(Step(heard, (), ()))
+            return _broken_off(outcome, problem)
         if back is None:
             return outcome
-        done = history.uncontrolled(completion.text)
-        messages += [Message("assistant", done), Message("user", back)]
+        shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
+        shown = history.uncontrolled(shown)
+        messages += [Message("assistant", shown), Message("user", back)]
     outcome.stopped = "step_cap"
+    return outcome
+
+
+@dataclass
+class _Tries:
+    """What the bounds of a loop are held against."""
+
+    advice: str  # at the last answer that may be cut off
+    rounds: int = 0  # in which tools were used
+    cuts: int = 0  # answers that were cut off, in a row
+    unreadable: bool = False  # whether the model was told once
+
+    def count(self, completion: Completion, step: Step) -> None:
+        """Count a step."""
+        self.rounds += bool(step.calls)
+        cut = completion.finish_reason == "length" and not step.calls
+        self.cuts = self.cuts + 1 if cut else 0
+
+
+def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
+    """Return what an answer asks for, None if that can't be read."""
+    try:
+        return completion.tool_calls or actions.parse(completion.text)
+    except AnswerInvalidError:
+        return None
+
+
+def _unread(
+    outcome: Outcome, completion: Completion, config: LoopConfig, tries: _Tries
+) -> str | None:
+    """Return what the model is told of an answer that can't be read, None if the turn ends."""
+    if completion.finish_reason == "length":  # in the middle of a call, which is not run half
+        tries.cuts += 1
+        if tries.cuts > config.length_stops:
+            outcome.stopped = "length"
+            return None
+        return CUT_CALL
+    if tries.unreadable:
+        outcome.stopped = "unreadable"
+        outcome.problem = AnswerInvalidError(
+            "the model's answer could not be read, and not at the second try either\n"
+            "Say it again, or choose a larger model with `bumble config set llm.model NAME`.",
+            answer=completion.text,
+        )
+        return None
+    tries.unreadable = True
+    return UNREADABLE
+
+
+def _broken_off(outcome: Outcome, problem: KeyboardInterrupt | EnoughError | UserError) -> Outcome:
+    """End a turn on the way, keeping what was said and done; a failure before that is raised."""
+    if not isinstance(problem, UserError):
+        outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
+        return outcome
+    if not any(step.said or step.calls for step in outcome.steps):
+        raise problem
+    outcome.stopped, outcome.problem = "failed", problem
     return outcome
 
 
@@ -225,16 +298,16 @@ def _goes_in_circles(steps: Sequence[Step]) -> bool:
 
 
 def _back(
-    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, cuts: int
+    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, tries: _Tries
 ) -> str | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     if step.calls:
         return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message)}"
-    if cuts > config.length_stops:
+    if tries.cuts > config.length_stops:
         outcome.stopped = "length"
         return None
-    if cuts:
-        advice = LONG_ADVICE if cuts == config.length_stops else ""
+    if tries.cuts:
+        advice = tries.advice if tries.cuts == config.length_stops else ""
         return prompts.load("cut_off").fill(advice=advice)
     if step.waits and not outcome.said:
         outcome.stopped = "waiting"

@@ -40,6 +40,7 @@ from bumble.stores.sessions import Message, Session
 COMMIT_TRIES = 3
 HEARD, SPOKE = "message_in", "message_out"
 ATTACHED = "attached"  # the block of the files that a message points to
+LEAST_ANSWER_TOKENS, LEAST_RESULT_TOKENS = 64, 128  # however full the window is
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -227,11 +228,10 @@ def prepare(
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = prompt.with_preamble(kept, history.render(said).content)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
-    used = int(life.token_ratio * sum(tokens.estimate_message(one.content) for one in messages))
     request = Request(
         messages=messages,
         purpose="chat",
-        max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
+        max_tokens=profile.max_tokens,
         schema=loop.schema(tools.declared(life.config.tools)),
         temperature=profile.temperature,
         thinking=profile.thinking,
@@ -239,6 +239,7 @@ def prepare(
         cache_id=session.id if life.writes else None,
         cache_family=str(life.entity.root) if life.writes else None,
     )
+    request = fitting(life, request)
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= trust.read_in(session.messages[:-1])
@@ -256,9 +257,14 @@ def prepare(
 def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
+    room = _room(life, turn.request)
+
     def carry_out(call: ToolCall) -> tools.Result:
+        nonlocal room
         result = tools.run(call.name, call.arguments, _context(life, turn))
-        return _shortened(life, turn, result)
+        result = _shortened(life, turn, result, max(LEAST_RESULT_TOKENS, room // 2))
+        room -= tokens.estimate(result.text)
+        return result
 
     turn.outcome = loop.run(
         life.model,
@@ -272,11 +278,20 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             life.model,
             life.config.cognition.gate,
             turn.session.messages[-1].text,
-            judges=life.judges and turn.route.profile == "deliberate",
+            judges=_judges(life, turn),
         ),
+        fits=lambda request: fitting(life, request),
     )
     _commit(life, turn)
     return turn
+
+
+def _judges(life: Life, turn: Turn) -> bool:
+    """Whether the model is asked if its work is done."""
+    wanted = life.config.cognition.gate.judge
+    if wanted == "auto":
+        return life.judges and turn.route.profile == "deliberate"
+    return wanted == "always"
 
 
 def _context(life: Life, turn: Turn) -> tools.Context:
@@ -310,9 +325,9 @@ def _write_now(life: Life, change: Change) -> None:
     life.apply(ChangeSet(f"chat: {change.why}", (change,)))
 
 
-def _shortened(life: Life, turn: Turn, result: tools.Result) -> tools.Result:
+def _shortened(life: Life, turn: Turn, result: tools.Result, most_tokens: int) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
-    limit = life.config.tools.output_max_tokens
+    limit = min(life.config.tools.output_max_tokens, most_tokens)
     if tokens.estimate(result.text) <= limit:
         return result
     data = result.text.encode(errors="replace")
@@ -413,13 +428,12 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
 
     made_by = {"model": life.model.name}
     lowest = records.lowest_trust(("entity", *turn.read))
-    for step in turn.outcome.steps:
-        if not step.calls and not step.said:
-            continue
-        stopped = turn.outcome.stopped if step is turn.outcome.steps[-1] else "done"
-        extra = made_by if stopped == "done" else {**made_by, "stopped": stopped}
-        if step is turn.outcome.steps[-1]:
-            extra = {**extra, "soma": tag}
+    kept = [step for step in turn.outcome.steps if step.calls or step.said]
+    for step in kept:
+        extra = made_by
+        if step is kept[-1]:
+            ended = turn.outcome.stopped
+            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), "soma": tag}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
@@ -458,6 +472,18 @@ def stored_request(life: Life, turn: Turn) -> Request:
     seen = history.view(turn.session, history_budget(life, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")
+
+
+def fitting(life: Life, request: Request) -> Request:
+    """Let an answer be no longer than the window still holds."""
+    most = min(request.max_tokens, _room(life, request))
+    return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
+
+
+def _room(life: Life, request: Request) -> int:
+    """Estimate what the window still holds beside a prompt."""
+    used = sum(tokens.estimate_message(one.content) for one in request.messages)
+    return life.window_tokens - int(life.token_ratio * used)
 
 
 def history_budget(life: Life, stable: Stable) -> int:

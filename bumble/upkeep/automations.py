@@ -14,7 +14,6 @@ from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
-from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request, ToolCall
 from bumble.mind import gate as gates
 from bumble.mind import loop, recall, route, toolcache, tools, turn
@@ -59,6 +58,8 @@ def run(life: Life, automation: Automation) -> Outcome:
     at = life.now()
     try:
         done = _think(life, automation, at)
+        if done.problem is not None:
+            raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
         writes = [] if failed else done.plans
     except AnswerInvalidError as error:
@@ -140,6 +141,7 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
         lambda _: None,
         person=owner.name,
         gate=gates.Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
+        fits=lambda request: turn.fitting(life, request),
     )
 
 
@@ -169,12 +171,11 @@ def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Re
     )
     owner_id = turn.owner_id(life.entity, life.identity)
     stable = turn.stable_part(life, (owner_id,)).text
-    used = tokens.estimate_message(stable) + tokens.estimate_message(asked)
     return Request(
         messages=(Message("system", stable), Message("user", asked)),
         purpose=TAG,
         schema=loop.schema(tools.declared(life.config.tools)),
-        max_tokens=max(64, min(profile.max_tokens, life.window_tokens - used)),
+        max_tokens=profile.max_tokens,
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=life.rng.getrandbits(31),

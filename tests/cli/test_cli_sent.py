@@ -113,3 +113,17 @@ def test_context_prompt_prints_the_messages_that_chat_sends(
     sent = server.asked(path)[before].body
     assert printed["messages"] == sent["messages"]
     assert printed["schema"] == schema_of(sent)
+
+
+def test_plain_text_of_an_endpoint_that_enforces_nothing_is_an_answer(
+    run: Run, server: FakeServer
+) -> None:
+    path = openai(run, server)
+    run.environ |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
+    run.environ["BUMBLE_LLM_TOOL_CHOICE"] = "auto"
+    piece = test_openai_compatible.event({"content": "Regen auf Dächern."}, "stop")
+    server.routes[path] = test_openai_compatible.says(piece, test_openai_compatible.DONE)
+    said = run.ok("chat", "--json", SAID[0]).data
+    assert (said["reply"], said["stopped"]) == ("Regen auf Dächern.", "done")
+    (sent,) = server.asked(path)
+    assert not {"response_format", "tools", "tool_choice"} & sent.body.keys()

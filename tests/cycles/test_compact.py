@@ -341,3 +341,39 @@ def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: 
     assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
     made = compact.make(life, Job(session, 500, use_model=False), lambda _: None)
     assert not compact.measure(life, made.session, 500).full
+
+
+def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Life:
+    flags = {"cognition.history_compression.preset": "small"}
+    return life_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
+
+
+def test_the_preset_for_small_windows_compacts_sooner(newborn: Entity) -> None:
+    at_72_percent = int(WINDOW * 0.72)
+    session = short_talk(4)
+    said_tokens = compact.measure(small(newborn), session, 0).history
+    stable = at_72_percent - said_tokens
+    assert not compact.measure(small(newborn), session, stable).full
+    assert compact.measure(small_preset(newborn), session, stable).full
+
+
+@pytest.mark.parametrize(("stable", "words"), [(500, 500), (2200, 200)])
+def test_the_preset_for_small_windows_bounds_the_words_of_a_summary(
+    newborn: Entity, stable: int, words: int
+) -> None:
+    life, session = (
+        small_preset(newborn, [notes(goal="Sam wants to talk.")]),
+        talk(
+            [
+                said(n, f"On day {n} I met Ilse{n} at number {1000 + n} of the road.")
+                for n in range(90)
+            ]
+        ),
+    )
+    size = compact.measure(life, session, stable)
+    assert (size.total > WINDOW * 0.85) == (words == 200)
+    made = compact.make(life, Job(session, stable), lambda _: None)
+    text = next(one.summary for one in made.records if one.kind == "summary")
+    assert words // 3 < len(text.split()) <= words
+    after = compact.measure(life, made.session, stable)
+    assert after.history <= after.target

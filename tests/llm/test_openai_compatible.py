@@ -185,6 +185,34 @@ def test_a_server_that_enforces_nothing_is_told_the_schema_in_words(
     assert '"integer"' in server.seen[-1].body["messages"][-1]["content"]
 
 
+def test_who_enforces_nothing_is_not_asked_to(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"content": '{"a": 1}'}, "stop"))
+    model, request = connect(server, enforces=False), Request(REQUEST.messages, "distill")
+    assert structured.answer(model, request, SCHEMA) == {"a": 1}
+    (sent,) = server.seen
+    assert not {"response_format", "tools", "tool_choice"} & sent.body.keys()
+    assert '"integer"' in sent.body["messages"][-1]["content"]
+
+
+def test_a_refused_word_does_not_give_up_the_schema_of_objects(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        form = exchange.body.get("response_format", {"type": "none"})
+        if form["type"] == "json_schema" and "enum" in form["json_schema"]["schema"]:
+            exchange.json({"error": {"message": "schema must be an object"}}, 400)
+            return
+        text = "CHAT" if form["type"] == "none" else '{"a": 1}'
+        says(event({"content": text}, "stop"))(exchange)
+
+    server.routes[CHAT] = respond
+    model = connect(server)
+    word = Request(REQUEST.messages, schema={"enum": ["CHAT", "DEEP"]})
+    assert model.complete(word).text == model.complete(word).text == "CHAT"
+    assert len(server.seen) == 3
+    assert '"DEEP"' in server.seen[-1].body["messages"][-1]["content"]
+    assert model.complete(Request(REQUEST.messages, schema=SCHEMA)).text == '{"a": 1}'
+    assert server.seen[-1].body["response_format"]["type"] == "json_schema"
+
+
 def test_a_passing_failure_does_not_give_up_the_schema(server: FakeServer) -> None:
     def respond(exchange: Exchange) -> None:
         if len(server.seen) == 1:

@@ -105,3 +105,16 @@ def test_text_that_only_looks_like_json_at_first_is_said_whole(text: str) -> Non
 
 def test_a_broken_json_of_actions_is_never_shown() -> None:
     assert said(['{"actions": [{"tool"']) == ""
+
+
+def test_text_before_actions_is_thought_and_never_said() -> None:
+    actions = '{"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}'
+    assert said(list(f"I should look that up.\n{actions}")) == ""
+    speech = '```json\n{"actions":[{"tool":"say","arguments":{"text":"Bees."}}]}\n```'
+    assert said(list(f"Now I know.\n{speech}")) == "Bees."
+
+
+def test_plain_text_waits_for_its_end_because_actions_may_follow() -> None:
+    reader = SayReader()
+    assert reader.feed("Let me ") + reader.feed("see.") == ""
+    assert reader.finish() == "Let me see."

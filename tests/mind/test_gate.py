@@ -5,6 +5,8 @@ import json
 import pytest
 
 from bumble.entity import settings
+from bumble.errors import ModelUnreachableError
+from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import gate
 from bumble.mind.gate import Gate, Work
@@ -29,7 +31,6 @@ def gate_of(
 def test_a_turn_in_which_nothing_was_heard_is_not_over(said: str) -> None:
     found, model = gate_of()
     assert found.missing(said, [DID]) == "the person has heard nothing yet"
-    assert found.missing(said, [DID], automation=True) == ""
     assert model.requests == []
 
 
@@ -73,6 +74,15 @@ def test_a_judge_that_wants_more_but_cannot_say_what_still_wants_more() -> None:
 def test_a_judge_that_cannot_be_read_holds_nobody_up() -> None:
     found, _ = gate_of(Reply("Perhaps.", always=True))
     assert found.missing("I wrote it down.", []) == ""
+
+
+def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
+    class Gone(ScriptedModel):
+        def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+            raise ModelUnreachableError("it has gone")
+
+    config = settings.load().config.cognition.gate
+    assert Gate(Gone([]), config, "Write it down.", True).missing("I wrote it down.", []) == ""
 
 
 def test_without_judges_only_the_rules_decide() -> None:

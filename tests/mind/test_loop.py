@@ -11,8 +11,8 @@ import pytest
 
 from bumble.entity import settings
 from bumble.entity.config import LoopConfig
-from bumble.errors import AnswerInvalidError
-from bumble.llm.protocol import Completion, Message, OnText, Request, ToolCall
+from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.llm.protocol import Completion, Message, OnText, Request, Tool, ToolCall
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import loop, tools
 from bumble.mind.gate import Gate
@@ -126,6 +126,26 @@ def test_plain_text_is_speech() -> None:
     done, _ = run([Reply("Just words.")], person)
     assert done.said == person.heard == "Just words."
     assert done.stopped == "done"
+
+
+def test_text_beside_calls_is_thought_and_nobody_hears_it() -> None:
+    person = Person()
+    done, _ = run([Reply(f"I should look.\n{recall('dog')}"), Reply(say("Biscuit."))], person)
+    assert (done.said, person.heard) == ("Biscuit.", "Biscuit.")
+    assert [call.arguments for call in person.calls] == [{"query": "dog"}]
+
+
+def test_a_providers_own_calls_are_carried_out_and_spoken() -> None:
+    person = Person()
+    look = ToolCall("a", "recall", {"query": "dog"})
+    speak = (ToolCall("b", "say", {"text": "Biscuit."}), ToolCall("c", "end_turn", {}))
+    done, model = run(
+        [Reply("I should look.", tool_calls=(look,)), Reply("He asks…", tool_calls=speak)], person
+    )
+    assert (done.said, person.heard, done.stopped) == ("Biscuit.", "Biscuit.", "done")
+    assert person.calls == [look]
+    shown = model.requests[1].messages[-2].content
+    assert json.loads(shown)["actions"] == [{"tool": "recall", "arguments": {"query": "dog"}}]
 
 
 def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
@@ -322,26 +342,120 @@ def test_what_only_announces_is_not_an_answer_in_any_language(text: str) -> None
     assert done.missing == ["this only announces something"]
 
 
-def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_at_the_third_time() -> None:
-    person = Person()
+@pytest.mark.parametrize(
+    ("declared", "advice"),
+    [
+        ((*tools.DECLARED, *tools.FILES), loop.LONG_ADVICE),
+        (tools.DECLARED, loop.SHORT_ADVICE),
+    ],
+)
+def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_it_can_follow_at_the_third_time(
+    declared: tuple[Tool, ...], advice: str
+) -> None:
     model = ScriptedModel(
         [chat(f"Part {n} of a very long text", finish_reason="length") for n in range(9)]
     )
-    done = go(model, person)
+    person = Person()
+    gate = gate_of(model)
+    done = loop.run(
+        model, REQUEST, declared, CONFIG, person.carry_out, person.hear, person="Sam", gate=gate
+    )
     assert done.stopped == "length"
     told = [request.messages[-1].content for request in model.requests]
     assert len(told) == 1 + CONFIG.length_stops
-    assert [loop.LONG_ADVICE in one for one in told] == [False, False, False, True]
+    assert [advice in one for one in told] == [False, False, False, True]
 
 
 def test_broken_json_is_told_and_not_run() -> None:
     person = Person()
     broken = chat('{"actions":[{"tool":"recall","arguments":{"query":', always=True)
     model = ScriptedModel([broken])
-    with pytest.raises(AnswerInvalidError):
-        go(model, person)
+    done = go(model, person)
+    assert (done.stopped, done.said) == ("unreadable", "")
+    assert isinstance(done.problem, AnswerInvalidError)
     assert len(model.requests) == 2
+    assert model.requests[1].messages[-1].content == loop.UNREADABLE
     assert person.calls == []
+
+
+def test_what_was_said_and_done_before_broken_json_is_kept() -> None:
+    person = Person(Result("saved"))
+    model = ScriptedModel(
+        [
+            chat(act(("write_journal", {"text": "Sam came."}))),
+            chat('{"actions":[{"tool":"say", nothing', always=True),
+        ]
+    )
+    done = go(model, person)
+    assert done.stopped == "unreadable"
+    assert [call.name for step in done.steps for call in step.calls] == ["write_journal"]
+
+
+def test_a_call_that_is_cut_off_each_time_ends_at_the_length_and_is_never_run() -> None:
+    person = Person()
+    cut = '{"actions":[{"tool":"write_journal","arguments":{"text":"' + "It was long. " * 200
+    model = ScriptedModel([chat(cut, always=True, finish_reason="length")])
+    done = go(model, person)
+    assert (done.stopped, person.calls) == ("length", [])
+    assert len(model.requests) == 1 + CONFIG.length_stops
+    told = model.requests[-1].messages
+    assert told[-1].content == loop.CUT_CALL
+    assert len(told[-2].content) <= loop.UNREAD_CHARS  # it need not be read again to be written
+
+
+class Failing(ScriptedModel):
+    """Answers so often; then nothing answers any more, or the person presses Ctrl-C."""
+
+    def __init__(self, replies: list[Reply], problem: BaseException) -> None:
+        super().__init__(replies)
+        self.problem = problem
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        if not self._left:
+            raise self.problem
+        return super().complete(request, on_text)
+
+
+def test_what_was_heard_and_done_before_the_model_failed_is_kept() -> None:
+    person = Person()
+    gone = ModelUnreachableError("it has gone")
+    model = Failing([chat(say("I look it up…")), chat(recall("dog"))], gone)
+    done = go(model, person)
+    assert (done.stopped, done.problem, done.said) == ("failed", gone, "I look it up…")
+    assert [call.name for call in done.steps[1].calls] == ["recall"]
+
+
+def test_a_model_that_fails_before_anything_came_of_it_is_an_error() -> None:
+    gone = ModelUnreachableError("it has gone")
+    with pytest.raises(ModelUnreachableError):
+        go(Failing([chat(act(("think", {"text": "Hm."})))], gone), Person())
+
+
+def test_an_interrupt_while_it_is_judged_keeps_what_was_heard() -> None:
+    person = Person()
+    done = go(Failing([chat(say("I saved it."))], KeyboardInterrupt()), person, judges=True)
+    assert (done.stopped, done.said, person.heard) == ("interrupted", "I saved it.", "I saved it.")
+
+
+def test_an_interrupt_while_a_tool_runs_keeps_the_steps_before() -> None:
+    class Impatient(Person):
+        def carry_out(self, call: ToolCall) -> Result:
+            if call.arguments == {"query": "two"}:
+                raise KeyboardInterrupt
+            return super().carry_out(call)
+
+    done = go(ScriptedModel([chat(recall("one")), chat(recall("two"))]), Impatient())
+    assert done.stopped == "interrupted"
+    assert [call.arguments for step in done.steps for call in step.calls] == [{"query": "one"}]
+
+
+def test_the_nudge_names_what_failed_and_what_was_heard_already() -> None:
+    person = Person(Result("failed: no", failed=True))
+    model = ScriptedModel([chat(say("I look…")), chat(recall("bees")), chat(say("None."))])
+    go(model, person)
+    nudge = model.requests[2].messages[-1].content
+    assert "recall failed." in nudge
+    assert "Sam has heard this already: I look…" in nudge
 
 
 def test_a_thought_is_heard_by_nobody_and_does_not_end_the_turn() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from bumble.body import parameters
 from bumble.cycles.life import Life
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import create, settings
+from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError, UsageError
 from bumble.index.memory import Memory
-from bumble.llm import ledger
+from bumble.llm import ledger, tokens
 from bumble.llm.ledger import Entry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -416,3 +418,45 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
     for _ in range(3):
         ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
     assert turn.history_budget(life, stable) < plain - 900
+
+
+@pytest.mark.parametrize(
+    ("judge", "can", "said", "asked"),
+    [
+        ("auto", True, "Why do people dream?", True),
+        ("auto", True, "hello", False),
+        ("auto", False, "Why do people dream?", False),
+        ("always", False, "hello", True),
+        ("never", True, "Why do people dream?", False),
+    ],
+)
+def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_thought(
+    ada: Entity, judge: str, can: bool, said: str, asked: bool
+) -> None:
+    with (ada.root / "entity.yaml").open("a") as file:
+        file.write(f"cognition: {{gate: {{judge: {judge}}}}}\n")
+    done = Reply(json.dumps({"verdict": "DONE", "missing": ""}), purpose="judge")
+    model = ScriptedModel([say("I can't tell, honestly."), done])
+    talk(replace(life_of(ada, model), judges=can), said)
+    assert ("judge" in [one.purpose for one in model.requests]) == asked
+
+
+def test_results_of_tools_and_the_answers_after_them_keep_to_the_window(ada: Entity) -> None:
+    long = "\n".join(f"Step {n}: stir the soup once more." for n in range(600))
+    change = skills.plan_set([], "Soup", "how to cook soup", long, "", overwrite=False)
+    assert change is not None
+    model = ScriptedModel(
+        [*[act("read_skill", name=name) for name in ("soup", "Soup")], say("Stir it.")],
+        context_tokens=4096,
+    )
+    life = life_of(ada, model)
+    life.apply(ChangeSet("learn", (change,)))
+    done = talk(life, "Why do people cook soup? Read your notes.")
+    assert done.outcome.said == "Stir it."
+    asked = chats(model)
+    assert len(asked) == 3
+    for request in asked:
+        used = sum(tokens.estimate_message(one.content) for one in request.messages)
+        assert used + request.max_tokens <= 4096
+    assert "cut here; ref" in asked[1].messages[-1].content
+    assert asked[2].max_tokens < asked[0].max_tokens
