@@ -12,7 +12,7 @@ from bumble import stopwords
 from bumble.cycles import evidence, voices
 
 LEAST_WORDS = 4  # of a sentence: a shorter one is said by anybody
-_ENDS = " \n\t.,;:!?…–-\"'”’»"
+ENDS = " \n\t.,;:!?…–-\"'”’»"  # signs that end an echo, and go with it
 
 
 def own_sentences(message: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def without(text: str, theirs: Sequence[str]) -> str:
             return text
         # the last place up to which it is no more than theirs: signs behind it go too
         end = max(n for n in range(len(text) + 1) if _plain(text[:n]) == echoed)
-        text = text[end:].lstrip(_ENDS)
+        text = text[end:].lstrip(ENDS)
 
 
 def _plain(text: str) -> str:

@@ -120,7 +120,7 @@ class _Speaker:
         self.reader = SayReader()
         self.say, self.said_before, self.theirs = say, said_before, theirs
         self.heard = ""
-        self.shown = False
+        self.shown = self.echoed = False
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
@@ -131,7 +131,10 @@ class _Speaker:
     def _hear(self, text: str) -> None:
         self.heard += text
         if not self.shown:  # what may turn out to be a repetition is held back as long as it may
-            self.heard = echo.without(self.heard, self.theirs)
+            rest = echo.without(self.heard, self.theirs)
+            self.echoed = self.echoed or rest != self.heard
+            # the sign that ends an echo may come with a later piece
+            self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
             if echo.may_become_one(self.heard, self.theirs) or any(
                 before.startswith(self.heard.strip()) for before in self.said_before
             ):

@@ -191,6 +191,14 @@ def test_an_echo_of_what_the_person_said_is_not_heard() -> None:
     assert person.heard == done.said == "Which tea is it?"
 
 
+@pytest.mark.parametrize("more", range(7))  # so that a piece ends right behind the echo
+def test_the_sign_behind_an_echo_goes_with_it(more: int) -> None:
+    person = Person()
+    message = f"My {'old ' * 3}lighthouse{'s' * more}"
+    done, _ = run([Reply(say(f"{message}. What of it?"))], person, message)
+    assert person.heard == done.said == "What of it?"
+
+
 def test_who_only_echoes_is_asked_again() -> None:
     person = Person()
     message = "I prefer tea to coffee."
