@@ -221,10 +221,24 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
     def rests(sentence: str) -> bool:
         if sentence.endswith("?"):
             return False  # a question of the conversation, without who asked it
+        if _given_away(scene, sentence):
+            return False
         says = borne.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
         return bool(says) and borne.is_borne_out(sentence, sources(sentence), names)
 
     return rests
+
+
+def _given_away(scene: Scene, sentence: str) -> bool:
+    """Whether what somebody told of their own has become another's."""
+    said = [one for one in scene.said if one.role == "user"]
+    first = sentence.casefold()
+    teller = next((n for n in scene.names.values() if first.startswith(n.casefold())), None)
+    if teller is None:
+        return False
+    told = [one.text for one in said if scene.speaker(one) == teller]
+    others = [one for one in scene.names.values() if one != teller]
+    return voices.given_away(sentence, told, scene.name, others) is not None
 
 
 def _without_questions(text: str) -> str:

@@ -37,6 +37,11 @@ _OF_SOMETHING = """
 enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
 """
 FIRST_PERSON = frozenset(_FIRST_PERSON.split())
+_TO_ANOTHER = """
+you your yours du dein deine deinem deinen deiner dir tu ton ta tes vous votre vos tuo tua teu tua
+su sus jouw jij
+"""
+TO_ANOTHER = frozenset(_TO_ANOTHER.split())
 OF_ONESELF = FIRST_PERSON | {"me", "myself", "we", "us", "mich", "mir", "moi", "mim", "mij"}
 SAYS_I = ("I", "Ich", "Je", "Yo", "Eu", "Io", "Ik")  # how a sentence about oneself begins
 # What anybody does in a conversation: two who both do it have not been taken for each other.
@@ -78,6 +83,29 @@ def taken_over(sentence: str, told: Iterable[str]) -> str | None:
     theirs = {word for text in texts for word in stopwords.telling_words(text)} - own
     mine = [words[0] for words in _claims(sentence)]
     return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
+
+
+def given_away(sentence: str, told: Iterable[str], name: str, others: Iterable[str]) -> str | None:
+    """Return who else's a sentence makes what somebody told of their own.
+
+    After "My dog ran away" small models write "Sam told me that Ada's dog ran away". Knows the
+    English genitive; in another language it finds nothing.
+
+    Args:
+        sentence: About what they told.
+        told: Their messages.
+        name: What the one they talked to is called; "your dog" is that one's.
+        others: Names of all others but the teller.
+    """
+    texts = list(told)
+    spoken_to = any(TO_ANOTHER.intersection(stopwords.words(text)) for text in texts)
+    for owner in (name, *others):
+        of_owner = re.compile(rf"\b{re.escape(owner)}['’]s\b", re.IGNORECASE)
+        if not of_owner.search(sentence) or any(of_owner.search(text) for text in texts):
+            continue
+        if owner != name or not spoken_to:
+            return owner
+    return None
 
 
 def _claims(text: str) -> list[list[str]]:

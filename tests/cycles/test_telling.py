@@ -106,6 +106,21 @@ def test_what_the_entity_said_or_somebody_only_asked_was_not_told_by_them(ada: E
     assert rests("I said that it is not safe to touch the bow.")
 
 
+def test_what_somebody_told_of_their_own_stays_theirs(ada: Entity) -> None:
+    held(
+        ada,
+        NOON,
+        ("Sam", "My lighthouse lost its lens.", "Oh no."),
+        ("Sam", "I read in Rui's letter that it is for sale.", "Is it?"),
+    )
+    clock = Clock()
+    clock.at = NOON + timedelta(hours=1)
+    rests = telling._rests_on(stage_of(life_of(ada, ScriptedModel([]), clock)))
+    assert rests("Sam told me that Sam's lighthouse lost its lens.")
+    assert not rests("Sam told me that Ada's lighthouse lost its lens.")
+    assert rests("Sam told me that Rui's letter says it is for sale.")
+
+
 def test_a_reflection_says_something_of_oneself(ada: Entity) -> None:
     found = told(ada, tells(GOOD, "I was moved. Maybe the lighthouse."))
     assert found.telling.reflection == "I was moved."

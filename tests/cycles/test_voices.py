@@ -64,3 +64,19 @@ TOLD = ["Sam told me that his dog Biscuit was ill.", "I felt sorry for Sam."]
 )
 def test_what_is_told_of_somebody_else_is_not_the_entitys(sentence: str, word: str | None) -> None:
     assert voices.taken_over(sentence, TOLD) == word
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told", "whose"),
+    [
+        ("Sam told me that Ada's dog ran away.", "My dog ran away.", "Ada"),
+        ("Sam told me that Kim’s dog ran away.", "My dog ran away.", "Kim"),
+        ("Sam told me that Kim's dog ran away.", "Kim's dog ran away.", None),
+        ("Sam told me that he likes Ada's story.", "I like your story.", None),
+        ("Sam told me that Sam's dog ran away.", "My dog ran away.", None),
+    ],
+)
+def test_what_somebody_told_of_their_own_is_nobody_else_s(
+    sentence: str, told: str, whose: str | None
+) -> None:
+    assert voices.given_away(sentence, [told], "Ada", ["Kim"]) == whose
