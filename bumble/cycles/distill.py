@@ -22,7 +22,7 @@ from bumble.cycles.keep import Keeping
 from bumble.cycles.life import Life
 from bumble.cycles.proof import Rejected
 from bumble.cycles.window import Window
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
 from bumble.errors import AnswerInvalidError
@@ -236,10 +236,9 @@ def _made(
 
 
 def _counted(items: Sequence[Item]) -> str:
-    kinds = {"knowledge": "facts", "belief": "beliefs", "relational": "notes"}
-    return ", ".join(
-        f"{sum(one.kind == kind for one in items)} {name}" for kind, name in kinds.items()
-    )
+    kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
+    counts = {name: sum(one.kind == kind for one in items) for kind, name in kinds.items()}
+    return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
 def _outcome(
@@ -264,7 +263,7 @@ def _outcome(
             "messages": len(seen.messages),
             "refused": list(refused),
         },
-        (("Evidence", seen.messages[0].id), ("Evidence", seen.last.id)),
+        traced([seen.messages[0].id, seen.last.id], life.model.name if ran else ""),
     )
 
 

@@ -26,7 +26,7 @@ from bumble.cycles.beliefs import Claim
 from bumble.cycles.dream_text import Dreamt
 from bumble.cycles.life import Life
 from bumble.cycles.pairs import Pair
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
@@ -267,7 +267,6 @@ def run(life: Life, job: Job) -> Outcome:
     }
     gist = dreamt.thread or dreamt.fragments[0]
     shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
-    evidence_of = [("Evidence", one) for one in night.provenance.sources]
     late: list[str] = []
     data = {"ran": True, **told}
 
@@ -284,7 +283,7 @@ def run(life: Life, job: Job) -> Outcome:
         plan=plan,
         lines=(f"Dreamt: {gist}", *notes),
         data=data,
-        trailers=(*evidence_of, ("Model", night.provenance.model)),
+        trailers=traced(night.provenance.sources, night.provenance.model),
         late=late,
     )
 

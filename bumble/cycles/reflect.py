@@ -21,7 +21,7 @@ from bumble.cycles.drawing import Draft, Drawn
 from bumble.cycles.exchange import Talk
 from bumble.cycles.life import Life
 from bumble.cycles.portrait import Material
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.stores import relationships, sessions, state
 from bumble.stores.records import Provenance
@@ -268,6 +268,6 @@ def _outcome(
         plan,
         tuple(drawing.lines(person, drawn)),
         drawing.data(person, drawn) | {"session": job.session_id},
-        tuple(("Evidence", one) for one in said),
+        traced(said, life.model.name if drawn.good else ""),
         late,
     )

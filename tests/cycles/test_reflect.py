@@ -67,7 +67,7 @@ def test_a_first_reflection_draws_the_portrait_with_scores_and_says_where_from(
     assert one.provenance == Provenance(
         "reflect", "scripted", ("ses_1", talk.messages[0].id), "owner", ("sam",)
     )
-    assert outcome.trailers == (("Evidence", talk.messages[0].id),)
+    assert outcome.trailers == (("Evidence", talk.messages[0].id), ("Model", "scripted"))
     assert reflect.check(life).jobs == ()
 
 
