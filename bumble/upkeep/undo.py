@@ -108,6 +108,11 @@ def _says_something(one: Version) -> bool:
     return False
 
 
+def _can_be_undone(commit: Commit) -> bool:
+    """Whether it touched anything that an undo does not leave alone."""
+    return any(not _left_alone(one.path) for one in commit.touched)
+
+
 def _left_alone(path: str) -> str:
     """Say why a file is not undone; empty if it is."""
     if path.startswith(f"{sessions.FOLDER}/"):
@@ -146,7 +151,7 @@ def choose(root: Path, name: str | None, *, last: bool, cycle: str) -> Commit:
         every = past.read(root, cycle=cycle)
         for one in every:
             fits = one.cycle not in NEVER_LAST if last else bool(one.cycle)
-            if fits and one.id not in undone:
+            if fits and one.id not in undone and _can_be_undone(one):
                 return one
         raise UserError(f"There is no {cycle or 'change'} to undo.")
     try:
