@@ -109,7 +109,7 @@ def _gates(
     intensity = feeling.intensity(life, feeling.read(life, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
-    seconds = max(0.0, (now - since).total_seconds())
+    seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
     return (
         _enabled(config),
         Gate("new turns", f"{new} in {session.id}", "at least 1", new >= 1),

@@ -167,7 +167,8 @@ def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
         (past.last_at, config.min_gap_seconds, "the last dream"),
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
     ]
-    waits = [(seconds_between(then, at), wanted, what) for then, wanted, what in times if then]
+    # a clock that was wrong once may have left a time far ahead
+    waits = [(abs(seconds_between(one, at)), least, what) for one, least, what in times if one]
     if not waits:
         return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
     since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])

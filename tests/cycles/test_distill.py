@@ -313,6 +313,13 @@ def test_due_is_time_or_turns_in_a_talk_deep_enough(
     assert names == ["enabled", "new turns", "time or turns", "depth", "urgency"]
 
 
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
+    said(ada, talk_of(4))
+    with ada.state.open("a") as file:
+        file.write("distill:\n  ses_1: {at: 2099-01-01T00:00:00+00:00, hash: x}\n")
+    assert distill.check(life_of(ada, ScriptedModel([]))).due
+
+
 def test_nothing_is_due_where_nobody_spoke_or_it_is_switched_off(ada: Entity) -> None:
     assert not distill.check(life_of(ada, ScriptedModel([]))).due
     said(ada, TALK)

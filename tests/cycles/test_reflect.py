@@ -319,6 +319,12 @@ def test_gates_say_what_stands_in_the_way(entity: Entity) -> None:
     assert not reflect.check(off).due
 
 
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(entity: Entity) -> None:
+    known(entity, "Sam", last_reflection=NOON + timedelta(days=9000))
+    talked(entity, "ses_1", DOG, ANSWER)
+    assert reflect.check(life_of(entity)).due
+
+
 def test_only_scores_are_kept_where_portraits_are_no_files(entity: Entity) -> None:
     known(entity, "Sam")
     talked(entity, "ses_1", DOG, ANSWER)
