@@ -137,6 +137,16 @@ def test_what_only_kept_the_books_is_passed_over(dreamer: Run) -> None:
     assert "a sea of bees" in dreamer.ok("undo", "--cycle", "dream").out
 
 
+def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
+    ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat())
+    ada.ok("remind", "run")
+    assert "Water the roses." in ada.text("journal.md")
+    assert "not done again" in ada.ok("undo", "--cycle", "remind").err
+    assert "Water the roses." not in ada.text("journal.md")
+    ada.ok("remind", "run")
+    assert "Water the roses." not in ada.text("journal.md")
+
+
 @pytest.mark.parametrize("argv", [[], ["--last", "--cycle", "dream"], ["x", "--last"]])
 def test_exactly_one_way_of_naming_it_is_taken(ada: Run, argv: list[str]) -> None:
     assert ada("undo", *argv).code == 2
