@@ -76,7 +76,8 @@ def jaccard(one: str, other: str) -> float:
 
 def due(ticked_at: datetime | None, now: datetime, config: NoiseConfig) -> bool:
     """Tell whether it is time for a new thought."""
-    return ticked_at is None or seconds_between(ticked_at, now) >= config.interval_seconds
+    # a time far ahead was left by a clock that was wrong once
+    return ticked_at is None or abs(seconds_between(ticked_at, now)) >= config.interval_seconds
 
 
 def is_duplicate(ring: tuple[Fragment, ...], text: str, config: NoiseConfig) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from bumble import prompts, stopwords
 from bumble.body import appraisal
@@ -87,8 +88,8 @@ def check(life: Life) -> Check[Job]:
 
 def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
     """Leave out what nobody replied to yet: another process may be at it."""
-    open_ends = session.unanswered
-    return [one for one in waiting if not open_ends or one.id < open_ends[0].id]
+    open_ends = {one.id for one in session.unanswered}
+    return list(takewhile(lambda one: one.id not in open_ends, waiting))
 
 
 def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
@@ -110,7 +111,7 @@ def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
 def run(life: Life, job: Job) -> Outcome:
     """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
     session = transcripts.load(life.entity.root / sessions.path(job.session))
-    stretch = [one for one in session.messages if job.first <= one.id <= job.last]
+    stretch = cursors.between(session, job.first, job.last)
     theirs = next((one for one in reversed(stretch) if one.role == "user" and one.text), None)
     if theirs is None:
         return _passed_over(life, job, "nobody said anything in it")
@@ -124,8 +125,8 @@ def run(life: Life, job: Job) -> Outcome:
 def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisal:
     limits = life.body.appraisal
     soma = feeling.read(life, stretch[0].at)
-    before = [one for one in session.messages if one.id < stretch[0].id][-BEFORE_MESSAGES:]
-    earlier = _told(before, BEFORE_CHARS)
+    before = session.messages[: session.messages.index(stretch[0])]
+    earlier = _told(before[-BEFORE_MESSAGES:], BEFORE_CHARS)
     slots = {
         "mood": feeling.mood(life, soma).name,
         "before": prompts.tagged("before", earlier) + "\n" if earlier else "",

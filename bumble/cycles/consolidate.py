@@ -83,7 +83,8 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
     at = life.now()
     last, count, seen = _past(life)
     interval = life.config.memory.consolidation_interval
-    since = None if last is None else seconds_between(last, at)
+    # a clock that was wrong once may have left a time far ahead
+    since = None if last is None else abs(seconds_between(last, at))
     waited = Gate(
         "interval",
         "never done" if since is None else f"{since:.0f} s since the last",

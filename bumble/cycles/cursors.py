@@ -43,6 +43,19 @@ def messages(file: MappingFile, session: Session, key: Key) -> tuple[Message, ..
     return () if start is None else session.messages[_before(session, start) :]
 
 
+def between(session: Session, first: str, last: str) -> tuple[Message, ...]:
+    """Return the messages from one to another, both with them, by their places."""
+    end = _before(session, last)
+    reached = session.messages[end : end + 1]
+    more = 1 if reached and reached[0].id == last else 0
+    return session.messages[_before(session, first) : end + more]
+
+
+def is_behind(session: Session, message_id: str, other_id: str) -> bool:
+    """Whether a message comes after another."""
+    return _before(session, message_id) > _before(session, other_id)
+
+
 def _before(session: Session, message_id: str) -> int:
     """Return how many messages come before one; where it is gone, by its id, which holds its time.
 

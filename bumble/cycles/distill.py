@@ -22,7 +22,7 @@ from bumble.cycles.keep import Keeping
 from bumble.cycles.life import Life
 from bumble.cycles.proof import Rejected
 from bumble.cycles.window import Window
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
 from bumble.errors import AnswerInvalidError
@@ -109,7 +109,7 @@ def _gates(
     intensity = feeling.intensity(life, feeling.read(life, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
-    seconds = max(0.0, (now - since).total_seconds())
+    seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
     return (
         _enabled(config),
         Gate("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
@@ -172,8 +172,7 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
         judge: Whether the model is asked a second time which items the messages really say.
     """
     session = transcripts.find(life.entity.sessions, job.session)
-    messages = [one for one in session.messages if job.first <= one.id <= job.last]
-    found = _windows(life, session, messages)
+    found = _windows(life, session, cursors.between(session, job.first, job.last))
     if not found:
         return _waits("its messages are gone")
     seen = found[0]
@@ -186,7 +185,7 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
         told = "This window has been distilled already."
         return _outcome(life, session, seen, Keeping(), told, ran=False)
     known = _known(life, seen)
-    options = _options(life, seen)
+    options = _options(life, session, seen)
     try:
         if not extract.trusted(life.model.name):
             return _waits(f"{life.model.name}: this model's extraction is not trusted")
@@ -236,10 +235,9 @@ def _made(
 
 
 def _counted(items: Sequence[Item]) -> str:
-    kinds = {"knowledge": "facts", "belief": "beliefs", "relational": "notes"}
-    return ", ".join(
-        f"{sum(one.kind == kind for one in items)} {name}" for kind, name in kinds.items()
-    )
+    kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
+    counts = {name: sum(one.kind == kind for one in items) for kind, name in kinds.items()}
+    return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
 def _outcome(
@@ -264,7 +262,7 @@ def _outcome(
             "messages": len(seen.messages),
             "refused": list(refused),
         },
-        (("Evidence", seen.messages[0].id), ("Evidence", seen.last.id)),
+        traced([seen.messages[0].id, seen.last.id], life.model.name if ran else ""),
     )
 
 
@@ -328,12 +326,12 @@ def _waits(why: str) -> Outcome:
     return Outcome("distill: nothing", list, (line,), {"ran": False, "why": why})
 
 
-def _options(life: Life, seen: Window) -> Options:
+def _options(life: Life, session: Session, seen: Window) -> Options:
     config = life.config.memory.distillation
     relational: Literal["none", "notes", "scalar"] = "notes"
     if not life.config.memory.relational.enabled:
         relational = "scalar"
-    elif _reflected(life, seen):
+    elif _reflected(life, session, seen):
         relational = "none"
     return Options(
         config.max_extract_tokens,
@@ -344,12 +342,12 @@ def _options(life: Life, seen: Window) -> Options:
     )
 
 
-def _reflected(life: Life, seen: Window) -> bool:
+def _reflected(life: Life, session: Session, seen: Window) -> bool:
     """Whether reflections have dealt with all that people said in a window."""
     file = state.read(life.entity.state)
     spoke = {one.speaker for one in seen.messages if one.role == window.USER and one.speaker}
     starts = [cursors.first(file, seen.session, (REFLECT, person)) for person in spoke]
-    return all(start is None or start > seen.last.id for start in starts)
+    return all(one is None or cursors.is_behind(session, one, seen.last.id) for one in starts)
 
 
 def _known(life: Life, seen: Window) -> Mapping[str, str]:

@@ -26,7 +26,7 @@ from bumble.cycles.beliefs import Claim
 from bumble.cycles.dream_text import Dreamt
 from bumble.cycles.life import Life
 from bumble.cycles.pairs import Pair
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
@@ -167,7 +167,8 @@ def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
         (past.last_at, config.min_gap_seconds, "the last dream"),
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
     ]
-    waits = [(seconds_between(then, at), wanted, what) for then, wanted, what in times if then]
+    # a clock that was wrong once may have left a time far ahead
+    waits = [(abs(seconds_between(one, at)), least, what) for one, least, what in times if one]
     if not waits:
         return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
     since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
@@ -267,7 +268,6 @@ def run(life: Life, job: Job) -> Outcome:
     }
     gist = dreamt.thread or dreamt.fragments[0]
     shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
-    evidence_of = [("Evidence", one) for one in night.provenance.sources]
     late: list[str] = []
     data = {"ran": True, **told}
 
@@ -284,7 +284,7 @@ def run(life: Life, job: Job) -> Outcome:
         plan=plan,
         lines=(f"Dreamt: {gist}", *notes),
         data=data,
-        trailers=(*evidence_of, ("Model", night.provenance.model)),
+        trailers=traced(night.provenance.sources, night.provenance.model),
         late=late,
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from bumble import prompts
 from bumble.cycles import asking, evidence
 from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
@@ -137,7 +137,13 @@ def run(life: Life, job: Job) -> Outcome:
         return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
 
     told = f"left a brief for the next conversation: quality {quality:.2f}"
-    return Outcome(f"handover: {session.id}", plan, (told,), {**data, "written": True})
+    return Outcome(
+        f"handover: {session.id}",
+        plan,
+        (told,),
+        {**data, "written": True},
+        traced([session.id], life.model.name),
+    )
 
 
 def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Outcome:

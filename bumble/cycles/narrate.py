@@ -18,7 +18,7 @@ from bumble import markdown
 from bumble.cycles import asking, evidence, story
 from bumble.cycles.life import Life
 from bumble.cycles.story import Sources
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
@@ -112,7 +112,7 @@ def _outcome(life: Life, job: Job, told: Telling, *, excerpt: bool) -> Outcome:
             "dropped_sentences": told.dropped,
             "summary_source": narrative.EXCERPT if excerpt else "model",
         },
-        trailers=tuple(("Evidence", one) for one in told.used),
+        trailers=traced(told.used, told.model),
     )
 
 

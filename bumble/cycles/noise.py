@@ -153,7 +153,7 @@ def _pieces(life: Life, soma: Soma, at: datetime) -> Iterator[Piece]:
             yield from _piece(text, tail, dream.provenance)
     story = narrative.read(entity.narrative)
     if story:
-        yield from _piece(story.text, tail, story.provenance)
+        yield from _piece(narrative.uncited(story.text), tail, story.provenance)
 
 
 def _piece(

@@ -21,7 +21,7 @@ from bumble.cycles.drawing import Draft, Drawn
 from bumble.cycles.exchange import Talk
 from bumble.cycles.life import Life
 from bumble.cycles.portrait import Material
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.stores import relationships, sessions, state
 from bumble.stores.records import Provenance
@@ -83,7 +83,7 @@ def _has_more(life: Life, person: str) -> bool:
 def _since_last(life: Life, person: str) -> timedelta | None:
     there = people.known(life, person)
     last = there.last_reflection if there else None
-    return None if last is None else life.now() - last
+    return None if last is None else abs(life.now() - last)  # ahead: a clock was wrong once
 
 
 def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
@@ -268,6 +268,6 @@ def _outcome(
         plan,
         tuple(drawing.lines(person, drawn)),
         drawing.data(person, drawn) | {"session": job.session_id},
-        tuple(("Evidence", one) for one in said),
+        traced(said, life.model.name if drawn.good else ""),
         late,
     )

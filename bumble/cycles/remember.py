@@ -21,7 +21,7 @@ from bumble.cycles.cursors import REMEMBER
 from bumble.cycles.life import Life
 from bumble.cycles.stretches import Likeness, Rules
 from bumble.cycles.telling import Scene, Told
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
@@ -140,7 +140,7 @@ def run(life: Life, job: Job) -> Outcome:
             "excerpt_because": told.excerpt or None,
             "dropped_sentences": list(told.dropped),
         },
-        trailers=(("Evidence", job.session_id),),
+        trailers=traced([job.session_id], episode.provenance.model),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bumble.cycles import remember, telling
 from bumble.cycles.life import Life
 from bumble.cycles.telling import Scene
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
@@ -87,7 +87,7 @@ def run(life: Life, job: Job) -> Outcome:
         plan=plan,
         lines=(f"Told {episode.id}: {title}",),
         data=data,
-        trailers=(("Evidence", episode.session),),
+        trailers=traced([episode.session], life.model.name),
     )
 
 

@@ -14,7 +14,7 @@ from bumble.cycles import drawing, exchange, people, portrait
 from bumble.cycles.drawing import Draft
 from bumble.cycles.life import Life
 from bumble.cycles.portrait import Material
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.llm import tokens
 from bumble.stores import episodes, records, relationships, transcripts
@@ -123,7 +123,7 @@ def run(life: Life, job: Job) -> Outcome:
         plan,
         tuple(drawing.lines(person, drawn)),
         drawing.data(person, drawn),
-        tuple(("Evidence", source) for source in sources),
+        traced(sources, life.model.name if drawn.good else ""),
         late,
     )
 

@@ -6,7 +6,7 @@ a hand edit in between is neither lost nor a reason to ask again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -67,6 +67,12 @@ class Outcome:
     def change_set(self) -> ChangeSet:
         """Plan on the files as they are."""
         return ChangeSet(self.title, tuple(filter(None, self.plan())), self.trailers)
+
+
+def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
+    """Return the trailers of an outcome: what it rests on, and the model that wrote it, if any."""
+    told = tuple(("Evidence", one) for one in evidence)
+    return (*told, ("Model", model)) if model else told
 
 
 def apply(life: Life, outcome: Outcome) -> list[Path]:

@@ -297,6 +297,18 @@ def load(
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
 
 
+def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T], list[Path]]:
+    """Return the records that can be read, and the files that can't: one holds up no other."""
+    found: list[T] = []
+    broken: list[Path] = []
+    for path in paths:
+        try:
+            found.append(read(path))
+        except RecordInvalidError:
+            broken.append(path)
+    return found, broken
+
+
 def find(folder: Path, record_id: str, what: str, parse: Callable[[str, str], T]) -> T:
     """Read the record `<id>.md` of a flat folder.
 

@@ -7,7 +7,7 @@ schedules or of delivering.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -77,11 +77,6 @@ def of(document: Document, reminder_id: str) -> Reminder:
         provenance=records.provenance(meta),
         source=document,
     )
-
-
-def _delivered(meta: Mapping[str, Any]) -> datetime | None:
-    there = meta.get("delivered") is not None
-    return records.field(meta, "delivered", datetime) if there else None
 
 
 def new(

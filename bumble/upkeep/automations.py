@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 
 from bumble import prompts
 from bumble.cycles.life import Life
@@ -26,13 +27,19 @@ from bumble.upkeep import schedule
 TAG = "automation"
 
 
-def check(life: Life) -> Check[Automation]:
-    """Find the automations whose time has come."""
+def check(life: Life) -> Check[Automation | Path]:
+    """Find the automations whose time has come; then the files that are none."""
     at = life.now()
-    known = list(automations.read(life.entity.automations))[: life.config.automations.max_count]
-    due = tuple(one for one in known if one.enabled and due_at(life, one, at) <= at)
-    gate = Gate("due", f"{len(due)} of {len(known)}", "at least 1", bool(due))
-    return Check((gate,), due)
+    paths = automations.paths(life.entity.automations)[: life.config.automations.max_count]
+
+    def read(path: Path) -> tuple[Automation, bool]:
+        one = automations.load(path)
+        return one, one.enabled and due_at(life, one, at) <= at
+
+    known, broken = records.load_all(paths, read)
+    due = [one for one, is_due in known if is_due]
+    told = f"{len(due)} of {len(known)}" + (f", {len(broken)} can't be read" if broken else "")
+    return Check((Gate("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
 
 
 def due_at(life: Life, automation: Automation, at: datetime) -> datetime:
@@ -49,13 +56,16 @@ def due_at(life: Life, automation: Automation, at: datetime) -> datetime:
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
 
 
-def run(life: Life, automation: Automation) -> Outcome:
+def run(life: Life, job: Automation | Path) -> Outcome:
     """Do what an automation asks for; an unusable answer counts as a failure of it.
 
     Raises:
+        RecordInvalidError: If the file is no automation.
         UserError: If no model answers: it is tried again.
     """
     at = life.now()
+    automation = automations.load(job) if isinstance(job, Path) else job
+    due_at(life, automation, at)  # says so if its schedule is none
     try:
         done = _think(life, automation, at)
         if done.problem is not None:

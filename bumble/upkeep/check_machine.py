@@ -219,10 +219,9 @@ def check_git(entity: Entity) -> Iterator[Finding]:
         yield Finding("git-ignores", said, ".gitignore", fix="bumble doctor --fix")
     missing = missing_lines(root, ".gitattributes")
     if missing:
-        lines = " ".join(shlex.quote(line) for line in missing)
-        fix = f"printf '%s\\n' {lines} >> {shlex.quote(str(root / '.gitattributes'))}"
-        yield Finding("git-attributes", f"it lacks {'; '.join(missing)}", ".gitattributes", fix=fix)
-    if not missing and not drivers.is_installed(root):
+        said = f"it lacks {'; '.join(missing)}"
+        yield Finding("git-attributes", said, ".gitattributes", fix="bumble doctor --fix")
+    if not drivers.is_installed(root):
         said = "git has not been told how to merge these files by meaning"
         yield Finding("git-driver", said, ".", fix="bumble doctor --fix")
     tracked = git.run(root, "ls-files", "--", *DERIVED)

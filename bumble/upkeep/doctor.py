@@ -24,6 +24,10 @@ from bumble.upkeep.check_records import Look, Tell
 from bumble.upkeep.findings import Finding
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
+_NAMED = (
+    ("git-ignores", ".gitignore", "name what is derived"),
+    ("git-attributes", ".gitattributes", "name what is merged by meaning"),
+)
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,9 @@ def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> N
     missing = {one.code for one in check_machine.check_git(entity)}
     if "git-driver" in missing:
         drivers.install(entity.root)
-    if "git-ignores" in missing:
-        lines = "".join(
-            f"{line}\n" for line in check_machine.missing_lines(entity.root, ".gitignore")
-        )
-        named = changes.add(".gitignore", lines, "name what is derived")
-        planned = ChangeSet("doctor: name what is derived", (named,))
-        commits.apply(entity.root, planned, keeping, timeout_seconds=timeout_seconds)
+    for code, name, why in _NAMED:
+        if code in missing:
+            lines = check_machine.missing_lines(entity.root, name)
+            named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
+            planned = ChangeSet(f"doctor: {why}", (named,))
+            commits.apply(entity.root, planned, keeping, timeout_seconds=timeout_seconds)

@@ -77,7 +77,7 @@ CODES: dict[str, Code] = {
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
-    "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge."),
+    "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True
     ),

@@ -14,7 +14,16 @@ from typing import Any
 from bumble import markdown
 from bumble.body import soma as body
 from bumble.cycles import portrait
-from bumble.stores import beliefs, dreams, episodes, mappings, narrative, relationships
+from bumble.stores import (
+    automations,
+    beliefs,
+    dreams,
+    episodes,
+    mappings,
+    narrative,
+    relationships,
+    reminders,
+)
 from bumble.upkeep import merge_lines, merge_rules, merge_sections
 from bumble.upkeep.merge_lines import Merged
 from bumble.upkeep.merge_rules import Values
@@ -108,9 +117,27 @@ def _written_at(person: relationships.Relationship) -> float:
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
 
 
+def _reminder(base: str, ours: str, theirs: str) -> Merged:
+    for text in (ours, theirs):
+        reminders.parse(text, "reminder")
+    return _document((base, ours, theirs), merge_rules.reminder)
+
+
+def _automation(base: str, ours: str, theirs: str) -> Merged:
+    for text in (ours, theirs):
+        automations.parse(text, "automation")
+    return _document((base, ours, theirs), merge_rules.automation)
+
+
 def _narrative(base: str, ours: str, theirs: str) -> Merged:
-    """Take the story that was told later, whole: two halves of two stories are none."""
-    told = [moment(narrative.parse(text).source.meta.get("at")) for text in (ours, theirs)]
+    for text in (ours, theirs):
+        narrative.parse(text)
+    return _told_later(base, ours, theirs)
+
+
+def _told_later(base: str, ours: str, theirs: str) -> Merged:
+    """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
+    told = [moment(markdown.parse(text).meta.get("at")) for text in (ours, theirs)]
     if told[0] is None or told[1] is None or told[0] == told[1]:
         return _document((base, ours, theirs), merge_rules.origin)
     return Merged(ours if told[0] > told[1] else theirs, True)
@@ -196,10 +223,13 @@ BY_NAME: Mapping[str, Merge] = {
     "knowledge.md": merge_sections.knowledge,
     "journal.md": merge_sections.journal,
     "narrative.md": _narrative,
+    "handover.md": _told_later,
 }
 BY_FOLDER: Mapping[str, Merge] = {
     "beliefs": _belief,
     "relationships": _person,
     "episodes": _episode,
     "dreams": _dream,
+    "reminders": _reminder,
+    "automations": _automation,
 }

@@ -240,6 +240,27 @@ def record(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     return mapping(base, ours, theirs, rules)
 
 
+def reminder(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge a reminder: said on either side it was said, put off to later than that it is not."""
+    rules: dict[str, Rule] = {**ORIGIN, "at": later, "delivered": later}
+    merged = mapping(base, ours, theirs, rules)
+    due, said = moment(merged.get("at")), moment(merged.get("delivered"))
+    if due and said and due > said:
+        merged.pop("done", None)
+    return merged
+
+
+def automation(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Merge an automation: it ran when it ran last, and failed as often as it had by then."""
+    last = _newer(ours, theirs, "last")
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "last": later,
+        "failures": lambda *_: last.get("failures", ABSENT),
+    }
+    return mapping(base, ours, theirs, rules)
+
+
 def origin(base: Values, ours: Values, theirs: Values) -> dict[str, Any]:
     """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
     return mapping(base, ours, theirs, ORIGIN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
@@ -22,14 +23,17 @@ TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(life: Life) -> Check[Reminder]:
-    """Find the reminders to be said now, the longest due first."""
+def check(life: Life) -> Check[Reminder | Path]:
+    """Find the reminders to be said now, the longest due first; then the files that are none."""
     at = life.now()
-    known = list(reminders.read(life.entity.reminders))
+    paths = reminders.paths(life.entity.reminders)
+    known, broken = records.load_all(paths, reminders.load)
     due = sorted((one for one in known if one.is_due(at)), key=lambda one: (one.at, one.id))
     ready = tuple(one for one in due if waits_for(life, one) is None)
-    gate = Gate("due", f"{len(ready)} of {len(known)}", "at least 1", bool(ready))
-    return Check((gate,), ready)
+    told = f"{len(ready)} of {len(known)}"
+    told += f", {len(broken)} can't be read" if broken else ""
+    gate = Gate("due", told, "at least 1", bool(ready or broken))
+    return Check((gate,), (*ready, *broken))
 
 
 def waits_for(life: Life, reminder: Reminder) -> str | None:
@@ -41,14 +45,15 @@ def waits_for(life: Life, reminder: Reminder) -> str | None:
     return None
 
 
-def run(life: Life, reminder: Reminder) -> Outcome:
+def run(life: Life, job: Reminder | Path) -> Outcome:
     """Say a reminder.
 
     Raises:
-        RecordInvalidError: If its schedule is none.
+        RecordInvalidError: If its schedule is none, or the file no reminder.
         UserError: If its command fails; it is tried again.
     """
     at = life.now()
+    reminder = reminders.load(job) if isinstance(job, Path) else job
     path = life.entity.root / reminders.path(reminder.id)
     try:
         following = schedule.following(reminder.repeat, at, life.zone) if reminder.repeat else None

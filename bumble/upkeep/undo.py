@@ -18,11 +18,12 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CYCLE
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.stores import sessions, state
+from bumble.stores import automations, reminders, sessions, state
 from bumble.upkeep import merge, past
 from bumble.upkeep.past import UNDOES, Commit, Version
 
 UNDO = "undo"
+NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
 NEVER_LAST = ("", "chat", "new", UNDO)  # what `--last` passes over
 
 
@@ -58,7 +59,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
                 f"{commit.short} holds what was said ({one.path}), and conversations are not "
                 "undone\nTake back what came of it with --force; the words stay."
             )
-        if reason := _left_alone(one.path):
+        if reason := _left_alone(commit, one.path):
             stays.append(f"{one.path}: {reason}")
             continue
         current = files.read_if_there(files.inside(root, one.path))
@@ -108,11 +109,16 @@ def _says_something(one: Version) -> bool:
     return False
 
 
-def _left_alone(path: str) -> str:
+def _can_be_undone(commit: Commit) -> bool:
+    """Whether it touched anything that an undo does not leave alone."""
+    return any(not _left_alone(commit, one.path) for one in commit.touched)
+
+
+def _left_alone(commit: Commit, path: str) -> str:
     """Say why a file is not undone; empty if it is."""
     if path.startswith(f"{sessions.FOLDER}/"):
         return "conversations stay as they are"
-    if path == state.PATH:
+    if path == state.PATH or path.startswith(f"{NOTED_IN.get(commit.cycle, path)}/"):
         return "what was dealt with is not done again"
     return ""
 
@@ -146,7 +152,7 @@ def choose(root: Path, name: str | None, *, last: bool, cycle: str) -> Commit:
         every = past.read(root, cycle=cycle)
         for one in every:
             fits = one.cycle not in NEVER_LAST if last else bool(one.cycle)
-            if fits and one.id not in undone:
+            if fits and one.id not in undone and _can_be_undone(one):
                 return one
         raise UserError(f"There is no {cycle or 'change'} to undo.")
     try:

@@ -108,3 +108,4 @@ def test_a_thought_is_due_after_its_interval() -> None:
     assert noise.due(None, NOON, CONFIG)
     assert not noise.due(NOON, NOON + timedelta(seconds=89), CONFIG)
     assert noise.due(NOON, NOON + timedelta(seconds=90), CONFIG)
+    assert noise.due(NOON + timedelta(days=900), NOON, CONFIG)

@@ -38,7 +38,7 @@ def talked(run: Run) -> Run:
 
 def test_what_was_said_becomes_memory_that_can_be_looked_at(talked: Run) -> None:
     ran = talked.ok("distill", "--now", NOW, "-v")
-    assert "1 facts, 1 beliefs, 0 notes; 1 dropped" in ran.out
+    assert "1 fact, 1 belief, 0 notes; 1 dropped" in ran.out
     assert "nobody said Rex" in ran.out
     assert "Sam lives in Lisbon." in talked.text("knowledge.md")
     [belief] = talked.ok("belief", "list", "--json").data

@@ -316,6 +316,17 @@ def test_fix_adds_what_gitignore_lacks(repository: Run) -> None:
     assert found(repository) == []
 
 
+def test_fix_adds_what_gitattributes_lacks(repository: Run) -> None:
+    repository.write(".gitattributes", "*.png binary\n/dreams/*.md merge=bumble")
+    assert found(repository) == [("git-attributes", ".gitattributes", None)]
+    repository.ok("doctor", "--fix")
+    lines = repository.text(".gitattributes").splitlines()
+    assert lines[0] == "*.png binary"
+    assert lines.count("/dreams/*.md merge=bumble") == 1
+    assert "/reminders/*.md merge=bumble" in lines
+    assert found(repository) == []
+
+
 @pytest.mark.parametrize("spelling", ["memory.db", "/memory.db", "**/memory.db"])
 def test_gitignore_may_be_spelt_in_other_ways(repository: Run, spelling: str) -> None:
     text = repository.text(".gitignore")

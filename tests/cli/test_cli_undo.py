@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from bumble.entity.changes import ChangeSet
-from bumble.stores import beliefs, journal, knowledge, soma
+from bumble.stores import beliefs, journal, knowledge, soma, state
 from bumble.upkeep import drivers
 from tests.cli.repository import LISBON, dreamt, git, subjects, write
 from tests.cli.running import NOON, Run
@@ -127,6 +127,24 @@ def test_an_owners_commit_and_the_birth_are_refused(ada: Run) -> None:
     assert [(one.title, one.text) for one in facts.sections if not one.locked] == [
         ("Pets", "A fox.")
     ]
+
+
+def test_what_only_kept_the_books_is_passed_over(dreamer: Run) -> None:
+    noted = state.plan_write(state.read(dreamer.entity.state), {"dream": {"empty_at": "x"}}, "")
+    assert noted is not None
+    write(dreamer, ChangeSet("dream: none, nothing is far apart", (noted,)))
+    assert "a sea of bees" in dreamer.ok("undo", "--last", "--dry-run").out
+    assert "a sea of bees" in dreamer.ok("undo", "--cycle", "dream").out
+
+
+def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
+    ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat())
+    ada.ok("remind", "run")
+    assert "Water the roses." in ada.text("journal.md")
+    assert "not done again" in ada.ok("undo", "--cycle", "remind").err
+    assert "Water the roses." not in ada.text("journal.md")
+    ada.ok("remind", "run")
+    assert "Water the roses." not in ada.text("journal.md")
 
 
 @pytest.mark.parametrize("argv", [[], ["--last", "--cycle", "dream"], ["x", "--last"]])

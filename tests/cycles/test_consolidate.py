@@ -70,6 +70,12 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
     assert count(ada) == 3
 
 
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
+    once(ada, NIGHT + timedelta(days=9000))
+    spoken(ada, NIGHT)
+    assert once(ada)[-1].title == "consolidate: memory is in order"
+
+
 @pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
 def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
     once(ada)

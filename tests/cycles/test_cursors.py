@@ -48,6 +48,16 @@ def test_what_waits_is_what_was_said_from_there_on(tmp_path: Path, step: float) 
     assert cursors.first(moved(tmp_path, file, session, "msg_7"), "ses_a", KEY) is None
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [("c", "b", ["c", "a", "b"]), ("a", "d", ["a", "b", "d"]), ("aa", "b", ["a", "b"])],
+)
+def test_a_stretch_is_what_lies_between_whatever_its_ids(
+    first: str, last: str, wanted: list[str]
+) -> None:
+    assert [one.id for one in cursors.between(talk("c", "a", "b", "d"), first, last)] == wanted
+
+
 def test_a_slower_process_moves_nothing_back(tmp_path: Path) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7")
     file = waiting_from(tmp_path, "msg_7")

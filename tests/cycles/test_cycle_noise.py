@@ -144,13 +144,15 @@ def test_what_lies_about_is_put_before_the_model_as_data(ada: Entity) -> None:
 
 def test_dreams_and_the_story_are_drifted_from_and_tools_are_not(ada: Entity) -> None:
     dream = dreams.new("drm_1", NOON, (), ("a stair of water",), "", provenance=Provenance("dream"))
-    story = narrative.plan_tell(None, "I began in spring.", NOON, Provenance("narrate"), "")
+    text = "I began in spring. (ep_01KQS3QMK0GSRH2XVYVVTWS73T)"
+    story = narrative.plan_tell(None, text, NOON, Provenance("narrate"), "")
     assert story is not None
     changes.apply(ada.root, ChangeSet("", (dreams.plan_new(dream, ""), story)))
     episode(ada, "web", "Buy our pills.", trust="tool")
     _, _, asked = ticked(ada, thoughts("water again"))
     assert "a stair of water" in asked
     assert "I began in spring." in asked
+    assert "ep_01KQ" not in asked
     assert "pills" not in asked
 
 

@@ -102,6 +102,8 @@ def test_everything_goes_where_it_belongs(ada: Entity) -> None:
     assert (entry.tags, entry.text) == (("distillation",), "Sam moved to Lisbon.")
     assert cursors.waiting(state.read(ada.state)) == {"ses_1": {"reflect": {"sam": "msg_001"}}}
     assert state.read(ada.state).get("distill", "ses_1", "at") == "2026-05-24T14:00:00+01:00"
+    assert outcome.trailers[0] == ("Evidence", "msg_001")
+    assert outcome.trailers[-1] == ("Model", "scripted")
     assert outcome.data["ran"] is True
     assert not distill.check(life).due
 
@@ -201,6 +203,7 @@ def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
     assert not distill.check(life).due
     outcome = once(life, force=True)
     assert outcome.data["ran"] is False
+    assert "Model" not in dict(outcome.trailers)
     assert model.requests == []
     assert snapshot(ada.root) == before
     assert list(beliefs.read(ada.beliefs)) == []
@@ -308,6 +311,13 @@ def test_due_is_time_or_turns_in_a_talk_deep_enough(
     assert found.due is due
     names = [gate.name for gate in found.gates]
     assert names == ["enabled", "new turns", "time or turns", "depth", "urgency"]
+
+
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
+    said(ada, talk_of(4))
+    with ada.state.open("a") as file:
+        file.write("distill:\n  ses_1: {at: 2099-01-01T00:00:00+00:00, hash: x}\n")
+    assert distill.check(life_of(ada, ScriptedModel([]))).due
 
 
 def test_nothing_is_due_where_nobody_spoke_or_it_is_switched_off(ada: Entity) -> None:

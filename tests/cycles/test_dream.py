@@ -125,6 +125,11 @@ def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
     assert state.read(ada.state).get("dream", "count") == 2
 
 
+def test_a_dream_that_a_wrong_clock_dated_far_ahead_stops_no_other(ada: Entity) -> None:
+    night(ada, NIGHT + timedelta(days=9000))
+    assert gate(life_of(ada), "cooldown")
+
+
 def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
     late = datetime(2026, 5, 23, 23, 50, tzinfo=LISBON)  # 22:50 in UTC, also the 23rd
     more: dict[str, Any] = {

@@ -65,8 +65,9 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) -> None:
-    told(ada)
+    outcome = told(ada)
     found = the_story(ada)
+    assert outcome.trailers[-1] == ("Model", "scripted")
     assert found.text.startswith(
         "## What has been happening\n\n"
         "Sam and I planted tomatoes, and a storm came. (ep_01, ep_02)\n\n## What matters\n\n"
@@ -280,6 +281,7 @@ def test_without_a_model_the_memories_stand_in_order(ada: Entity) -> None:
     assert lines[2] == "- 2026-05-13: Sam and I planted tomatoes behind the shed. (ep_01)"
     assert len(lines) == 8
     assert outcome.data["summary_source"] == "excerpt"
+    assert "Model" not in dict(outcome.trailers)
     assert not narrate.check(life).due
 
 

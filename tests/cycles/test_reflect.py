@@ -67,7 +67,7 @@ def test_a_first_reflection_draws_the_portrait_with_scores_and_says_where_from(
     assert one.provenance == Provenance(
         "reflect", "scripted", ("ses_1", talk.messages[0].id), "owner", ("sam",)
     )
-    assert outcome.trailers == (("Evidence", talk.messages[0].id),)
+    assert outcome.trailers == (("Evidence", talk.messages[0].id), ("Model", "scripted"))
     assert reflect.check(life).jobs == ()
 
 
@@ -317,6 +317,12 @@ def test_gates_say_what_stands_in_the_way(entity: Entity) -> None:
     assert reflect.check(life_of(entity, at=NOON + timedelta(seconds=20))).due
     off = life_of(entity, at=NOON + timedelta(hours=1), memory__relational__enabled=False)
     assert not reflect.check(off).due
+
+
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(entity: Entity) -> None:
+    known(entity, "Sam", last_reflection=NOON + timedelta(days=9000))
+    talked(entity, "ses_1", DOG, ANSWER)
+    assert reflect.check(life_of(entity)).due
 
 
 def test_only_scores_are_kept_where_portraits_are_no_files(entity: Entity) -> None:

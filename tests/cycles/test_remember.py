@@ -74,7 +74,10 @@ def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> Non
 def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     session = dog(ada)
     life = living(ada, tells(GOOD, WHY))
-    (one,) = remembered(life)
+    (outcome,) = (one.outcome for one in settle.settle(life, [PASS], None))
+    assert outcome is not None
+    assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
+    (one,) = episodes.read(ada.episodes)
     assert (one.telling.narrative, one.telling.reflection) == (GOOD, WHY)
     assert one.at == NOON
     assert one.at.utcoffset() == HOUR  # Lisbon in summer
@@ -270,7 +273,10 @@ def test_an_answer_that_rests_on_a_tool_lowers_the_trust(ada: Entity) -> None:
 
 def test_without_a_model_an_excerpt_is_kept_and_labelled(ada: Entity) -> None:
     dog(ada)
-    (one,) = remembered(living(ada))
+    life = living(ada)
+    outcome = remember.run(life, remember.check(life).jobs[0])
+    assert "Model" not in dict(outcome.trailers)
+    (one,) = remembered(life)
     assert one.summary_source == "excerpt"
     assert one.provenance.model == ""
     assert one.text.startswith(f"> Sam: {DOG}\n")

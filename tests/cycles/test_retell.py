@@ -49,7 +49,9 @@ def retold(life: Life) -> list[settle.Settled]:
 
 def test_an_excerpt_is_told_later_and_then_no_more(ada: Entity) -> None:
     before = the_one(ada)
-    assert len(retold(living(ada, tells(GOOD, "I was moved.")))) == 1
+    (one,) = retold(living(ada, tells(GOOD, "I was moved.")))
+    assert one.outcome is not None
+    assert one.outcome.trailers == (("Evidence", before.session), ("Model", "scripted"))
     after = the_one(ada)
     assert (after.telling.narrative, after.telling.reflection) == (GOOD, "I was moved.")
     assert (after.summary_source, after.provenance.model) == ("", "scripted")

@@ -52,13 +52,15 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:
     life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
     before = people.known(life, "sam")
-    work.apply(life, review.run(life, Job("sam")))
+    outcome = review.run(life, Job("sam"))
+    work.apply(life, outcome)
     after = people.known(life, "sam")
     assert before is not None and after is not None
     assert after.text == "\n".join(LINES)
     assert after.last_interaction == before.last_interaction
     assert (after.reviewed_at_count, after.interaction_count) == (4, 4)
     assert after.provenance.sources == ("ep_1", "msg_1000")
+    assert outcome.trailers[-1] == ("Model", "scripted")
     assert not review.check(life).due
 
 
@@ -70,6 +72,7 @@ def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
     work.apply(life, outcome)
     assert relationships.find(entity.relationships, "sam").text == "Sam likes the river."
     assert "nothing in the answer" in outcome.lines[0]
+    assert "Model" not in dict(outcome.trailers)
     assert not review.check(life).due
 
 

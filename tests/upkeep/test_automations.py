@@ -156,5 +156,16 @@ def test_no_more_run_than_there_may_be(ada: Entity) -> None:
 
 def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
     automate(ada, schedule="0 25 * * *")
+    life = life_at(ada, MORNING, ScriptedModel([]))
     with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
-        cycle.check(life_at(ada, MORNING, ScriptedModel([])))
+        cycle.run(life, cycle.check(life).jobs[0])
+
+
+@pytest.mark.parametrize("text", ["no schedule\n", "---\nschedule: 0 25 * * *\n---\n\nDo.\n"])
+def test_a_file_that_is_no_automation_holds_up_no_other(ada: Entity, text: str) -> None:
+    automate(ada)
+    (ada.automations / "aut_broken.md").write_text(text)
+    done, waits = run_all(life_at(ada, MORNING, ScriptedModel([say("Quiet.")])))
+    assert done.outcome is not None
+    assert isinstance(waits.problem, RecordInvalidError)
+    assert ada.journal.read_text().endswith("Quiet.\n")

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from bumble import git, yamltext
 from bumble.body import soma as body
-from bumble.stores import beliefs, journal, knowledge, mappings, narrative, relationships, sessions
+from bumble.stores import (
+    automations,
+    beliefs,
+    journal,
+    knowledge,
+    mappings,
+    narrative,
+    relationships,
+    reminders,
+    sessions,
+)
 from bumble.stores.records import Provenance
 from bumble.upkeep.merge import merge
 from bumble.upkeep.merge_values import ABSENT, mapping, moved
@@ -421,8 +431,59 @@ def test_the_story_that_was_told_later_stands() -> None:
     assert narrative.parse(text).text == "I will be."
 
 
+def test_the_brief_that_was_written_later_stands() -> None:
+    def brief(hours: float, text: str) -> str:
+        return f"---\nat: {later(hours).isoformat()}\n---\n\n{text}\n"
+
+    path = "sessions/ses_1/handover.md"
+    assert joined(path, "", brief(1, "Tea."), brief(2, "Rain.")) == brief(2, "Rain.")
+
+
+def reminder(at: float, said: float | None = None, *, done: bool = False) -> str:
+    more = f"delivered: {later(said).isoformat()}\n" if said is not None else ""
+    more += "done: true\n" if done else ""
+    return f"---\nat: {later(at).isoformat()}\n{more}deliver: journal\n---\n\nTea!\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "at", "said", "done"),
+    [
+        (reminder(24, 1), reminder(48, 25), 48, 25, False),  # it repeats
+        (reminder(0, 1, done=True), reminder(0, 2, done=True), 0, 2, True),
+        (reminder(0, 1, done=True), reminder(9), 9, 1, False),  # put off before it was said there
+    ],
+)
+def test_a_reminder_said_on_either_side_is_said(
+    ours: str, theirs: str, at: float, said: float, done: bool
+) -> None:
+    found = reminders.parse(joined("reminders/rem_1.md", reminder(0), ours, theirs), "rem_1")
+    assert (found.at, found.delivered, found.done) == (later(at), later(said), done)
+
+
+def test_an_automation_has_failed_as_often_as_when_it_ran_last() -> None:
+    def ran(hours: float, failures: int, *, enabled: bool = True) -> str:
+        more = f"failures: {failures}\n" if failures else ""
+        more += "" if enabled else "enabled: false\n"
+        head = f'schedule: "0 8 * * *"\nlast: {later(hours).isoformat()}\n{more}'
+        return f"---\n{head}---\n\nLook back.\n"
+
+    path = "automations/aut_1.md"
+    text = joined(path, ran(0, 1), ran(24, 2), ran(48, 0, enabled=False))
+    found = automations.parse(text, "aut_1")
+    assert (found.last, found.failures, found.enabled) == (later(48), 0, False)
+
+
 def test_a_side_that_cannot_be_read_is_merged_line_by_line() -> None:
-    for path in ("soma.yaml", "state.yaml", "beliefs/b.md", "relationships/s.md", "knowledge.md"):
+    for path in (
+        "soma.yaml",
+        "state.yaml",
+        "beliefs/b.md",
+        "relationships/s.md",
+        "knowledge.md",
+        "reminders/r.md",
+        "automations/a.md",
+        "handover.md",
+    ):
         merged = merge(path, "a: 1\n", "---\nx: [\n", "---\ny: }\n")
         assert not merged.clean
         assert "<<<<<<< ours\nx: [" in merged.text

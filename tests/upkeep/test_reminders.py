@@ -178,6 +178,17 @@ def test_two_that_found_it_due_say_it_once(ada: Entity) -> None:
     assert ada.journal.read_text().count("Reminder: Tea") == 1
 
 
+def test_a_file_that_is_no_reminder_holds_up_no_other_and_is_named(ada: Entity) -> None:
+    remind(ada, "Water the roses.", NOON)
+    (ada.reminders / "rem_broken.md").write_text("Roses!\n")
+    life = life_at(ada, NOON)
+    said, problem = run_all(life)
+    assert said == "Reminder: Water the roses."
+    assert "rem_broken.md:1: `at` is missing" in problem
+    [gate] = cycle.check(life).gates
+    assert gate.value == "0 of 1, 1 can't be read"
+
+
 def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
     remind(ada, "Tea", NOON, repeat="0 9 * * 9")
     with pytest.raises(RecordInvalidError, match=r"rem_tea\.md:3: .*0 9 \* \* 9"):
