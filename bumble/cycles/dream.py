@@ -33,7 +33,7 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request
-from bumble.stores import beliefs, dreams, episodes, journal, records, state
+from bumble.stores import beliefs, dreams, episodes, journal, records, relationships, state
 from bumble.stores.episodes import Episode
 from bumble.stores.mappings import MappingFile
 from bumble.stores.records import Provenance
@@ -206,15 +206,19 @@ def pool(life: Life, at: datetime) -> Pool:
 
 
 def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
-    """Embed what memories say; None without an embedder.
+    """Embed what sets memories apart; None without an embedder.
 
-    The vectors of the index will not do: each has date and people in it, which all memories share,
-    so that hardly any two are unlike (docs/log.md).
+    The vectors of the index will not do: each has date, people and the form of a telling in it,
+    which all memories share, so that hardly any two are unlike (docs/log.md).
     """
     embedder = life.memory.embedder
     if embedder is None:
         return None
-    rows = embedder.embed_documents([one.text for one in found]) if found else ()
+    tellings = [episodes.telling(one.text) for one in found]
+    names = [life.identity.name]
+    names += [name for one in relationships.read(life.entity.relationships) for name in one.names]
+    texts = pairs.distinct([one.narrative or one.reflection for one in tellings], names)
+    rows = embedder.embed_documents(texts) if texts else ()
     return {one.id: row for one, row in zip(found, rows, strict=True)}
 
 

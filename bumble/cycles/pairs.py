@@ -7,6 +7,8 @@ takes memories, vectors and chance, and knows no files.
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +21,8 @@ from bumble.embed.protocol import Floats
 
 CANDIDATES = 200  # the most significant memories, compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
+LEAST_SHARED = 2  # so many texts may have a word in any case
+_WORD = re.compile(r"\w+")
 Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -64,6 +68,29 @@ def candidates(memories: Iterable[Memory], rules: Rules) -> list[Memory]:
     able = [memory for memory in memories if memory.significance > rules.min_significance]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
     return sorted(best, key=lambda memory: (memory.at, memory.id))
+
+
+def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return each text without the names, and without the words that most of the texts share.
+
+    Tellings are alike in their form: "Sam told me that …" makes any two of them similar, whatever
+    was told. A text of which nothing would be left stays as it is.
+
+    Args:
+        texts: What memories say.
+        names: Of the entity and of those it knows.
+    """
+    words = [_WORD.findall(text) for text in texts]
+    counts = Counter(word for each in words for word in {one.casefold() for one in each})
+    most = max(LEAST_SHARED, len(texts) / 2)
+    dropped = {word for word, count in counts.items() if count > most}
+    dropped |= {word.casefold() for name in names for word in _WORD.findall(name)}
+
+    def left(match: re.Match[str]) -> str:
+        return "" if match[0].casefold() in dropped else match[0]
+
+    found = (" ".join(_WORD.sub(left, text).split()) for text in texts)
+    return [own if _WORD.search(own) else text for own, text in zip(found, texts, strict=True)]
 
 
 def eligible(

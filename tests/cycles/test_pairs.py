@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from bumble.cycles import pairs
 from bumble.cycles.pairs import Memory, Rules
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
+from bumble.models import catalog, embedders
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 RULES = Rules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
@@ -147,3 +150,43 @@ def test_thousands_of_memories_are_paired_by_the_most_significant() -> None:
     eligible = pairs.eligible(found, RULES, None)
     names = {one for pair in eligible for one in pair.ids}
     assert names <= {f"ep_{n:05}" for n in range(2800, 3000)}
+
+
+TOLD = [
+    "Sam told me that Sam's dog Biscuit ate chocolate. Sam told me that the vet was calm.",
+    "Sam told me that Sam plants lavender on the balcony. Sam told me that it smells of summer.",
+    "Sam told me that Sam repairs an old theatre lamp. Sam told me that it flickers.",
+    "Sam told me that Sam's dog Biscuit was at the vet. Sam told me that Biscuit is a calm dog.",
+]
+
+
+def test_what_most_tellings_share_sets_none_of_them_apart() -> None:
+    apart = pairs.distinct(TOLD, ["Sam", "Ada Byron"])
+    assert apart[1] == "plants lavender on balcony. it smells of summer."
+    assert all("told" not in one and "Sam" not in one for one in apart)
+    assert pairs.distinct(["Sam.", "Ada met Byron."], ["Sam", "Ada Byron"]) == ["Sam.", "met ."]
+
+
+def test_two_memories_keep_what_they_share() -> None:
+    assert pairs.distinct(["the red boat", "the red sail"], []) == ["the red boat", "the red sail"]
+
+
+@pytest.mark.weights
+def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_folder: Path) -> None:
+    embedder = embedders.open_embedder(weights_folder, catalog.load().entry("all-minilm-l6-v2"))
+
+    def met(texts: list[str]) -> set[tuple[str, str]]:
+        rows = embedder.embed_documents(texts)
+        told = [memory(f"ep_{n}", 2 * n) for n in range(len(texts))]
+        vectors = {one.id: row for one, row in zip(told, rows, strict=True)}
+
+        def scaled(cosine: Floats) -> Floats:
+            return calibrate.similarity(cosine, embedder.unrelated_cosine)
+
+        return {pair.ids for pair in pairs.eligible(told, RULES, vectors, scaled)}
+
+    unlike = {("ep_0", "ep_1"), ("ep_1", "ep_2"), ("ep_0", "ep_2"), ("ep_1", "ep_3")}
+    assert not unlike <= met(TOLD)  # all are told alike
+    apart = met(pairs.distinct(TOLD, ["Sam"]))
+    assert ("ep_0", "ep_3") not in apart  # the same dog at the same vet
+    assert unlike <= apart
