@@ -54,7 +54,7 @@ def test_what_leaves_the_view_is_known_before_it_does(ada: Entity) -> None:
     outcome = flushed(life, said(ada, LONG))
     assert titles(ada) == ["Sam's home"]
     assert not transcripts.find(ada.sessions, "ses_1").compactions
-    assert any("1 facts" in line for line in outcome.lines)
+    assert any("1 fact" in line for line in outcome.lines)
     assert outcome.data["flush"][0]["kept"][0]["text"] == "Sam lives in Lisbon."
     work.apply(life, outcome)
     assert transcripts.find(ada.sessions, "ses_1").compactions
