@@ -14,7 +14,7 @@ from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
 from bumble.cycles import compact as compacting
-from bumble.cycles import flush
+from bumble.cycles import flush, people
 from bumble.cycles.compact import Job
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
@@ -132,9 +132,9 @@ def _session(opened: Opened, given: str | None) -> Session | None:
 
 def _stable_tokens(opened: Opened, talk: Session | None) -> int:
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools, turn
+    from bumble.mind import prompt, tools
 
-    readers = talk.people if talk else (turn.owner_id(opened.entity, opened.identity),)
+    readers = talk.people if talk else (people.owner_id(opened.entity, opened.identity),)
     declared = tools.declared(opened.config.tools)
     stable = prompt.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
-from bumble.cli import output, weights
-from bumble.cli.choosing import choose_model, window
+from bumble.cli import backends, output, weights
+from bumble.cli.choosing import choose_model
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
-from bumble.cycles import budget, compact, feeling, flush, work
-from bumble.cycles.budget import Budgeted, Limits
+from bumble.cycles import compact, feeling, flush, work
 from bumble.cycles.life import TEMPERATURE, Life
-from bumble.entity import credentials
 from bumble.entity.folder import Entity
-from bumble.errors import UserError, WeightsMissingError
+from bumble.errors import UserError
 from bumble.index.memory import Memory
 from bumble.llm import tokens
 from bumble.llm.absent import AbsentModel
-from bumble.llm.lazy import LazyModel
-from bumble.llm.ledger import Recorded
-from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Model
-from bumble.mind import references, report, route, turn
+from bumble.mind import meeting, references, report, route, turn
+from bumble.mind.meeting import Person
 from bumble.mind.references import Attached
-from bumble.mind.turn import Person, Turn
-from bumble.models import store
+from bumble.mind.turn import Turn
 from bumble.models.choose import Choice
 from bumble.stores import transcripts
 from bumble.upkeep import presence
@@ -64,7 +59,7 @@ class OpenMind:
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
         at = self.life.clock()
-        self.session, self.is_new = turn.open_session(
+        self.session, self.is_new = meeting.open_session(
             self.life,
             self.person,
             at,
@@ -99,7 +94,7 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
+        heard = meeting.listen(self.life, self.session, self.is_new, self.person, text)
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()
@@ -150,7 +145,7 @@ class OpenMind:
 
     def look(self, text: str, *, think: bool | None = None) -> Turn:
         """Build the request that would answer a typed message; nothing is sent or written."""
-        heard = turn.listen(self.life, self.session, self.is_new, self.person, text)
+        heard = meeting.listen(self.life, self.session, self.is_new, self.person, text)
         self._sync()
         return turn.prepare(
             self.life,
@@ -285,10 +280,11 @@ def open_mind(
     present: Sequence[str] = (),
 ) -> Iterator[OpenMind]:
     """Open everything a conversation needs, and close it behind it."""
-    person = turn.person(opened.entity, opened.identity, speaker)
-    others = [turn.person(opened.entity, opened.identity, name) for name in present]
+    person = meeting.person(opened.entity, opened.identity, speaker)
+    others = [meeting.person(opened.entity, opened.identity, name) for name in present]
     chosen = choose_model(opened, yes=yes)
-    model = _recorded(opened, open_model(opened, chosen, writes=writes), "chat", writes=writes)
+    backend = backends.open_model(opened, chosen, writes=writes)
+    model = backends.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
         yield OpenMind(opened, life, person, chosen, others)
@@ -299,11 +295,11 @@ def open_mind(
 @contextmanager
 def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
-    person = turn.person(opened.entity, opened.identity, speaker)
+    person = meeting.person(opened.entity, opened.identity, speaker)
     chosen, model = None, None
     try:
         chosen = choose_model(opened)
-        model = open_model(opened, chosen, writes=False)
+        model = backends.open_model(opened, chosen, writes=False)
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
@@ -328,45 +324,12 @@ def open_life(
         yes: Whether weights may be fetched without asking.
         needs_model: False: nothing is fetched, and where there is none its window is not known.
     """
-    model = budgeted(opened, lazy_model(opened, command, yes=yes, needed=needs_model), calls=None)
+    asked = backends.lazy_model(opened, command, yes=yes, needed=needs_model)
+    model = backends.budgeted(opened, asked, calls=None)
     try:
         yield _life(opened, None, model, yes=yes, writes=True)
     finally:
         model.close()
-
-
-def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) -> LazyModel:
-    """Return the model of an entity's settings, opened once it is asked something.
-
-    Args:
-        opened: The entity.
-        command: For the ledger.
-        yes: Whether weights may be fetched without asking.
-        needed: False: nothing is fetched, and where there is none an absent model stands for it.
-    """
-
-    def opens() -> Model:
-        try:
-            chosen = choose_model(opened, yes=yes if needed else None)
-            model = open_model(opened, chosen, writes=True)
-        except UserError as error:
-            if needed:
-                raise
-            return AbsentModel(error)
-        return _recorded(opened, model, command, writes=True)
-
-    return LazyModel(opens)
-
-
-def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
-    """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
-    now, zone = opened.shell.now, ZoneInfo(opened.identity.timezone)
-    limits = Limits(
-        calls,
-        opened.config.limits.tokens_per_day,
-        lambda: budget.today(opened.entity.ledger, now(), zone),
-    )
-    return Budgeted(model, limits)
 
 
 def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool) -> Life:
@@ -394,69 +357,3 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
     )
-
-
-def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
-    """Open the model that was chosen; nothing is loaded or asked yet."""
-    config, shell = opened.config.llm, opened.shell
-    if chosen.script is not None:
-        from bumble.llm import scripted
-
-        script = shell.cwd / chosen.script
-        return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
-    timeouts = Timeouts(
-        connect_seconds=config.connect_timeout_seconds,
-        first_token_seconds=config.first_token_timeout_seconds,
-        silence_seconds=config.silence_timeout_seconds,
-    )
-    if chosen.backend == "embedded":
-        return _embedded(opened, chosen, writes=writes)
-    if chosen.backend == "ollama":
-        from bumble.llm.ollama import OllamaModel
-
-        return OllamaModel(
-            chosen.model,
-            host=chosen.url,
-            context_tokens=window(opened),
-            timeouts=timeouts,
-            on_warning=lambda text: output.warn(shell, text),
-        )
-    from bumble.llm.openai_compatible import OpenAICompatibleModel
-
-    return OpenAICompatibleModel(
-        chosen.url,
-        chosen.model,
-        api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
-        timeouts=timeouts,
-        context_tokens=config.context_tokens,
-        enforces=config.tool_choice == "required",
-    )
-
-
-def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
-    try:
-        from bumble.llm.embedded import EmbeddedModel
-    except ImportError as error:
-        raise WeightsMissingError(
-            f"the embedded engine is not installed here ({error})\n"
-            "There is no wheel of it for this system: run a local server, such as Ollama, instead."
-        ) from error
-    if chosen.entry is None:
-        raise TypeError("an embedded choice names its entry")
-    found = store.require(opened.shell.weights, chosen.entry)
-    limit = opened.config.llm.prompt_cache_megabytes
-    return EmbeddedModel(
-        found.weights,
-        name=chosen.entry.name,
-        sha256=chosen.entry.files[0].sha256,
-        context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_caches if writes and limit else None,
-        cache_limit_bytes=limit * 1_000_000,
-        on_load=lambda: None,
-    )
-
-
-def _recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
-    detail: Mapping[str, Any] = {"command": command}
-    ledger = opened.entity.ledger if writes else None
-    return Recorded(model, ledger, opened.shell.now, detail=detail)

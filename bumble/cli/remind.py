@@ -87,7 +87,7 @@ def add(
     json: JsonOption = False,
 ) -> None:
     """Add a reminder; `bumble tick` says it."""
-    from bumble.mind import turn
+    from bumble.mind import meeting
 
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
@@ -95,7 +95,7 @@ def add(
     made_at = opened.shell.now().astimezone(records.zone(opened))
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
-    whom = turn.person(opened.entity, opened.identity, person) if person else None
+    whom = meeting.person(opened.entity, opened.identity, person) if person else None
     with bodies.given(opened.shell, text, in_editor=editor, name="reminder.md") as said:
         try:
             made = reminders.new(

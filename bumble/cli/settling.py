@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bumble.cli import minds, output
+from bumble.cli import backends, output
 from bumble.errors import UserError
 from bumble.upkeep import passes, presence, tick
 
@@ -80,7 +80,7 @@ def in_background(opened: Opened) -> None:
 def _settle(mind: OpenMind) -> None:
     opened, limits = mind.opened, mind.opened.config.limits
     used = len(mind.last.outcome.completions) if mind.last else 0
-    model = minds.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
+    model = backends.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
     life, into = replace(mind.life, model=model), tick.Work()
     with presence.at_work(opened.entity) as free, tick.recorded(life, "settle", model, into):
         if not free:

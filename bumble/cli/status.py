@@ -137,13 +137,14 @@ def _embedding(opened: Opened) -> dict[str, Any] | None:
 def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
     """Estimate how full the window is before the next message."""
     from bumble.cycles import history
+    from bumble.cycles.people import owner_id
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools, turn
+    from bumble.mind import prompt, tools
 
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
-    readers = talk.people if talk else (turn.owner_id(opened.entity, opened.identity),)
+    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
     declared = tools.declared(opened.config.tools)
     stable = prompt.of_entity(
         opened.entity, opened.identity, declared, opened.config.prompt, readers

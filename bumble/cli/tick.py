@@ -67,13 +67,13 @@ def tick(
     """
     from contextlib import closing
 
-    from bumble.cli import dream, minds
+    from bumble.cli import backends, dream, minds
     from bumble.upkeep import passes, presence
 
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
     opened.shell.set_seed(seed)
-    asleep = minds.lazy_model(dream.dreaming(ctx, entity, opened), "tick", yes=yes)
+    asleep = backends.lazy_model(dream.dreaming(ctx, entity, opened), "tick", yes=yes)
     wanted = passes.AFTER_TURN if settle_only else passes.everything()
     command = "settle" if settle_only else "tick"
     with minds.open_life(opened, command, yes=yes) as life, closing(asleep):
@@ -91,7 +91,7 @@ def tick(
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
-            model = minds.budgeted(opened, life.model, calls=calls)
+            model = backends.budgeted(opened, life.model, calls=calls)
             if opened.config.soma.dreams.model:
                 wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
             life = replace(life, model=model, writes=not dry_run)

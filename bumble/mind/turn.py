@@ -1,6 +1,6 @@
 """One turn: somebody says something, the entity answers, and both are kept.
 
-1. the message is stored, so that nothing said is lost whatever happens next
+1. the message is stored (`meeting`), so that nothing said is lost whatever happens next
 2. what may matter is recalled
 3. the prompt is made: stable part, stored history, the message with what is true right now
 4. the agent loop answers
@@ -22,18 +22,18 @@ from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.config import Config, Identity
-from bumble.entity.folder import Entity
-from bumble.errors import FileChangedError, RefusedError, UsageError, UserError
+from bumble.entity.config import Config
+from bumble.errors import FileChangedError, RefusedError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
 from bumble.mind import expand, host, loop, present, prompt, recall, route, toolcache, tools, trust
 from bumble.mind.gate import Gate
 from bumble.mind.loop import Outcome, Profile
+from bumble.mind.meeting import Person
 from bumble.mind.prompt import Block, Stable
 from bumble.mind.toolcache import ToolCache
-from bumble.stores import records, relationships, sessions, state, transcripts
+from bumble.stores import records, sessions, state, transcripts
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
@@ -42,15 +42,6 @@ HEARD, SPOKE = "message_in", "message_out"
 ATTACHED = "attached"  # the block of the files that a message points to
 LEAST_ANSWER_TOKENS, LEAST_RESULT_TOKENS = 64, 128  # however full the window is
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
-
-
-@dataclass(frozen=True)
-class Person:
-    """Who speaks."""
-
-    id: str
-    name: str
-    trust: str  # "owner" or "person"
 
 
 @dataclass
@@ -69,100 +60,6 @@ class Turn:
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
-
-
-def person(entity: Entity, identity: Identity, name: str | None) -> Person:
-    """Return who speaks: somebody the entity knows, a new name, or the owner."""
-    if name is not None and not (name.strip() and name.isprintable()):
-        raise UsageError("A person's name should be one line of text.")
-    owner = identity.owner.name or "you"
-    known = list(relationships.read(entity.relationships))
-    match = relationships.match(known, name or owner)
-    shown = match.names[0] if match and match.names else (name or owner)
-    found = match.id if match else relationships.person_id(name or owner)
-    is_owner = found == owner_id(entity, identity)
-    return Person(found, shown, "owner" if is_owner else "person")
-
-
-def owner_id(entity: Entity, identity: Identity) -> str:
-    """Return the id of the person the entity belongs to."""
-    return people.owner_id(entity, identity)
-
-
-def open_session(
-    life: Life,
-    who: Person,
-    at: datetime,
-    *,
-    session_id: str | None = None,
-    new: bool = False,
-    present: Sequence[Person] = (),
-) -> tuple[Session, bool]:
-    """Find the conversation to go on with, or begin one.
-
-    Those who hear a conversation are the same from its beginning to its end, so that what was said
-    in it is known to all of them and to nobody else.
-
-    Args:
-        life: Whose conversations.
-        who: Who speaks.
-        at: The present.
-        session_id: Of the one to go on with; its people must be these.
-        new: Begin one in any case.
-        present: Who else hears it.
-
-    Returns:
-        The session, and whether it has yet to be written.
-
-    Raises:
-        RefusedError: If the session named was had with other people.
-    """
-    folder = life.entity.sessions
-    others = tuple(dict.fromkeys(one.id for one in present if one.id != who.id))
-    if session_id is not None:
-        found = transcripts.find(folder, session_id)
-        _refuse_strangers(life, found, who, others)
-        return found, False
-    latest = None if new else transcripts.newest(folder, who.id, others)
-    idle = timedelta(hours=life.config.session.idle_hours)
-    if latest and not latest.ended and at - latest.last_at <= idle:
-        return transcripts.find(folder, latest.id), False
-    new_id = records.new_id(sessions.PREFIX, at, life.rng)
-    return sessions.new(new_id, at, who.id, others), True
-
-
-def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequence[str]) -> None:
-    """Let nobody into a conversation that they did not hear from the beginning.
-
-    Raises:
-        RefusedError: If somebody would.
-    """
-    strangers = [one for one in (who.id, *others) if one not in session.people]
-    if strangers:
-        heard = ", ".join(session.people)
-        raise RefusedError(
-            f"{session.id} was had with {heard}; {strangers[0]} would read what was said in it.\n"
-            "Begin another with --new-session; --with NAME names who else is there."
-        )
-
-
-def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -> Session:
-    """Store what was said, before anything is made of it."""
-    at = life.clock()
-    message = Message(
-        id=records.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
-        at=at,
-        role="user",
-        text=text,
-        speaker=who.id,
-        trust=who.trust,
-        extra={"name": who.name},
-    )
-    if life.writes:
-        planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
-        planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
-        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
-    return sessions.appended(session, [message])
 
 
 def prepare(

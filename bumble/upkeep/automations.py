@@ -11,13 +11,14 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import prompts
+from bumble.cycles import people
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
 from bumble.llm.protocol import Message, Request, ToolCall
 from bumble.mind import gate as gates
-from bumble.mind import loop, recall, route, toolcache, tools, turn
+from bumble.mind import loop, meeting, recall, route, toolcache, tools, turn
 from bumble.mind.toolcache import ToolCache
 from bumble.stores import automations, journal, records, sessions
 from bumble.stores.automations import Automation
@@ -109,7 +110,7 @@ def run(life: Life, job: Automation | Path) -> Outcome:
 
 def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
     """Let the model act on the task, with the tools of a turn."""
-    owner = turn.person(life.entity, life.identity, None)
+    owner = meeting.person(life.entity, life.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
     context = tools.Context(
@@ -161,7 +162,7 @@ def _origin(life: Life, automation: Automation) -> Provenance:
         model=life.model.name,
         sources=(automation.id,),
         trust="entity",
-        audience=(turn.owner_id(life.entity, life.identity),),
+        audience=(people.owner_id(life.entity, life.identity),),
     )
 
 
@@ -179,7 +180,7 @@ def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Re
         owner=owner,
         prompt=automation.prompt.replace("</task", "< /task"),
     )
-    owner_id = turn.owner_id(life.entity, life.identity)
+    owner_id = people.owner_id(life.entity, life.identity)
     stable = turn.stable_part(life, (owner_id,)).text
     return Request(
         messages=(Message("system", stable), Message("user", asked)),

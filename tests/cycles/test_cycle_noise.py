@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from bumble.body.noise import Fragment
-from bumble.cycles import feeling, noise, work
+from bumble.cycles import feeling, noise, people, work
 from bumble.cycles.life import Life
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import turn
 from bumble.stores import dreams, episodes, narrative, relationships
 from bumble.stores import soma as store
 from bumble.stores.records import Provenance
@@ -193,7 +192,7 @@ def test_a_thought_for_sam_is_not_in_kims_prompt(ada: Entity) -> None:
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")
     assert "who keeps the" not in to_kim
     assert "who keeps the lighthouse now" in to_sam
-    assert turn.owner_id(ada, life.identity) == "sam"
+    assert people.owner_id(ada, life.identity) == "sam"
 
 
 def test_a_thought_stands_out_the_more_the_more_is_felt(ada: Entity) -> None:

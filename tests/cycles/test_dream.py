@@ -22,7 +22,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind import tools, turn
+from bumble.mind import meeting, tools, turn
 from bumble.stores import beliefs, dreams, episodes, journal, state
 from tests.cycles.nights import (
     DREAM,
@@ -574,9 +574,11 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(ada: Entity)
     for seed, (speaker, dreamt) in enumerate((("Sam", True), ("Bo", False))):
         model = ScriptedModel([Reply(json.dumps(answer))])
         life = life_of(ada, model, NIGHT + timedelta(hours=6), overrides=loud, seed=seed)
-        who = turn.person(ada, life.identity, speaker)
-        session, is_new = turn.open_session(life, who, life.clock(), new=True)
-        heard = turn.listen(life, session, is_new, who, "I have been wondering about it all. " * 8)
+        who = meeting.person(ada, life.identity, speaker)
+        session, is_new = meeting.open_session(life, who, life.clock(), new=True)
+        heard = meeting.listen(
+            life, session, is_new, who, "I have been wondering about it all. " * 8
+        )
         life.memory.sync()
         turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
         text = "".join(one.content for one in model.requests[0].messages)

@@ -11,7 +11,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RefusedError
 from bumble.llm import tokens
 from bumble.llm.scripted import ScriptedModel
-from bumble.mind import turn
+from bumble.mind import meeting, turn
 from bumble.stores import beliefs, episodes, knowledge, narrative, relationships, skills
 from bumble.stores.records import Provenance
 from tests.mind.test_turn import NOON, Clock, act, ada, life_of, say, talk
@@ -67,10 +67,10 @@ def sent(model: ScriptedModel) -> str:
 def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *others: str) -> str:
     """One turn of somebody whom others hear; returns the id of the conversation."""
     life = replace(life_of(entity, model), rng=random.Random(text))  # another process each time
-    who = turn.person(entity, life.identity, speaker)
-    present = [turn.person(entity, life.identity, name) for name in others]
-    session, is_new = turn.open_session(life, who, life.clock(), present=present)
-    heard = turn.listen(life, session, is_new, who, text)
+    who = meeting.person(entity, life.identity, speaker)
+    present = [meeting.person(entity, life.identity, name) for name in others]
+    session, is_new = meeting.open_session(life, who, life.clock(), present=present)
+    heard = meeting.listen(life, session, is_new, who, text)
     life.memory.sync()
     turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
     return session.id
@@ -130,12 +130,12 @@ def test_the_same_company_goes_on_with_its_conversation_and_no_other_does(ada: E
 def test_nobody_is_let_into_a_conversation_they_did_not_hear(ada: Entity) -> None:
     life = life_of(ada, ScriptedModel([say("Safe.")]), Clock())
     session = talk(life, "This stays with us.").session
-    bo = turn.person(ada, life.identity, "Bo")
+    bo = meeting.person(ada, life.identity, "Bo")
     with pytest.raises(RefusedError, match="bo would read"):
-        turn.open_session(life, bo, NOON, session_id=session.id)
-    sam = turn.person(ada, life.identity, None)
+        meeting.open_session(life, bo, NOON, session_id=session.id)
+    sam = meeting.person(ada, life.identity, None)
     with pytest.raises(RefusedError, match="bo would read"):
-        turn.open_session(life, sam, NOON, session_id=session.id, present=[bo])
+        meeting.open_session(life, sam, NOON, session_id=session.id, present=[bo])
 
 
 def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None:

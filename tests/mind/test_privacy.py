@@ -12,7 +12,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from bumble.mind import turn
+from bumble.mind import meeting, turn
 from bumble.stores import (
     beliefs,
     dreams,
@@ -147,9 +147,9 @@ def test_a_conversation_of_two_holds_only_what_both_may_hear(ada: Entity) -> Non
     write(ada, sessions.plan_start(session, ""), sessions.plan_append(session, [hello], ""))
     model = asking()
     life = life_of(ada, model, clock)
-    who = turn.person(ada, life.identity, None)
+    who = meeting.person(ada, life.identity, None)
     both = sessions.appended(session, [hello])
-    heard = turn.listen(life, both, False, who, "What is the secret I told you? Why?")
+    heard = meeting.listen(life, both, False, who, "What is the secret I told you? Why?")
     life.memory.sync()
     turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
     assert heard.people == ("kim", "sam")
