@@ -328,7 +328,7 @@ def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int
         cache_id=asking.cache_id("dream"),
     )
     first = life.model.complete(request).text
-    dreamt = dream_text.parse(first)
+    dreamt = _read(first)
     if dreamt.whole:
         return dreamt
     lacking = "FRAGMENTS" if len(dreamt.fragments) < dream_text.MIN_FRAGMENTS else "THREAD"
@@ -342,7 +342,16 @@ def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int
         ),
         temperature=min(config.temperature, RETRY_TEMPERATURE),
     )
-    return dreamt.filled(dream_text.parse(life.model.complete(again).text))
+    return dreamt.filled(_read(life.model.complete(again).text))
+
+
+def _read(text: str) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example."""
+    dreamt, example = dream_text.parse(text), prompts.load("dream").text
+    fragments = tuple(one for one in dreamt.fragments if one not in example)
+    return replace(
+        dreamt, fragments=fragments, thread="" if dreamt.thread in example else dreamt.thread
+    )
 
 
 def _slots(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from bumble import prompts
 from bumble.body import noise
 from bumble.body import soma as body
 from bumble.cycles import dream, feeling, work
@@ -322,6 +323,16 @@ def test_a_second_answer_gives_the_missing_part(ada: Entity) -> None:
     outcome = dream.run(life, dream.check(life, force=True).jobs[0])
     assert outcome.data["thread"] == "all is bread"
     assert len(outcome.data["fragments"]) == 3
+
+
+def test_what_a_model_copies_from_the_example_is_no_dream(ada: Entity) -> None:
+    turns = prompts.load("dream").turns(name="", body="", memories="")
+    example = next(text for role, text in turns if role == "assistant")
+    life = life_of(ada, [Reply(example), Reply(DREAM)])
+    outcome = dream.run(life, dream.check(life, force=True).jobs[0])
+    assert outcome.data["fragments"]
+    assert not any(line in example for line in outcome.data["fragments"])
+    assert outcome.data["thread"] not in example
 
 
 def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
