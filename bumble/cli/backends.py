@@ -117,6 +117,7 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
 
 
 def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
+    """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
     detail: Mapping[str, Any] = {"command": command}
     ledger = opened.entity.ledger if writes else None
     return Recorded(model, ledger, opened.shell.now, detail=detail)

@@ -15,6 +15,7 @@ from bumble.models.choose import Choice
 
 if TYPE_CHECKING:
     from bumble.models.catalog import Catalog, Entry
+    from bumble.stores.sessions import Session
 
 
 def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
@@ -52,3 +53,17 @@ def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> 
 def window(opened: Opened) -> int:
     """Return the context window to ask for, in tokens."""
     return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
+
+
+def stable_tokens(opened: Opened, talk: Session | None) -> int:
+    """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
+    from bumble.cycles.people import owner_id
+    from bumble.llm import tokens
+    from bumble.mind import prompt, tools
+
+    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
+    declared = tools.declared(opened.config.tools)
+    stable = prompt.of_entity(
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
+    )
+    return tokens.estimate_message(stable.text)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.cli import cycling, minds, output, records
+from bumble.cli import choosing, cycling, minds, output, records
 from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
 from bumble.cycles import compact as compacting
-from bumble.cycles import flush, people
+from bumble.cycles import flush
 from bumble.cycles.compact import Job
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
@@ -71,7 +71,7 @@ def compact(
         if undo:
             found = _undo_check(talk)
         else:
-            found = compacting.check(life, talk, _stable_tokens(opened, talk))
+            found = compacting.check(life, talk, choosing.stable_tokens(opened, talk))
             gates = () if prune_only or force else found.gates
             jobs = (
                 replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
@@ -128,15 +128,3 @@ def _session(opened: Opened, given: str | None) -> Session | None:
     infos = records.readable(opened, paths, transcripts.read_info).records
     newest = max(infos, key=lambda one: one.last_at, default=None)
     return transcripts.find(opened.entity.sessions, newest.id) if newest else None
-
-
-def _stable_tokens(opened: Opened, talk: Session | None) -> int:
-    from bumble.llm import tokens
-    from bumble.mind import prompt, tools
-
-    readers = talk.people if talk else (people.owner_id(opened.entity, opened.identity),)
-    declared = tools.declared(opened.config.tools)
-    stable = prompt.of_entity(
-        opened.entity, opened.identity, declared, opened.config.prompt, readers
-    )
-    return tokens.estimate_message(stable.text)

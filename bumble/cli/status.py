@@ -137,19 +137,12 @@ def _embedding(opened: Opened) -> dict[str, Any] | None:
 def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
     """Estimate how full the window is before the next message."""
     from bumble.cycles import history
-    from bumble.cycles.people import owner_id
     from bumble.llm import tokens
-    from bumble.mind import prompt, tools
 
     limit = min(choosing.window(opened), opened.config.cognition.max_context_tokens)
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
-    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
-    declared = tools.declared(opened.config.tools)
-    stable = prompt.of_entity(
-        opened.entity, opened.identity, declared, opened.config.prompt, readers
-    )
-    always = tokens.estimate_message(stable.text)
+    always = choosing.stable_tokens(opened, talk)
     seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
     said = sum(tokens.estimate_message(message.content) for message in seen.messages)
     return {

@@ -133,9 +133,10 @@ def plan_claim(life: Life, claim: Claim, at: datetime) -> list[Change]:
 def plan_claims(life: Life, claims: Sequence[Claim], at: datetime) -> list[Change]:
     """Plan what claims do to what is held, as the files are now: one change a file.
 
-    A claim confirms the beliefs that it was judged the same as, or whose text it repeats; else it
-    is new. The beliefs it contradicts are weakened and linked; where they are another person's, or
-    the claim is no newer word of the same people, it is weakened as well.
+    A claim confirms the beliefs that it was judged the same as, or whose text it repeats, unless
+    it is trusted less than they are; else it is new. The beliefs it contradicts are weakened and
+    linked; where they are another person's, or the claim is no newer word of the same people, it
+    is weakened as well.
     """
     book = _Book(list(beliefs.read(life.entity.beliefs)), life.config.memory.beliefs, at)
     for claim in claims:
@@ -155,10 +156,10 @@ class _Book:
     def take(self, claim: Claim) -> None:
         same = self._same(claim)
         if same is not None:
-            self._put(
-                same,
-                plan_confirm(same, claim.by, self.at, self.config, evidence=claim.evidence),
-            )
+            # a dream, or a window that cites the entity too, makes nobody's word any firmer
+            if not records.is_lower(claim.provenance.trust, same.provenance.trust):
+                told = plan_confirm(same, claim.by, self.at, self.config, evidence=claim.evidence)
+                self._put(same, told)
             name = same.id
         elif claim.id in self.now:
             return

@@ -138,7 +138,7 @@ def run(life: Life, job: Job) -> Outcome:
 
     told = f"left a brief for the next conversation: quality {quality:.2f}"
     return Outcome(
-        f"handover: {session.id}",
+        f"handover: a brief of the talk {_of(session)}",
         plan,
         (told,),
         {**data, "written": True},
@@ -155,7 +155,15 @@ def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Ou
         return [state.plan_write(state.read(life.entity.state), values, "there is no brief")]
 
     told = f"no brief for the next conversation: {why}"
-    return Outcome(f"handover: {session.id}", plan, (told,), {**data, "why": why})
+    title = f"handover: no brief of the talk {_of(session)}"
+    return Outcome(title, plan, (told,), {**data, "why": why})
+
+
+def _of(session: Session) -> str:
+    """Say with whom a conversation was, and when."""
+    spoken = (str(one.extra.get("name", "")) for one in session.messages if one.role == "user")
+    names = list(dict.fromkeys(name for name in spoken if name))
+    return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
 def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]:

@@ -70,22 +70,15 @@ def _state(base: str, ours: str, theirs: str) -> Merged:
     return _yaml((base, ours, theirs), merge_rules.state)
 
 
-def _belief(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
-        beliefs.parse(text, "belief")
-    return _document((base, ours, theirs), merge_rules.belief)
+def _checked(parse: Callable[[str, str], object], rules: Rules) -> Merge:
+    """Return what merges records of a kind; a side that is none is refused."""
 
+    def merge(base: str, ours: str, theirs: str) -> Merged:
+        for text in (ours, theirs):
+            parse(text, "record")
+        return _document((base, ours, theirs), rules)
 
-def _episode(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
-        episodes.parse(text, "episode")
-    return _document((base, ours, theirs), merge_rules.record)
-
-
-def _dream(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
-        dreams.parse(text, "dream")
-    return _document((base, ours, theirs), merge_rules.record)
+    return merge
 
 
 def _person(base: str, ours: str, theirs: str) -> Merged:
@@ -115,18 +108,6 @@ def _both_told(base: str, earlier: str, later: str) -> str:
 def _written_at(person: relationships.Relationship) -> float:
     """Return when a portrait was written, for comparing."""
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
-
-
-def _reminder(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
-        reminders.parse(text, "reminder")
-    return _document((base, ours, theirs), merge_rules.reminder)
-
-
-def _automation(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
-        automations.parse(text, "automation")
-    return _document((base, ours, theirs), merge_rules.automation)
 
 
 def _narrative(base: str, ours: str, theirs: str) -> Merged:
@@ -226,10 +207,10 @@ BY_NAME: Mapping[str, Merge] = {
     "handover.md": _told_later,
 }
 BY_FOLDER: Mapping[str, Merge] = {
-    "beliefs": _belief,
+    "beliefs": _checked(beliefs.parse, merge_rules.belief),
     "relationships": _person,
-    "episodes": _episode,
-    "dreams": _dream,
-    "reminders": _reminder,
-    "automations": _automation,
+    "episodes": _checked(episodes.parse, merge_rules.record),
+    "dreams": _checked(dreams.parse, merge_rules.record),
+    "reminders": _checked(reminders.parse, merge_rules.reminder),
+    "automations": _checked(automations.parse, merge_rules.automation),
 }

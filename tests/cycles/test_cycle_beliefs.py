@@ -119,6 +119,13 @@ def test_the_same_words_confirm_without_a_model(life: Life) -> None:
     assert held["bel_1"].evidence == ("msg_1", "msg_9")
 
 
+def test_what_is_trusted_less_makes_nobody_s_word_firmer(life: Life) -> None:
+    hold(life, "bel_1", "Sam likes tea", evidence=("msg_1",))
+    before = {one.id: one for one in store.read(life.entity.beliefs)}
+    less = replace(SAM, trust="entity")
+    assert take(life, claim("Sam likes tea.", provenance=less)) == before
+
+
 def test_nearly_the_same_words_confirm_when_nobody_can_judge(life: Life) -> None:
     hold(life, "bel_1", "Sam has a dog called Biscuit.", "world_fact")
     held = take(life, claim("Sam has a dog, called Biscuit now.", category="world_fact"))
