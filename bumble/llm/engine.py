@@ -75,6 +75,9 @@ class Engine:
         self._server: xllamacpp.Server | None = xllamacpp.Server(_params(setup, self._key))
         address = urlsplit(self._server.listening_address)
         self._host, self._port = address.hostname or "127.0.0.1", address.port
+        # The server says it is ready just before its loop begins, and one that is closed in
+        # between never ends (nor does this process: it waits in C). This goes through the loop.
+        self.get("/slots")
 
     def get(self, path: str, *, timeout_seconds: float | None = None) -> Any:
         """Ask the listener for something.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from bumble.llm import engine
+from bumble.models import catalog, store
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no affinity to set on this system")
@@ -28,3 +30,13 @@ def test_a_process_that_may_use_every_core_leaves_the_count_to_the_engine() -> N
     if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
         pytest.skip("these tests themselves are held to some cores")
     assert engine._allowed_cores() is None
+
+
+@pytest.mark.weights
+def test_an_engine_that_is_closed_as_soon_as_it_is_open_ends(weights_folder: Path) -> None:
+    weights = store.require(weights_folder, catalog.load().entry("smollm2-135m")).weights
+    code = (
+        "import sys; from pathlib import Path; from bumble.llm.engine import Engine, Setup\n"
+        "for _ in range(12): Engine(Setup(Path(sys.argv[1]), 512, None, None)).close()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(weights)], check=True, timeout=120)
