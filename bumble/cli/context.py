@@ -194,7 +194,10 @@ def listed(found: Report) -> Iterator[str]:
         f"Conversation: {_size(found.history_chars)} in {found.history_messages} messages,"
         f" {found.summarized_messages} summarised, {found.left_out_messages} left out"
     )
-    yield f"Wrapping by the backend: ~{found.wrapping_tokens:,} tok (estimated)"
+    yield (
+        f"Wrapping by the backend: {found.wrapping_bytes:,} bytes around texts and schema,"
+        f" ~{found.wrapping_tokens:,} tok (estimated)"
+    )
     learnt = f", times {found.token_ratio:g} as counted before" if found.token_ratio != 1 else ""
     counted = "counted by the backend" if found.prompt_tokens else f"estimated{learnt}"
     cached = f", {found.cached_tokens} of them cached" if found.cached_tokens else ""

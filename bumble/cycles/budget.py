@@ -150,6 +150,10 @@ class Budgeted:
         """Warm the wrapped model."""
         self._had(lambda: self._model.warm(request))
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body that the wrapped model would send."""
+        return self._had(lambda: self._model.request_bytes(request))
+
     def close(self) -> None:
         """Close the wrapped model."""
         self._model.close()

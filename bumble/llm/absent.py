@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from bumble.errors import UserError
 from bumble.llm.protocol import Completion, OnText, Request
 
@@ -27,6 +29,11 @@ class AbsentModel:
 
     def warm(self, request: Request) -> None:
         """Do nothing."""
+
+    def request_bytes(self, request: Request) -> int:
+        """Count what any model would be sent: the texts, and the schema of the answer."""
+        schema = json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
+        return sum(len(one.content.encode()) for one in request.messages) + len(schema.encode())
 
     def close(self) -> None:
         """Do nothing."""

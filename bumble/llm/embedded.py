@@ -122,6 +122,10 @@ class EmbeddedModel:
             raise self._broken(problem) from problem
         self._save(loaded)
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body that goes to the engine's listener."""
+        return len(engine.encode(_body(request)))
+
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text exactly, without those a chat template puts around it."""
         body = {"content": text, "add_special": False, "parse_special": False}

@@ -44,6 +44,11 @@ def grammar(schema: Mapping[str, Any]) -> str:
     return str(xllamacpp.json_schema_to_grammar(json.dumps(guided)))
 
 
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Return the body of a request to the listener as it is sent."""
+    return json.dumps(body).encode()
+
+
 class EngineError(Exception):
     """The engine refused a request; `status` is that of HTTP, `kind` its own word."""
 
@@ -142,7 +147,7 @@ class Engine:
         body: Mapping[str, Any] | None,
     ) -> http.client.HTTPResponse:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else encode(body)
         connection.request(method, path, data, headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:

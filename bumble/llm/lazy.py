@@ -47,6 +47,10 @@ class LazyModel:
         """Evaluate ahead."""
         self._the_model().warm(request)
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body."""
+        return self._the_model().request_bytes(request)
+
     def close(self) -> None:
         """Close the model, if it was opened."""
         if self._model is not None:

@@ -109,6 +109,10 @@ class Recorded:
         done = Completion("", "stop", self._model.name)
         self._record(at, started, request, done, "", finish_reason="warm")
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body that the wrapped model would send."""
+        return self._model.request_bytes(request)
+
     def close(self) -> None:
         """Close the wrapped model."""
         self._model.close()

@@ -110,6 +110,14 @@ class OllamaModel:
     def warm(self, request: Request) -> None:
         """Do nothing: the server looks after its own cache."""
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body as the SDK writes it: without what is empty or None."""
+        body = {name: value for name, value in self._body(request).items() if value is not None}
+        body["messages"] = [
+            {name: value for name, value in one.items() if value} for one in body["messages"]
+        ]
+        return remote.json_bytes({"tools": [], **body, "stream": True})
+
     def close(self) -> None:
         """Close the connection."""
         self._client.close()  # type: ignore[no-untyped-call]
@@ -148,6 +156,9 @@ class OllamaModel:
         )
 
     def _stream(self, request: Request) -> Generator[ollama.ChatResponse, None, None]:
+        yield from self._client.chat(**self._body(request), stream=True)
+
+    def _body(self, request: Request) -> dict[str, Any]:
         facts = self._known()
         messages = request.messages if facts.has_tools else actions.flatten(request.messages)
         options: dict[str, Any] = {
@@ -157,15 +168,14 @@ class OllamaModel:
         }
         if request.seed is not None:
             options["seed"] = request.seed
-        yield from self._client.chat(
-            model=self._model,
-            messages=_messages(messages),
-            tools=_tools(request) if facts.has_tools else None,
-            format=dict(request.schema) if request.schema is not None else None,
-            think=request.thinking if facts.has_thinking else None,
-            options=options,
-            stream=True,
-        )
+        return {
+            "model": self._model,
+            "messages": _messages(messages),
+            "tools": _tools(request) if facts.has_tools else None,
+            "format": dict(request.schema) if request.schema is not None else None,
+            "think": request.thinking if facts.has_thinking else None,
+            "options": options,
+        }
 
     def _known(self) -> _Facts:
         if self._facts is None:

@@ -114,6 +114,11 @@ class OpenAICompatibleModel:
     def warm(self, request: Request) -> None:
         """Do nothing: a server looks after its own cache."""
 
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body, in the first way to enforce a schema not yet refused."""
+        body = self._body(request, self._mode(request))
+        return remote.json_bytes(body | body.pop("extra_body", {}))
+
     def close(self) -> None:
         """Close the connection."""
         self._client.close()

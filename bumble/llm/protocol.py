@@ -120,5 +120,8 @@ class Model(Protocol):
         """Evaluate the messages of a request without answering, where that makes the next request
         that starts alike quicker; nothing elsewhere."""
 
+    def request_bytes(self, request: Request) -> int:
+        """Return how many bytes the body has with which a request is first sent; sends nothing."""
+
     def close(self) -> None:
         """Keep what may outlive the process (the evaluated prefix) and let go of the rest."""

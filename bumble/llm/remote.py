@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -38,6 +39,12 @@ def stop(response: Response | None) -> None:
         # Closing alone would wait until the other thread's read returns.
         with contextlib.suppress(OSError):
             raw.shutdown(socket.SHUT_RDWR)
+
+
+def json_bytes(body: Any) -> int:
+    """Return the length of a body as httpx, and OpenAI's SDK, write it."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return len(text.encode())
 
 
 def is_loopback(url: str) -> bool:

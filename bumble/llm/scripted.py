@@ -103,6 +103,11 @@ class ScriptedModel:
         """Remember what was to be warmed."""
         self.warmed.append(request)
 
+    def request_bytes(self, request: Request) -> int:
+        """Count the texts, and the schema of the answer: there is nothing around them."""
+        schema = json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
+        return sum(len(one.content.encode()) for one in request.messages) + len(schema.encode())
+
     def close(self) -> None:
         """Remember that this was closed."""
         self.closed = True

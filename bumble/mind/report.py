@@ -19,7 +19,7 @@ from bumble.mind.turn import ATTACHED, Turn
 from bumble.stores import scratch
 from bumble.stores.sessions import Message, Session
 
-VERSION = 1
+VERSION = 2
 Source = Literal["run", "estimate"]
 
 
@@ -79,8 +79,9 @@ class Report:
     summarized_messages: int
     left_out_messages: int
     schema_chars: int
-    messages_bytes: int  # UTF-8, of all messages as they are sent
-    schema_bytes: int
+    messages_bytes: int  # UTF-8, the texts of all messages
+    schema_bytes: int  # UTF-8, of the schema as JSON
+    total_bytes: int  # of the whole body, as the backend sends it
     prompt_tokens: int | None = None  # as the backend counted them, of a run
     cached_tokens: int | None = None
     too_long: bool = False  # whether the next message will compact the conversation first
@@ -93,9 +94,9 @@ class Report:
     result_tokens: int = 0  # of a tool's result in it, on average
 
     @property
-    def total_bytes(self) -> int:
-        """All that is sent, the backend's wrapping left out."""
-        return self.messages_bytes + self.schema_bytes
+    def wrapping_bytes(self) -> int:
+        """What the backend writes around texts and schema: roles, options, signs of JSON."""
+        return self.total_bytes - self.messages_bytes - self.schema_bytes
 
     @property
     def wrapping_tokens(self) -> int:
@@ -142,6 +143,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         schema_chars=len(schema),
         messages_bytes=sum(len(one.content.encode()) for one in request.messages),
         schema_bytes=len(schema.encode()),
+        total_bytes=life.model.request_bytes(request),
         prompt_tokens=first.prompt_tokens if first else None,
         cached_tokens=first.cached_tokens if first else None,
         too_long=compact.measure(life, turn.session, stable_tokens).full,
@@ -183,7 +185,8 @@ def schema_text(request: Request) -> str:
 def to_data(report: Report) -> dict[str, Any]:
     """Return a report as plain data, its version and totals included."""
     data = {"version": VERSION, **asdict(report), "budget": dict(budget(report))}
-    return {**data, "total_bytes": report.total_bytes, "total_tokens": report.total_tokens}
+    derived = {"wrapping_bytes": report.wrapping_bytes, "total_tokens": report.total_tokens}
+    return {**data, **derived}
 
 
 def from_data(data: Mapping[str, Any]) -> Report | None:

@@ -38,6 +38,7 @@ from bumble.stores.records import Provenance
 from bumble.stores.sessions import Message, Session
 
 COMMIT_TRIES = 3
+_SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 HEARD, SPOKE = "message_in", "message_out"
 ATTACHED = "attached"  # the block of the files that a message points to
 LEAST_ANSWER_TOKENS, LEAST_RESULT_TOKENS = 64, 128  # however full the window is
@@ -129,10 +130,13 @@ def prepare(
         messages=messages,
         purpose="chat",
         max_tokens=profile.max_tokens,
-        schema=loop.schema(tools.declared(life.config.tools)),
+        schema=loop.schema(
+            tools.declared(life.config.tools),
+            speech_only=life.config.cognition.loop.max_tool_rounds == 0,
+        ),
         temperature=profile.temperature,
         thinking=profile.thinking,
-        seed=life.rng.getrandbits(31),
+        seed=life.rng.randrange(*_SEEDS),
         cache_id=session.id if life.writes else None,
         cache_family=str(life.entity.root) if life.writes else None,
     )

@@ -44,7 +44,7 @@ def test_every_part_of_the_last_request_is_listed(ada: Run) -> None:
         "Allowed by the owner: no files, programs or notes",
         "Answer schema (JSON): ",
         "Attached files, in that: 0 chars",
-        "Wrapping by the backend: ~",
+        "Wrapping by the backend: 0 bytes around texts and schema, ~",
         "Conversation: ",
         "Session tokens: ",
         "Total sent: ",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import Run
-from tests.llm import test_ollama, test_openai_compatible
+from tests.llm import tap, test_ollama, test_openai_compatible
 from tests.llm.fake_server import FakeServer
 
 ANSWERS = (
@@ -87,17 +88,53 @@ def test_context_counts_the_bytes_that_chat_sends(
     guessed = run.ok("context", "json", "-m", SAID[1], *NOW).data
     assert len(server.asked(path)) == before  # looking sends nothing
     run.ok("chat", SAID[1], *NOW)
-    sent = server.asked(path)[before].body
+    request = server.asked(path)[before]
+    sent = request.body
     told = run.ok("context", "json").data
     for found in (guessed, told):
         assert found["messages_bytes"] == sum(
             len(one["content"].encode()) for one in sent["messages"]
         )
         assert found["schema_bytes"] == size_of(schema_of(sent))
-        assert found["total_bytes"] == found["messages_bytes"] + found["schema_bytes"]
+        assert found["total_bytes"] == int(request.headers["content-length"])
     assert (guessed["source"], told["source"]) == ("estimate", "run")
     assert told["history_messages"] == len(sent["messages"]) - 2 > 2
     assert "Dächer" in json.dumps(sent["messages"], ensure_ascii=False)
+
+
+@pytest.mark.weights
+def test_context_counts_the_bytes_that_the_embedded_engine_is_sent(
+    run: Run, weights_folder: Path
+) -> None:
+    script = run.write("../script.jsonl", json.dumps(json.dumps(ANSWERS[1])) + "\n")
+    run.environ |= {
+        "BUMBLE_WEIGHTS": str(weights_folder),
+        "BUMBLE_LLM_MODEL": f"script:{script}",
+        "BUMBLE_EMBEDDING_MODEL": "none",
+        "BUMBLE_LIMITS_SETTLE": "later",
+        "BUMBLE_COGNITION_DELIBERATE_MAX_TOKENS": "40",
+        "BUMBLE_COGNITION_LOOP_MAX_TOOL_ROUNDS": "0",
+    }
+    run.write("GENOME.md", "Ich mag Tee ☕.")
+    run.ok("chat", SAID[0])
+    run.environ["BUMBLE_LLM_MODEL"] = "smollm2-135m"
+    with tap.tapped(run.monkeypatch) as asked:
+        guessed = run.ok("context", "json", "-m", SAID[1], *NOW).data
+        assert not asked  # looking loads no weights
+        run("chat", SAID[1], *NOW)
+    body = next(body for path, body in asked if path == "/v1/chat/completions")
+    sent = json.loads(body)
+    told = run.ok("context", "json").data
+    for found in (guessed, told):
+        assert found["messages_bytes"] == sum(
+            len(one["content"].encode()) for one in sent["messages"]
+        )
+        schema = json.loads(sent["grammar"].partition("%json")[2])
+        del schema["x-guidance"]  # how the engine is to space it
+        assert found["schema_bytes"] == size_of(schema)
+        assert found["total_bytes"] == len(body)
+    assert (guessed["source"], told["source"]) == ("estimate", "run")
+    assert told["history_messages"] == len(sent["messages"]) - 2 > 1
 
 
 @pytest.mark.parametrize("backend", [openai, ollama])

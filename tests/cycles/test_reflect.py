@@ -251,6 +251,9 @@ class _Gone:
     def warm(self, request: Request) -> None:
         """Nothing to warm."""
 
+    def request_bytes(self, request: Request) -> int:
+        return 0
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -8,7 +8,7 @@ import pytest
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.llm import embedded, tokens
+from bumble.llm import tokens
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.mind import report
@@ -38,20 +38,10 @@ def test_the_totals_are_those_of_the_request_that_was_sent(ada: Entity) -> None:
     found, _, sent = talked(ada)
     assert found.messages_bytes == sum(len(one.content.encode()) for one in sent.messages)
     assert found.schema_bytes == len(json.dumps(sent.schema, ensure_ascii=False).encode())
-    assert found.total_bytes == found.messages_bytes + found.schema_bytes
+    assert found.total_bytes == found.messages_bytes + found.schema_bytes  # a script wraps nothing
     chars = found.system_chars + found.history_chars + found.last_chars
     assert chars == sum(len(one.content) for one in sent.messages)
     assert found.history_messages == len(sent.messages) - 2
-
-
-def test_the_embedded_model_is_sent_what_the_report_counts(ada: Entity) -> None:
-    found, _, sent = talked(ada)
-    body = embedded._body(sent)
-    assert found.messages_bytes == sum(len(one["content"].encode()) for one in body["messages"])
-    schema = json.loads(body["grammar"].partition("%json")[2])
-    del schema["x-guidance"]  # how the engine is to space it
-    assert schema == sent.schema
-    assert "tools" not in body
 
 
 def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -> None:
