@@ -24,6 +24,7 @@ import argparse
 import json
 import random
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -619,6 +620,7 @@ def main() -> None:
                 if name not in done:
                     place = Path(folder) / name
                     life = life_of(place, model, arguments.share, embedder, writes=True)
+                    print(f"{name}: {arguments.model} tells it", file=sys.stderr)
                     done[name] = sleep(life, one, flushes=flushes)
                     problems.extend(f"{name}: {line}" for line in done[name].problems)
                 return done[name]

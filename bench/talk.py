@@ -1,7 +1,10 @@
-"""Five one-off conversations in a row with the embedded model: what the prompt cache saves.
+"""One-off conversations in a row with the embedded model: what the prompt cache saves.
 
-Each turn is a process of its own, as a shell user has it. After the last, the same turn is asked
-again with the cache removed. Prints a table and writes JSON.
+Each turn is a process of its own, as a shell user has it; two of them ask for tools. `evaluated` is
+what the first request of a turn left to evaluate, `message` the estimated tokens of its last
+message, preamble included; `tools` counts the requests after the first, `later` what these left to
+evaluate and `new` what they had more than the one before. At the end a turn is asked again with the
+cache removed. Prints a table and writes JSON.
 
     uv run python bench/talk.py [--model NAME] [--history TURNS]
 """
@@ -26,7 +29,9 @@ TURNS = (
     "Hi, I'm Sam. I live in Lisbon and my dog is called Biscuit.",
     "I repair old radios for a living, mostly valve sets from the fifties.",
     "Yesterday a customer brought one that had been under water for a week.",
+    "Write in your journal that Biscuit had a bath today.",
     "I think I can save it, but the loudspeaker is gone.",
+    "Look in your journal: what did Biscuit have today?",
     "What is my dog called, and where do I live?",
 )
 
@@ -40,17 +45,24 @@ def chat(entity: Path, text: str, environ: dict[str, str], *options: str) -> dic
     if done.returncode:
         raise SystemExit(done.stderr)
     data: dict[str, Any] = json.loads(done.stdout)["data"]
-    return {**data, "wall_seconds": wall}
+    command = [sys.executable, "-m", "bumble", "-e", str(entity), "context", "json"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    sent = json.loads(done.stdout)["data"]
+    return {**data, "wall_seconds": wall, "last_chars": sent["last_chars"]}
 
 
 def row(turn: dict[str, Any]) -> dict[str, float]:
-    """Return what the first request of a turn cost; later ones are of tools."""
-    prompt = turn["usage"]["prompt_tokens"][0]
-    cached = turn["usage"]["cached_tokens"][0] or 0
+    """Return what the requests of a turn cost."""
+    prompts = turn["usage"]["prompt_tokens"]
+    cached = [count or 0 for count in turn["usage"]["cached_tokens"]]
     return {
-        "prompt": prompt,
-        "cached": cached,
-        "evaluated": prompt - cached,
+        "prompt": prompts[0],
+        "cached": cached[0],
+        "evaluated": prompts[0] - cached[0],
+        "message": turn["last_chars"] // 4,
+        "tools": len(prompts) - 1,
+        "later": sum(prompts[1:]) - sum(cached[1:]),
+        "new": prompts[-1] - prompts[0],
         "first_token_s": round(turn["seconds"]["first_token"][0], 2),
         "answer_s": round(turn["seconds"]["total"][0], 2),
         "wall_s": round(turn["wall_seconds"], 2),
