@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import platformdirs
@@ -17,6 +18,10 @@ from bumble.models.pull import pull
 # a shared machine is slow at times: what a property takes is measured in bench/
 settings.register_profile("bumble", deadline=None)
 settings.load_profile("bumble")
+
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEEDED = ("all-minilm-l6-v2", "smollm2-135m")
 
