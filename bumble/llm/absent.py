@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from bumble.errors import UserError
 from bumble.llm.protocol import Completion, OnText, Request
 
@@ -32,8 +30,7 @@ class AbsentModel:
 
     def request_bytes(self, request: Request) -> int:
         """Count what any model would be sent: the texts, and the schema of the answer."""
-        schema = json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
-        return sum(len(one.content.encode()) for one in request.messages) + len(schema.encode())
+        return request.messages_bytes + len(request.schema_text.encode())
 
     def close(self) -> None:
         """Do nothing."""

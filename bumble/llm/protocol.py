@@ -5,6 +5,7 @@ Knows nothing of entities, files or settings. Backends live beside this module.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -58,6 +59,16 @@ class Request:
     seed: int | None = None
     cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
+
+    @property
+    def messages_bytes(self) -> int:
+        """The length of the texts of all messages in UTF-8."""
+        return sum(len(one.content.encode()) for one in self.messages)
+
+    @property
+    def schema_text(self) -> str:
+        """The schema as JSON; empty without one."""
+        return "" if self.schema is None else json.dumps(self.schema, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

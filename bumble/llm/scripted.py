@@ -105,8 +105,7 @@ class ScriptedModel:
 
     def request_bytes(self, request: Request) -> int:
         """Count the texts, and the schema of the answer: there is nothing around them."""
-        schema = json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
-        return sum(len(one.content.encode()) for one in request.messages) + len(schema.encode())
+        return request.messages_bytes + len(request.schema_text.encode())
 
     def close(self) -> None:
         """Remember that this was closed."""

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from bumble.cycles import compact
 from bumble.cycles.life import Life
 from bumble.llm import tokens
-from bumble.llm.protocol import Request
 from bumble.mind import bootstrap, prompt, tools
 from bumble.mind.turn import ATTACHED, Turn
 from bumble.stores import scratch
@@ -115,7 +114,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
     """Report on the request of a turn."""
     request, stable = turn.request, turn.stable
     declared = tools.declared(life.config.tools)
-    schema = schema_text(request)
+    schema = request.schema_text
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     stable_tokens = tokens.estimate_message(stable.text)
     said_before = _before(turn.session)
@@ -141,7 +140,7 @@ def of(life: Life, turn: Turn, source: Source) -> Report:
         summarized_messages=turn.seen.summarized,
         left_out_messages=turn.seen.left_out,
         schema_chars=len(schema),
-        messages_bytes=sum(len(one.content.encode()) for one in request.messages),
+        messages_bytes=request.messages_bytes,
         schema_bytes=len(schema.encode()),
         total_bytes=life.model.request_bytes(request),
         prompt_tokens=first.prompt_tokens if first else None,
@@ -175,11 +174,6 @@ def _continuity(life: Life, turn: Turn) -> Continuity | None:
         return None
     likeness = None if brief.likeness is None else round(brief.likeness, 3)
     return Continuity(brief.session, likeness, wants, brief.fits)
-
-
-def schema_text(request: Request) -> str:
-    """Return the schema of the answer as it is sent beside the messages."""
-    return json.dumps(request.schema, ensure_ascii=False) if request.schema else ""
 
 
 def to_data(report: Report) -> dict[str, Any]:
