@@ -466,12 +466,11 @@ def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
 
 def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], Sequence[View]]]) -> Any:
     """Count for each way what survives; a way may give several views, whose mean counts."""
-    table: dict[str, dict[str, float]] = {}
-    for name, way in ways.items():
-        rows = []
-        for one in samples:
-            before = sum(map(cost, whole(one.session)))
-            last = len(one.session.messages) - TAIL
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    for one in samples:
+        before = sum(map(cost, whole(one.session)))
+        last = len(one.session.messages) - TAIL
+        for name, way in ways.items():
             for view in way(one):
                 kept = {fact: survives(fact, view) for fact in one.facts}
                 row = {"all": fmean(kept.values()), "tokens": view.cost / before}
@@ -479,9 +478,12 @@ def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], Seque
                 row["middle"] = fmean(inside)
                 for kind in KINDS:
                     row[kind] = fmean(kept[fact] for fact in one.facts if fact.kind == kind)
-                rows.append(row)
-        table[name] = {key: round(fmean(row[key] for row in rows), 3) for key in rows[0]}
-    return table
+                rows[name].append(row)
+            print(f"{one.session.id}, {name}: {rows[name][-1]['all']:.0%}", file=sys.stderr)
+    return {
+        name: {key: round(fmean(row[key] for row in found), 3) for key in found[0]}
+        for name, found in rows.items()
+    }
 
 
 def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
