@@ -72,7 +72,8 @@ def listing(entity: Entity, path: str) -> str:
     folder = locate(entity, path)
     if not folder.is_dir():
         raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
-    names = [f"{one.name}/" if one.is_dir() else one.name for one in sorted(folder.iterdir())]
+    found = [one for one in sorted(folder.iterdir()) if one.name != ".gitkeep"]  # git's, no file
+    names = [f"{one.name}/" if one.is_dir() else one.name for one in found]
     return "\n".join(names) or "(empty)"
 
 

@@ -34,6 +34,8 @@ def write(entity: Entity, path: str, text: str) -> None:
 
 
 def test_what_is_written_can_be_read_and_listed(ada: Entity) -> None:
+    (ada.workspace / ".gitkeep").touch()
+    assert workspace.listing(ada, "") == "(empty)"
     write(ada, "notes/tea.md", "Boil water.")
     assert workspace.read(ada, "notes/tea.md") == "Boil water.\n"
     assert workspace.listing(ada, "") == "notes/"
