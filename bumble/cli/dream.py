@@ -20,6 +20,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cycles import dream as cycle
+from bumble.cycles import dream_pool
 from bumble.cycles.life import Life
 
 app = typer.Typer(rich_markup_mode=None)
@@ -80,7 +81,7 @@ def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
 
 def _pairs(opened: Opened, life: Life) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
-    pool = cycle.pool(life, life.now())
+    pool = dream_pool.find(life, life.now())
     told = records.counted(len(pool.pairs), "pair")
     line = f"{told} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":

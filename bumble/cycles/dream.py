@@ -11,35 +11,37 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from bumble import prompts
-from bumble.body import ebb, noise, significance
+from bumble.body import ebb, noise
 from bumble.body import soma as body
-from bumble.body.circadian import in_hours, seconds_between
 from bumble.body.soma import Soma
-from bumble.cycles import asking, circles, dream_text, evidence, feeling, pairs, silence
+from bumble.cycles import (
+    asking,
+    circles,
+    dream_gates,
+    dream_pool,
+    dream_text,
+    evidence,
+    feeling,
+    pairs,
+)
 from bumble.cycles import beliefs as believing
 from bumble.cycles.beliefs import Claim
+from bumble.cycles.dream_pool import Pool
 from bumble.cycles.dream_text import Dreamt
 from bumble.cycles.life import Life
 from bumble.cycles.pairs import Pair
 from bumble.cycles.work import Check, Gate, Outcome, traced
-from bumble.embed import calibrate
-from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request
-from bumble.stores import beliefs, dreams, episodes, journal, records, relationships, state
+from bumble.stores import beliefs, dreams, journal, records
 from bumble.stores.episodes import Episode
-from bumble.stores.mappings import MappingFile
 from bumble.stores.records import Provenance
 
-SECTION = "dream"
-EVENT = "dream"  # what it does to the hormones
 TAGS = ("dream", "consolidation")
 REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
 MEMORY_TOKENS = 90  # of one memory in the prompt
@@ -59,15 +61,6 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Pool:
-    """What there is to dream of."""
-
-    episodes: Mapping[str, Episode]
-    pairs: tuple[Pair, ...]  # all that may meet
-    similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
-
-
-@dataclass(frozen=True)
 class Night:
     """A dream that was dreamt, before it is written."""
 
@@ -80,25 +73,10 @@ class Night:
     provenance: Provenance
 
 
-@dataclass(frozen=True)
-class Past:
-    """What there was before, as `state.yaml` keeps it."""
-
-    file: MappingFile
-    last_at: datetime | None  # of the last dream
-    empty_at: datetime | None  # when there was nothing to dream of
-    day: str  # of the last dream, in the entity's time zone
-    count: int  # dreams on that day
-
-    def count_on(self, day: str) -> int:
-        """Return how many dreams there were on a day."""
-        return self.count if self.day == day else 0
-
-
 def check(life: Life, *, force: bool = False, seed: int | None = None) -> Check[Job]:
     """Look at the five gates; asks no model and looks at no memory."""
     at = life.now()
-    found = gates(life, at)
+    found = dream_gates.gates(life, at)
     closed = tuple(gate.name for gate in found if not gate.passes)
     if force:
         found = tuple(gate if gate.passes else _bypassed(gate) for gate in found)
@@ -109,139 +87,11 @@ def _bypassed(gate: Gate) -> Gate:
     return replace(gate, value=f"{gate.value} (bypassed)", passes=True)
 
 
-def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
-    """Return the gates as they stand at a time."""
-    config = life.config.soma.dreams
-    hours = ", ".join(map(str, config.dream_hours)) or "none"
-    past = _past(life)
-    return (
-        Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
-        _silence(life, at),
-        _cooldown(life, past, at),
-        Gate(
-            "hours",
-            f"{at.astimezone(life.zone):%H:%M}",
-            f"one of the hours {hours}",
-            in_hours(at, life.zone, config.dream_hours),
-        ),
-        _cap(life, past, at),
-    )
-
-
-def _past(life: Life) -> Past:
-    """Read what there was.
-
-    Raises:
-        RecordInvalidError: If the file does not hold it.
-    """
-    file = state.read(life.entity.state)
-    values = file.get(SECTION, default={})
-    try:
-        if not isinstance(values, dict):
-            raise ValueError(f"`{SECTION}` should be a mapping")
-        times = [
-            None if values.get(name) is None else records.field(values, name, datetime)
-            for name in ("last_at", "empty_at")
-        ]
-        count = records.field(values, "count", int, 0)
-    except ValueError as error:
-        raise RecordInvalidError(life.entity.state, str(error)) from error
-    return Past(file, times[0], times[1], str(values.get("day", "")), count)
-
-
-def _silence(life: Life, at: datetime) -> Gate:
-    wanted, said = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
-    quiet = None if said is None else seconds_between(said, at)
-    return Gate(
-        "silence",
-        "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
-        f"at least {wanted:g} s",
-        quiet is None or quiet >= wanted,
-    )
-
-
-def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
-    """Time since the last dream, and since a night in which there was nothing to dream of."""
-    config = life.config.soma.dreams
-    times = [
-        (past.last_at, config.min_gap_seconds, "the last dream"),
-        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
-    ]
-    # a clock that was wrong once may have left a time far ahead
-    waits = [(abs(seconds_between(one, at)), least, what) for one, least, what in times if one]
-    if not waits:
-        return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
-    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
-    return Gate(
-        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
-    )
-
-
-def _cap(life: Life, past: Past, at: datetime) -> Gate:
-    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
-    return Gate("daily cap", f"{count} today", f"fewer than {most}", count < most)
-
-
-def _day(life: Life, at: datetime) -> str:
-    return at.astimezone(life.zone).date().isoformat()
-
-
-def pool(life: Life, at: datetime) -> Pool:
-    """Find what may be dreamt of, and which of it may meet."""
-    config = life.config.soma.dreams
-    known = {one.id: one for one in episodes.read(life.entity.episodes) if _can_be_dreamt(one)}
-
-    def left(one: Episode) -> float:
-        age = seconds_between(one.at, at)
-        return significance.decayed(one.significance, age, life.body.fading)
-
-    rules = pairs.Rules(
-        config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
-    )
-    memories = [pairs.Memory(one.id, one.at, left(one), one.audience) for one in known.values()]
-    best = pairs.candidates(memories, rules)
-    vectors = _vectors(life, [known[memory.id] for memory in best])
-    found = pairs.eligible(best, rules, vectors, partial(_scaled, life))
-    return Pool(known, found, "none" if vectors is None else life.config.embedding.similarity)
-
-
-def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
-    """Embed what sets memories apart; None without an embedder.
-
-    The vectors of the index will not do: each has date, people and the form of a telling in it,
-    which all memories share, so that hardly any two are unlike (docs/log.md).
-    """
-    embedder = life.memory.embedder
-    if embedder is None:
-        return None
-    tellings = [episodes.telling(one.text) for one in found]
-    names = [life.identity.name]
-    names += [name for one in relationships.read(life.entity.relationships) for name in one.names]
-    texts = pairs.distinct([one.narrative or one.reflection for one in tellings], names)
-    rows = embedder.embed_documents(texts) if texts else ()
-    return {one.id: row for one, row in zip(found, rows, strict=True)}
-
-
-def _can_be_dreamt(episode: Episode) -> bool:
-    origin = episode.provenance
-    dreamt = origin.by == EVENT or any(
-        one.startswith(f"{dreams.PREFIX}_") for one in origin.sources
-    )
-    return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
-
-
-def _scaled(life: Life, cosine: Floats) -> Floats:
-    embedder = life.memory.embedder
-    if embedder is None or life.config.embedding.similarity == "raw":
-        return cosine
-    return calibrate.similarity(cosine, embedder.unrelated_cosine)
-
-
 def run(life: Life, job: Job) -> Outcome:
     """Dream; what came of it is written by the outcome."""
     seed = life.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
-    found = pool(life, job.at)
+    found = dream_pool.find(life, job.at)
     chosen = pairs.choose(
         found.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
     )
@@ -305,8 +155,7 @@ def _nothing(
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
     def plan() -> Sequence[Change | None]:
-        values = {SECTION: {"empty_at": records.stamp(job.at)}}
-        return [state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")]
+        return [dream_gates.plan_empty(life, job.at, why)]
 
     return Outcome(
         title=f"dream: none, {why}",
@@ -394,7 +243,7 @@ def _night(
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
         provenance=Provenance(
-            by=EVENT,
+            by=dream_pool.EVENT,
             model=life.model.name,
             sources=ids,
             trust=records.lowest_trust([one.provenance.trust for one in met] + ["entity"]),
@@ -409,11 +258,10 @@ def _whole(life: Life, episode: Episode) -> str:
 
 def _plan(life: Life, job: Job, night: Night, late: list[str]) -> Sequence[Change | None]:
     """Plan all that a dream becomes, on the files as they are; nothing where a gate has closed."""
-    config, past = life.config.soma.dreams, _past(life)
+    config, past = life.config.soma.dreams, dream_gates.read(life)
     late.clear()
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
-    still = (_silence(life, life.now()), _cooldown(life, past, job.at), _cap(life, past, job.at))
-    if not job.bypassed and (closed := [gate for gate in still if not gate.passes]):
+    if not job.bypassed and (closed := dream_gates.closed(life, past, job.at)):
         late += [f"Not kept: {gate.name}: {gate.value}, wants {gate.wants}." for gate in closed]
         return ()
     planned: list[Change | None] = []
@@ -439,7 +287,11 @@ def _plan(life: Life, job: Job, night: Night, late: list[str]) -> Sequence[Chang
         forced=bool(job.bypassed),
         provenance=night.provenance,
     )
-    return (*planned, dreams.plan_new(record, "keep the dream"), _counted(life, job, past))
+    return (
+        *planned,
+        dreams.plan_new(record, "keep the dream"),
+        dream_gates.plan_counted(life, past, job.at),
+    )
 
 
 def _diary(life: Life, job: Job, night: Night) -> Change:
@@ -478,14 +330,7 @@ def _noise(life: Life, job: Job, night: Night) -> Change | None:
     )[:most]
 
     def move(soma: Soma) -> Soma:
-        felt = feeling.events(life, [EVENT])(soma)
+        felt = feeling.events(life, [dream_pool.EVENT])(soma)
         return body.hear(felt, thoughts, life.body.soma)
 
     return feeling.plan(life, job.at, move, "the dream lingers")
-
-
-def _counted(life: Life, job: Job, past: Past) -> Change | None:
-    day = _day(life, job.at)
-    values = {"last_at": records.stamp(job.at), "day": day, "count": past.count_on(day) + 1}
-    gone = [(SECTION, "empty_at")] if past.empty_at else []
-    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)

@@ -15,7 +15,7 @@ import pytest
 from bumble import prompts
 from bumble.body import noise
 from bumble.body import soma as body
-from bumble.cycles import dream, feeling, work
+from bumble.cycles import dream, dream_pool, feeling, work
 from bumble.cycles.life import Life
 from bumble.cycles.work import Outcome
 from bumble.entity import changes
@@ -401,14 +401,14 @@ def test_dreams_and_what_others_wrote_are_not_dreamt_of(
     for n in range(4):
         remember(entity, n, TEXTS[n], 9 - 2 * n, **origin)
     remember(entity, 7, "Mine.", 20)
-    assert dream.pool(life_of(entity), NIGHT).pairs == ()
+    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
 
 
 def test_what_has_faded_is_not_dreamt_of(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     remember(entity, 1, "Long ago.", 300, significance=0.9)
     remember(entity, 2, "Lately.", 3)
-    assert dream.pool(life_of(entity), NIGHT).pairs == ()
+    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
 
 
 def test_nothing_to_dream_of_waits_half_an_hour(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_without_an_embedder_time_alone_decides_and_it_is_said(ada: Entity) -> N
 
 
 def test_every_memory_is_embedded_for_what_it_says(ada: Entity) -> None:
-    pool = dream.pool(life_of(ada), NIGHT)
+    pool = dream_pool.find(life_of(ada), NIGHT)
     assert pool.similarity == "calibrated"
     assert pool.pairs
     assert all(pair.similarity is not None for pair in pool.pairs)
@@ -447,7 +447,7 @@ def test_memories_that_say_the_same_do_not_meet(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     for n in range(3):
         remember(entity, n, "We planted tomatoes behind the shed and watered them.", 9 - 2 * n)
-    assert dream.pool(life_of(entity), NIGHT).pairs == ()
+    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
 
 
 # force, crashes, rivals

@@ -1,0 +1,129 @@
+"""When an entity may dream: five gates, on what `state.yaml` remembers of the nights before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.body.circadian import in_hours, seconds_between
+from bumble.cycles import silence
+from bumble.cycles.life import Life
+from bumble.cycles.work import Gate
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.stores import records, state
+from bumble.stores.mappings import MappingFile
+
+SECTION = "dream"
+
+
+@dataclass(frozen=True)
+class Past:
+    """What there was before, as `state.yaml` keeps it."""
+
+    file: MappingFile
+    last_at: datetime | None  # of the last dream
+    empty_at: datetime | None  # when there was nothing to dream of
+    day: str  # of the last dream, in the entity's time zone
+    count: int  # dreams on that day
+
+    def count_on(self, day: str) -> int:
+        """Return how many dreams there were on a day."""
+        return self.count if self.day == day else 0
+
+
+def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
+    """Return the gates as they stand at a time."""
+    config = life.config.soma.dreams
+    hours = ", ".join(map(str, config.dream_hours)) or "none"
+    past = read(life)
+    return (
+        Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
+        _silence(life, at),
+        _cooldown(life, past, at),
+        Gate(
+            "hours",
+            f"{at.astimezone(life.zone):%H:%M}",
+            f"one of the hours {hours}",
+            in_hours(at, life.zone, config.dream_hours),
+        ),
+        _cap(life, past, at),
+    )
+
+
+def read(life: Life) -> Past:
+    """Read what there was.
+
+    Raises:
+        RecordInvalidError: If the file does not hold it.
+    """
+    file = state.read(life.entity.state)
+    values = file.get(SECTION, default={})
+    try:
+        if not isinstance(values, dict):
+            raise ValueError(f"`{SECTION}` should be a mapping")
+        times = [
+            None if values.get(name) is None else records.field(values, name, datetime)
+            for name in ("last_at", "empty_at")
+        ]
+        count = records.field(values, "count", int, 0)
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+    return Past(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _silence(life: Life, at: datetime) -> Gate:
+    wanted, said = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
+    quiet = None if said is None else seconds_between(said, at)
+    return Gate(
+        "silence",
+        "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
+        f"at least {wanted:g} s",
+        quiet is None or quiet >= wanted,
+    )
+
+
+def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
+    """Time since the last dream, and since a night in which there was nothing to dream of."""
+    config = life.config.soma.dreams
+    times = [
+        (past.last_at, config.min_gap_seconds, "the last dream"),
+        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
+    ]
+    # a clock that was wrong once may have left a time far ahead
+    waits = [(abs(seconds_between(one, at)), least, what) for one, least, what in times if one]
+    if not waits:
+        return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
+    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
+    return Gate(
+        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
+    )
+
+
+def _cap(life: Life, past: Past, at: datetime) -> Gate:
+    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
+    return Gate("daily cap", f"{count} today", f"fewer than {most}", count < most)
+
+
+def _day(life: Life, at: datetime) -> str:
+    return at.astimezone(life.zone).date().isoformat()
+
+
+def plan_counted(life: Life, past: Past, at: datetime) -> Change | None:
+    """Plan to remember a dream."""
+    day = _day(life, at)
+    values = {"last_at": records.stamp(at), "day": day, "count": past.count_on(day) + 1}
+    gone = [(SECTION, "empty_at")] if past.empty_at else []
+    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
+
+
+def plan_empty(life: Life, at: datetime, why: str) -> Change | None:
+    """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
+    values = {SECTION: {"empty_at": records.stamp(at)}}
+    return state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")
+
+
+def closed(life: Life, past: Past, at: datetime) -> list[Gate]:
+    """Return the gates that have closed since a dream began, where others talk and dream too."""
+    still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
+    return [gate for gate in still if not gate.passes]

@@ -1,0 +1,80 @@
+"""What an entity may dream of: memories that lie apart in time and are unlike each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.cycles import circles, pairs
+from bumble.cycles.life import Life
+from bumble.cycles.pairs import Pair
+from bumble.embed import calibrate
+from bumble.embed.protocol import Floats
+from bumble.stores import dreams, episodes, relationships
+from bumble.stores.episodes import Episode
+
+EVENT = "dream"  # what made a memory that was dreamt
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What there is to dream of."""
+
+    episodes: Mapping[str, Episode]
+    pairs: tuple[Pair, ...]  # all that may meet
+    similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
+
+
+def find(life: Life, at: datetime) -> Pool:
+    """Find what may be dreamt of, and which of it may meet."""
+    config = life.config.soma.dreams
+    known = {one.id: one for one in episodes.read(life.entity.episodes) if _can_be_dreamt(one)}
+
+    def left(one: Episode) -> float:
+        age = seconds_between(one.at, at)
+        return significance.decayed(one.significance, age, life.body.fading)
+
+    rules = pairs.Rules(
+        config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
+    )
+    memories = [pairs.Memory(one.id, one.at, left(one), one.audience) for one in known.values()]
+    best = pairs.candidates(memories, rules)
+    vectors = _vectors(life, [known[memory.id] for memory in best])
+    found = pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    return Pool(known, found, "none" if vectors is None else life.config.embedding.similarity)
+
+
+def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
+    """Embed what sets memories apart; None without an embedder.
+
+    The vectors of the index will not do: each has date, people and the form of a telling in it,
+    which all memories share, so that hardly any two are unlike (docs/log.md).
+    """
+    embedder = life.memory.embedder
+    if embedder is None:
+        return None
+    tellings = [episodes.telling(one.text) for one in found]
+    names = [life.identity.name]
+    names += [name for one in relationships.read(life.entity.relationships) for name in one.names]
+    texts = pairs.distinct([one.narrative or one.reflection for one in tellings], names)
+    rows = embedder.embed_documents(texts) if texts else ()
+    return {one.id: row for one, row in zip(found, rows, strict=True)}
+
+
+def _can_be_dreamt(episode: Episode) -> bool:
+    origin = episode.provenance
+    dreamt = origin.by == EVENT or any(
+        one.startswith(f"{dreams.PREFIX}_") for one in origin.sources
+    )
+    return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
+
+
+def _scaled(life: Life, cosine: Floats) -> Floats:
+    embedder = life.memory.embedder
+    if embedder is None or life.config.embedding.similarity == "raw":
+        return cosine
+    return calibrate.similarity(cosine, embedder.unrelated_cosine)
