@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bumble.cycles import dream, work
 from bumble.cycles.life import Life
+from bumble.cycles.work import Outcome
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
@@ -34,6 +36,8 @@ DREAM = (
     "FRAGMENTS\n- i plant whales behind the shed\n- the bread hums a fugue\n"
     "- zero leaves for the north\n\nTHREAD\nwhat will not rise is what leaves"
 )
+WROTE = Reply(DREAM, purpose="dream", always=True)
+ON: dict[str, Any] = {"soma.dreams.enabled": True}
 
 
 def newborn(folder: Path) -> Entity:
@@ -102,3 +106,20 @@ def truth(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not {".bumble", "memory.db"} & set(path.relative_to(folder).parts)
     }
+
+
+def night(
+    entity: Entity,
+    at: datetime = NIGHT,
+    reply: Reply = WROTE,
+    *,
+    force: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Dream once, if it is due, and write it."""
+    life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
+    found = dream.check(life, force=force)
+    assert found.due, [one for one in found.gates if not one.passes]
+    outcome = dream.run(life, found.jobs[0])
+    work.apply(life, outcome)
+    return outcome

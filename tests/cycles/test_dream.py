@@ -3,25 +3,21 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from bumble import prompts
 from bumble.body import noise
 from bumble.body import soma as body
-from bumble.cycles import dream, dream_pool, feeling, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Outcome
+from bumble.cycles import dream, feeling, work
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import ModelUnreachableError, RecordInvalidError
+from bumble.errors import ModelUnreachableError
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import meeting, tools, turn
 from bumble.stores import beliefs, dreams, episodes, journal, state
@@ -29,18 +25,18 @@ from tests.cycles.nights import (
     DREAM,
     LISBON,
     NIGHT,
+    ON,
     TEXTS,
+    WROTE,
     life_of,
     lived,
     newborn,
+    night,
     remember,
     spoken,
     truth,
 )
 from tests.entity.test_changes import every_call, forks, in_child
-
-ON: dict[str, Any] = {"soma.dreams.enabled": True}
-WROTE = Reply(DREAM, purpose="dream", always=True)
 
 
 @pytest.fixture
@@ -50,137 +46,9 @@ def ada(tmp_path: Path) -> Entity:
     return entity
 
 
-def gate(life: Life, name: str) -> bool:
-    return {one.name: one.passes for one in dream.check(life).gates}[name]
-
-
-def night(
-    entity: Entity,
-    at: datetime = NIGHT,
-    reply: Reply = WROTE,
-    *,
-    force: bool = False,
-    settings: Mapping[str, Any] | None = None,
-) -> Outcome:
-    """Dream once, if it is due, and write it."""
-    life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
-    found = dream.check(life, force=force)
-    assert found.due, [one for one in found.gates if not one.passes]
-    outcome = dream.run(life, found.jobs[0])
-    work.apply(life, outcome)
-    return outcome
-
-
 def only_dream(entity: Entity) -> dreams.Dream:
     (found,) = dreams.read(entity.dreams)
     return found
-
-
-# gates
-
-
-def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
-    found = dream.check(life_of(ada))
-    assert not found.due
-    assert [one.name for one in found.gates if not one.passes] == ["enabled"]
-    assert [one.name for one in found.gates] == [
-        "enabled",
-        "silence",
-        "cooldown",
-        "hours",
-        "daily cap",
-    ]
-
-
-def test_looking_at_the_gates_writes_nothing_and_asks_nothing(ada: Entity) -> None:
-    before = truth(ada.root)
-    model = ScriptedModel([])
-    dream.check(life_of(ada, model, overrides=ON))
-    assert truth(ada.root) == before
-    assert model.requests == []
-
-
-def test_silence_counts_from_the_newest_message_of_any_conversation(ada: Entity) -> None:
-    assert gate(life_of(ada), "silence")
-    spoken(ada, NIGHT - timedelta(hours=9))
-    spoken(ada, NIGHT - timedelta(minutes=59))
-    spoken(ada, NIGHT - timedelta(days=3))
-    assert not gate(life_of(ada), "silence")
-    assert gate(life_of(ada, at=NIGHT + timedelta(minutes=1)), "silence")
-
-
-def test_a_message_from_the_future_is_no_silence(ada: Entity) -> None:
-    spoken(ada, NIGHT + timedelta(hours=30))
-    assert not gate(life_of(ada), "silence")
-
-
-def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
-    early = datetime(2026, 5, 24, 0, 30, tzinfo=LISBON)
-    night(ada, early)
-    assert not dream.check(life_of(ada, at=early + timedelta(hours=3.9), overrides=ON)).due
-    night(ada, early + timedelta(hours=4))
-    later = life_of(
-        ada, at=early + timedelta(hours=5.4), overrides=ON | {"soma.dreams.min_gap_seconds": 60}
-    )
-    assert not gate(later, "daily cap")
-    assert state.read(ada.state).get("dream", "count") == 2
-
-
-def test_a_dream_that_a_wrong_clock_dated_far_ahead_stops_no_other(ada: Entity) -> None:
-    night(ada, NIGHT + timedelta(days=9000))
-    assert gate(life_of(ada), "cooldown")
-
-
-def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
-    late = datetime(2026, 5, 23, 23, 50, tzinfo=LISBON)  # 22:50 in UTC, also the 23rd
-    more: dict[str, Any] = {
-        "soma.dreams.max_cycles_per_day": 1,
-        "soma.dreams.min_gap_seconds": 0,
-        "soma.dreams.dream_hours": [22, 23, 0, 1],
-    }
-    night(ada, late, settings=more)
-    assert state.read(ada.state).get("dream", "day") == "2026-05-23"
-    assert not gate(life_of(ada, at=late + timedelta(minutes=9), overrides=ON | more), "daily cap")
-    night(ada, late + timedelta(minutes=11), settings=more)  # 23:01 in UTC: still the 23rd there
-    assert state.read(ada.state).get("dream", "count") == 1
-
-
-@pytest.mark.parametrize(
-    ("at", "hours", "passes"),
-    [
-        ("2026-05-24T00:00:00+01:00", [0, 1, 2, 3, 4, 5], True),
-        ("2026-05-24T05:59:59+01:00", [0, 1, 2, 3, 4, 5], True),
-        ("2026-05-24T06:00:00+01:00", [0, 1, 2, 3, 4, 5], False),
-        ("2026-05-24T03:00:00+00:00", [3], False),  # four o'clock in Lisbon
-        ("2026-05-24T23:30:00+01:00", [22, 23, 0, 1], True),
-        ("2026-05-25T00:30:00+01:00", [22, 23, 0, 1], True),
-        ("2026-05-24T12:00:00+01:00", [22, 23, 0, 1], False),
-        ("2026-03-29T00:59:00+00:00", [1], False),  # one o'clock never comes on this night
-        ("2026-03-29T01:00:00+00:00", [1], False),
-        ("2026-03-29T01:00:00+00:00", [2], True),
-        ("2026-10-25T00:30:00+00:00", [1], True),  # one o'clock, summer time
-        ("2026-10-25T01:30:00+00:00", [1], True),  # one o'clock again
-        ("2026-05-24T03:00:00+01:00", [], False),
-    ],
-)
-def test_the_hours_are_those_of_the_entity_s_zone(
-    ada: Entity, at: str, hours: list[int], passes: bool
-) -> None:
-    life = life_of(ada, at=datetime.fromisoformat(at), overrides={"soma.dreams.dream_hours": hours})
-    assert gate(life, "hours") == passes
-
-
-def test_the_cooldown_counts_real_time_when_clocks_change(ada: Entity) -> None:
-    before = datetime(2026, 10, 25, 0, 30, tzinfo=ZoneInfo("Europe/Lisbon"))
-    night(ada, before)
-    wall = before.replace(hour=4, minute=29)  # four hours on the wall, five in the world
-    assert gate(life_of(ada, at=wall, overrides=ON), "cooldown")
-
-
-def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
-    ada.state.write_text("dream: {last_at: yesterday}\n")
-    with pytest.raises(RecordInvalidError, match=r"state\.yaml.*last_at"):
-        dream.check(life_of(ada))
 
 
 # what a dream becomes
@@ -342,7 +210,7 @@ def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
     after = truth(ada.root)
     assert after.pop("state.yaml") != before.pop("state.yaml", b"")
     assert after == before
-    assert not gate(life_of(ada, overrides=ON), "cooldown")
+    assert dream.check(life_of(ada, overrides=ON)).gates[2].passes is False  # cooldown
 
 
 def test_the_prompt_holds_pairs_body_and_name(ada: Entity) -> None:
@@ -391,26 +259,6 @@ def test_one_seed_gives_one_dream(ada: Entity) -> None:
     assert seen[0][2] == 5
 
 
-@pytest.mark.parametrize(
-    "origin", [{"by": "dream"}, {"sources": ("drm_01",)}, {"trust": "tool"}, {"trust": "imported"}]
-)
-def test_dreams_and_what_others_wrote_are_not_dreamt_of(
-    tmp_path: Path, origin: dict[str, Any]
-) -> None:
-    entity = newborn(tmp_path / "ada")
-    for n in range(4):
-        remember(entity, n, TEXTS[n], 9 - 2 * n, **origin)
-    remember(entity, 7, "Mine.", 20)
-    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
-
-
-def test_what_has_faded_is_not_dreamt_of(tmp_path: Path) -> None:
-    entity = newborn(tmp_path / "ada")
-    remember(entity, 1, "Long ago.", 300, significance=0.9)
-    remember(entity, 2, "Lately.", 3)
-    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
-
-
 def test_nothing_to_dream_of_waits_half_an_hour(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     remember(entity, 1, "One memory.", 3)
@@ -426,31 +274,6 @@ def test_nothing_to_dream_of_waits_half_an_hour(tmp_path: Path) -> None:
     remember(entity, 2, "Another.", 9)
     night(entity, NIGHT + timedelta(minutes=30))
     assert state.read(entity.state).get("dream", "empty_at") is None
-
-
-def test_without_an_embedder_time_alone_decides_and_it_is_said(ada: Entity) -> None:
-    life = life_of(ada, [WROTE], overrides=ON, embeds=False)
-    outcome = dream.run(life, dream.check(life).jobs[0])
-    assert outcome.data["similarity"] == "none"
-    assert any("only time decided" in line for line in outcome.lines)
-    assert outcome.data["eligible_pairs"] == 15
-
-
-def test_every_memory_is_embedded_for_what_it_says(ada: Entity) -> None:
-    pool = dream_pool.find(life_of(ada), NIGHT)
-    assert pool.similarity == "calibrated"
-    assert pool.pairs
-    assert all(pair.similarity is not None for pair in pool.pairs)
-
-
-def test_memories_that_say_the_same_do_not_meet(tmp_path: Path) -> None:
-    entity = newborn(tmp_path / "ada")
-    for n in range(3):
-        remember(entity, n, "We planted tomatoes behind the shed and watered them.", 9 - 2 * n)
-    assert dream_pool.find(life_of(entity), NIGHT).pairs == ()
-
-
-# force, crashes, rivals
 
 
 def test_force_goes_past_the_gates_and_says_so(ada: Entity) -> None:
