@@ -408,7 +408,7 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     if not life.config.cognition.history_compression.enabled:
         return session, None
     job = Job(session, stable_tokens, falls_back=True)
-    if measure(life, session, stable_tokens).long:
+    if _is_worth_it(life, session, measure(life, session, stable_tokens)):
         made = make(life, job, lambda _: None)
     else:
         made = Made(session)
@@ -425,3 +425,15 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
         outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
         work.apply(life, outcome)
     return made.session, outcome
+
+
+def _is_worth_it(life: Life, session: Session, size: Size) -> bool:
+    """Whether a conversation is too long, and enough is new that a summary can stand for.
+
+    Where its protected ends alone are too long, each turn would have it summarised again.
+    """
+    earlier, config = history.standing(session), life.config.cognition.history_compression
+    if not size.long or earlier is None:
+        return size.long
+    bounds = boundaries(session.messages, config, size.room // 2)
+    return bounds is not None and _cost(_given(session, bounds, 0).new) >= size.room // 2

@@ -43,7 +43,7 @@ class Shown:
 
 
 def view(session: Session, budget_tokens: int, *, before: str | None = None) -> View:
-    """Render a transcript within a budget.
+    """Render a transcript within a budget: what is older is left out, a summary last of all.
 
     Args:
         session: What was said.
@@ -52,21 +52,23 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
     """
     parts = shown(session, before=before)
     turns = _turns(parts)
+    spoken = [turn for turn in turns if turn[0].role != "summary"]
+    room = budget_tokens - sum(_cost(turn) for turn in turns if turn[0].role == "summary")
     start, used = 0, 0
-    for n, turn in enumerate(turns):
+    for n, turn in enumerate(spoken):
         used += _cost(turn)
-        if used > budget_tokens and n > start:
-            while start < n and used > budget_tokens // 2:
-                used -= _cost(turns[start])
+        if used > room and n > start:
+            while start < n and used > room // 2:
+                used -= _cost(spoken[start])
                 start += 1
-    left_out = sum(len(turn) for turn in turns[:start])
-    kept = [part for turn in turns[start:] for part in turn]
+    gone = {part.id for turn in spoken[:start] for part in turn}
+    kept = [part for turn in turns for part in turn if part.id not in gone]
     summary = standing(session)
     summarized = len(stretch(session, summary)) if summary else 0
     ids = {part.id for part in kept}
     earlier = itertools.takewhile(lambda one: one.id != before, session.messages)
     unseen = tuple(one.id for one in earlier if one.id not in ids)
-    return View(_joined([part.message for part in kept]), left_out, summarized, unseen)
+    return View(_joined([part.message for part in kept]), len(gone), summarized, unseen)
 
 
 def shown(session: Session, *, before: str | None = None) -> list[Shown]:
@@ -101,10 +103,10 @@ def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message,
 
 
 def _turns(parts: Sequence[Shown]) -> list[list[Shown]]:
-    """Group the parts into turns: what a person said and all that followed from it."""
+    """Group the parts into turns: what a person said and all that followed; a summary alone."""
     turns: list[list[Shown]] = []
     for part in parts:
-        if part.role in ("user", "summary") or not turns:
+        if part.role in ("user", "summary") or not turns or turns[-1][0].role == "summary":
             turns.append([])
         turns[-1].append(part)
     return turns

@@ -88,16 +88,13 @@ def prepare(
     said = session.messages[-1]
     soma = feeling.events(life, [HEARD])(feeling.read(life, said.at))
     mood = feeling.mood(life, soma)
-    decided = (
-        route.Route(profile_name, "asked", 1.0)
-        if profile_name
-        else route.decide(
-            life.model if compacts else None,
-            said.text,
-            life.config.cognition.router,
-            mood=mood.name,
-            intensity=feeling.intensity(life, soma),
-        )
+    asks = life.model if compacts else None
+    decided = _asked(profile_name) or route.decide(
+        asks,
+        said.text,
+        life.config.cognition.router,
+        mood=mood.name,
+        intensity=feeling.intensity(life, soma),
     )
     profile = profile_of(life.config, decided.profile, life.temperature)
     stable = stable_part(life, session.people)
@@ -116,31 +113,17 @@ def prepare(
     blocks += recall.blocks(life, session, who.id, mood.name, said.at, seen.unseen)
     brief = present.found_brief(life, session)
     blocks.append(Block("handover", present.handover_text(life, brief, said.at)))
-    machine, trouble = "", ""
-    if who.trust == "owner" and not others:  # their machine is nobody else's business
-        command = life.config.prompt.host_command
-        machine, trouble = host.told(command, life.entity.root, life.environ)
+    machine, trouble = _machine(life, who, others)
     blocks.append(Block("machine", machine))
-    kept = prompt.preamble(blocks, profile.preamble_max_tokens)
+    message = history.render(said).content
+    always = [PromptMessage("system", stable.text), *history.with_last(seen.messages, message)]
+    left = _room(life, always) - tokens.estimate(attached) - LEAST_ANSWER_TOKENS
+    kept = prompt.preamble(blocks, min(profile.preamble_max_tokens, left))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
-    last = prompt.with_preamble(kept, history.render(said).content)
+    last = prompt.with_preamble(kept, message)
     messages = (PromptMessage("system", stable.text), *history.with_last(seen.messages, last))
-    request = Request(
-        messages=messages,
-        purpose="chat",
-        max_tokens=profile.max_tokens,
-        schema=loop.schema(
-            tools.declared(life.config.tools),
-            speech_only=life.config.cognition.loop.max_tool_rounds == 0,
-        ),
-        temperature=profile.temperature,
-        thinking=profile.thinking,
-        seed=life.rng.randrange(*_SEEDS),
-        cache_id=session.id if life.writes else None,
-        cache_family=str(life.entity.root) if life.writes else None,
-    )
-    request = fitting(life, request)
+    request = fitting(life, _request(life, session, profile, messages))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= trust.read_in(session.messages[:-1])
@@ -155,10 +138,40 @@ def prepare(
     return turn
 
 
+def _asked(profile_name: route.ProfileName | None) -> route.Route | None:
+    return route.Route(profile_name, "asked", 1.0) if profile_name else None
+
+
+def _machine(life: Life, who: Person, others: Sequence[str]) -> tuple[str, str]:
+    """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
+    if who.trust != "owner" or others:
+        return "", ""
+    return host.told(life.config.prompt.host_command, life.entity.root, life.environ)
+
+
+def _request(
+    life: Life, session: Session, profile: Profile, messages: Sequence[PromptMessage]
+) -> Request:
+    return Request(
+        messages=messages,
+        purpose="chat",
+        max_tokens=profile.max_tokens,
+        schema=loop.schema(
+            tools.declared(life.config.tools),
+            speech_only=life.config.cognition.loop.max_tool_rounds == 0,
+        ),
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=life.rng.randrange(*_SEEDS),
+        cache_id=session.id if life.writes else None,
+        cache_family=str(life.entity.root) if life.writes else None,
+    )
+
+
 def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
-    room = _room(life, turn.request)
+    room = _room(life, turn.request.messages)
 
     def carry_out(call: ToolCall) -> tools.Result:
         nonlocal room
@@ -377,13 +390,13 @@ def stored_request(life: Life, turn: Turn) -> Request:
 
 def fitting(life: Life, request: Request) -> Request:
     """Let an answer be no longer than the window still holds."""
-    most = min(request.max_tokens, _room(life, request))
+    most = min(request.max_tokens, _room(life, request.messages))
     return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
 
 
-def _room(life: Life, request: Request) -> int:
+def _room(life: Life, messages: Sequence[PromptMessage]) -> int:
     """Estimate what the window still holds beside a prompt."""
-    used = sum(tokens.estimate_message(one.content) for one in request.messages)
+    used = sum(tokens.estimate_message(one.content) for one in messages)
     return life.window_tokens - int(life.token_ratio * used)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -377,3 +378,17 @@ def test_the_preset_for_small_windows_bounds_the_words_of_a_summary(
     assert words // 3 < len(text.split()) <= words
     after = compact.measure(life, made.session, stable)
     assert after.history <= after.target
+
+
+def test_a_conversation_whose_ends_fill_the_window_is_not_summarised_at_every_turn(
+    ada: Entity,
+) -> None:
+    life, session = small(ada), talk([said(n, f"Day {n}. " + "word " * 150) for n in range(24)])
+    sessions_made = []
+    for n in range(24, 44):
+        session = sessions.appended(session, [said(n, f"Day {n}. " + "word " * 150)])
+        before = len(session.compactions)
+        session, _ = compact.make_room(replace(life, writes=False), session, 500)
+        sessions_made.append(len(session.compactions) - before)
+        assert compact.measure(life, session, 500).long  # its protected ends alone are too long
+    assert 1 <= sum(map(bool, sessions_made)) <= 10

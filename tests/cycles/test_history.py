@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bumble.cycles import history
 from bumble.llm import actions
 from bumble.stores import sessions
-from bumble.stores.sessions import Message, Session, ToolCall
+from bumble.stores.sessions import Compaction, Message, Session, ToolCall
 
 START = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -69,6 +69,22 @@ def test_the_view_fits_unless_a_single_turn_does_not(
     used = sum(len(one.content) // 4 for one in seen.messages)
     turns = sum(one.role == "user" for one in stored[seen.left_out + 1 :])
     assert used <= budget or turns == 0
+
+
+@given(roles, st.integers(50, 3000), st.integers(0, 39), st.integers(0, 39))
+def test_a_summary_outlasts_every_message_but_the_last_turn(
+    spec: list[tuple[str, str]], budget: int, one: int, other: int
+) -> None:
+    stored = transcript([*spec, ("user", "And now?")])
+    first, last = (min(n, len(stored) - 2) for n in sorted((one, other)))
+    if first < 0:
+        return
+    ends = {"first": stored[first].id, "last": stored[last].id}
+    session = talk(stored, Compaction("cmp_1", START, summary="What was said.", **ends))
+    seen = history.view(session, budget)
+    texts = [one.content for one in seen.messages]
+    assert sum("What was said." in text for text in texts) == 1
+    assert texts[-1].endswith("And now?")
 
 
 def test_what_the_entity_did_is_shown_in_the_form_it_answers_in() -> None:
