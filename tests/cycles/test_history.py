@@ -79,8 +79,14 @@ def test_a_summary_outlasts_every_message_but_the_last_turn(
     first, last = (min(n, len(stored) - 2) for n in sorted((one, other)))
     if first < 0:
         return
-    ends = {"first": stored[first].id, "last": stored[last].id}
-    session = talk(stored, Compaction("cmp_1", START, summary="What was said.", **ends))
+    summary = Compaction(
+        "cmp_1",
+        START,
+        summary="What was said.",
+        first=stored[first].id,
+        last=stored[last].id,
+    )
+    session = talk(stored, summary)
     seen = history.view(session, budget)
     texts = [one.content for one in seen.messages]
     assert sum("What was said." in text for text in texts) == 1
