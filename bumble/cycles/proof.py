@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from bumble import prompts, stopwords
 from bumble.cycles import asking, evidence, secrets
+from bumble.cycles.extract import PURPOSE as DISTILL
 from bumble.cycles.extract import SELF_INSIGHT, Drawn, Item, Options
 from bumble.cycles.window import Window
 from bumble.cycles.work import NO_ANSWER
@@ -77,6 +78,8 @@ def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
         return item, f"it holds {what}"
     if secrets.HIDDEN in f"{item.title}{item.text}":
         return item, "it holds a place where a secret was"
+    if copied := _copied(window, f"{item.title} {item.text}", before):
+        return item, f"nobody said {', '.join(copied)}: it is the prompt's example"
     cited, missing = _completed(window, item, before)
     if missing:
         return item, f"nobody said {', '.join(missing)}"
@@ -113,6 +116,16 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
             cited.append(n)
             lacking = found
     return tuple(sorted(set(cited))), lacking
+
+
+def _copied(window: Window, text: str, before: str = "") -> list[str]:
+    """Return the words that a text has from the examples of the prompt alone.
+
+    In a long stretch of small talk a small model writes down what the examples say.
+    """
+    said = {*_words(window, window.numbers), *stopwords.words(before)}
+    found = [word for word in stopwords.words(text) if word in prompts.load(DISTILL).example_words]
+    return [word for word in found if not any(_alike(word, other) for other in said)]
 
 
 def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
@@ -174,4 +187,6 @@ def journal(window: Window, drawn: Drawn) -> str:
     """Return what of the diary entry the messages bear out."""
     sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
     kept = evidence.supported(drawn.journal, sources, [window.entity, *window.speakers])
-    return "" if secrets.found(kept) or secrets.HIDDEN in kept else kept
+    if secrets.found(kept) or secrets.HIDDEN in kept or _copied(window, kept):
+        return ""
+    return kept
