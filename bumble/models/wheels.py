@@ -67,6 +67,8 @@ def fetch(
                 count += 1
                 _remember(part, have, count)
             downloads.drop(number)
+            shown = max(shown, have)
+            progress(shown)
     if have != size:
         raise SourceRefusedError(f"gives {have} bytes in place of {size}")
     _counter(part).unlink()
