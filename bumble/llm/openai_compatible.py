@@ -117,7 +117,8 @@ class OpenAICompatibleModel:
     def request_bytes(self, request: Request) -> int:
         """Return the length of the body, in the first way to enforce a schema not yet refused."""
         body = self._body(request, self._mode(request))
-        return remote.json_bytes(body | body.pop("extra_body", {}))
+        more = body.pop("extra_body", {})  # the SDK puts it beside the rest
+        return remote.json_bytes({**body, **more})
 
     def close(self) -> None:
         """Close the connection."""

@@ -117,7 +117,8 @@ def prepare(
     blocks.append(Block("machine", machine))
     message = history.render(said).content
     always = [PromptMessage("system", stable.text), *history.with_last(seen.messages, message)]
-    left = _room(life, always) - tokens.estimate(attached) - LEAST_ANSWER_TOKENS
+    left = int((_room(life, always) - LEAST_ANSWER_TOKENS) / life.token_ratio)
+    left -= tokens.estimate(attached)
     kept = prompt.preamble(blocks, min(profile.preamble_max_tokens, left))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))

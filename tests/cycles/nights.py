@@ -108,6 +108,13 @@ def truth(folder: Path) -> dict[str, bytes]:
     }
 
 
+def dreamer(folder: Path) -> Entity:
+    """Return Ada with memories to dream of."""
+    entity = newborn(folder / "ada")
+    lived(entity)
+    return entity
+
+
 def night(
     entity: Entity,
     at: datetime = NIGHT,

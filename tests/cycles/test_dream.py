@@ -28,8 +28,8 @@ from tests.cycles.nights import (
     ON,
     TEXTS,
     WROTE,
+    dreamer,
     life_of,
-    lived,
     newborn,
     night,
     remember,
@@ -41,9 +41,7 @@ from tests.entity.test_changes import every_call, forks, in_child
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 def only_dream(entity: Entity) -> dreams.Dream:

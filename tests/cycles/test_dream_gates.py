@@ -13,14 +13,21 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm.scripted import ScriptedModel
 from bumble.stores import state
-from tests.cycles.nights import LISBON, NIGHT, ON, life_of, lived, newborn, night, spoken, truth
+from tests.cycles.nights import (
+    LISBON,
+    NIGHT,
+    ON,
+    dreamer,
+    life_of,
+    night,
+    spoken,
+    truth,
+)
 
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 def gate(life: Life, name: str) -> bool:

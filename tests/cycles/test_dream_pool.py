@@ -12,8 +12,8 @@ from tests.cycles.nights import (
     ON,
     TEXTS,
     WROTE,
+    dreamer,
     life_of,
-    lived,
     newborn,
     remember,
 )
@@ -21,9 +21,7 @@ from tests.cycles.nights import (
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 @pytest.mark.parametrize(
