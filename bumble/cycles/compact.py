@@ -400,14 +400,18 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     """Compact a conversation before its next turn, if it has to be.
 
     Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
-    the middle.
+    the middle. With an embedded model they do so from the start (`history_compression.summary`):
+    it would read for minutes while somebody waits, and what leaves the view waits to be distilled
+    after the turn as ever.
 
     Returns:
         The conversation as it is then, and what was done.
     """
-    if not life.config.cognition.history_compression.enabled:
+    config = life.config.cognition.history_compression
+    if not config.enabled:
         return session, None
-    job = Job(session, stable_tokens, falls_back=True)
+    tells = not life.local if config.summary == "auto" else config.summary == "model"
+    job = Job(session, stable_tokens, use_model=tells, falls_back=True)
     if _is_worth_it(life, session, measure(life, session, stable_tokens)):
         made = make(life, job, lambda _: None)
     else:
@@ -421,7 +425,7 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     outcome = _outcome(life, job, made)
     if life.writes:
         # no more of it than after any turn: somebody waits, and the rest is distilled later
-        limit = life.config.limits.passes_per_turn
+        limit = life.config.limits.passes_per_turn if tells else 0
         outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
         work.apply(life, outcome)
     return made.session, outcome

@@ -41,6 +41,7 @@ class Life:
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
     judges: bool = True  # whether the model can tell if its own work is done
+    local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
 

@@ -69,8 +69,8 @@ def excerpt_lines(life: Life, given: SummaryInput, covered: str, budget_tokens: 
 
 
 def excerpt_text(life: Life, given: SummaryInput) -> str:
-    """Let the lines that say most stand for the rest, without a model."""
-    return _whole(life, given, dict.fromkeys(HEADINGS, ""))
+    """Let the lines that say most stand for the rest, behind what a model told before."""
+    return _whole(life, given, _read(given.earlier))
 
 
 def _whole(life: Life, given: SummaryInput, values: Mapping[str, str]) -> str:

@@ -109,6 +109,7 @@ class HistoryCompressionConfig:
 
     enabled: bool
     preset: Literal["standard", "small"]
+    summary: Literal["auto", "model", "excerpt"]
     compaction_threshold_ratio: Share
     compaction_target_ratio: Share
     compaction_protect_last_n: Count

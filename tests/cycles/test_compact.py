@@ -289,6 +289,21 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
     assert history.CLEARED in results[1].message.content
 
 
+def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: Entity) -> None:
+    life = small(newborn, [notes(goal="Sam wants to find a cousin")])
+    told = compact.make(life, Job(long_talk(), 500), lambda _: None).session
+    more = [
+        said(1000 + n, f"Bo has number {2000 + n}. And so" + " really" * 60 + ".")
+        for n in range(60)
+    ]
+    job = Job(sessions.appended(told, more), 500, use_model=False)
+    after = history.standing(compact.make(life, job, lambda _: None).session)
+    assert after is not None
+    assert after.extra == {"summary_source": "excerpt"}
+    assert "## Goal\nSam wants to find a cousin\n" in after.summary
+    assert "Bo has number" in after.summary
+
+
 def test_a_short_conversation_is_left_alone(newborn: Entity) -> None:
     life, session = small(newborn), talk([said(n, "hello") for n in range(6)])
     assert not compact.check(life, session, 500).due

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from bumble.cycles import compact, cursors, distill, flush, summary, work
@@ -133,6 +134,17 @@ def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> No
     assert len(asked(life)) == 1
     assert titles(ada) == ["Sam's home"]
     assert transcripts.find(ada.sessions, "ses_1").compactions
+
+
+def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
+    life, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
+    before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
+    _, outcome = compact.make_room(life, session, 500)
+    assert outcome is not None
+    assert asked(life) == asked(life, "compact") == []
+    made = transcripts.find(ada.sessions, "ses_1").compactions
+    assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
+    assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
 
 
 def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
