@@ -1,11 +1,12 @@
 """How many planted facts a conversation still shows after it was compacted.
 
 Long conversations, the same at every run: names, numbers, dates, decisions and tastes stand once
-among small talk that has names, numbers and dates of its own. Each is compacted for a window of
-4096 tokens, of which the conversation may keep a fifth; a fact survives when all its telling words
-stand together in one line or message of what the model sees. What needs no model is held against
-cutting the middle out and against random lines of the same length. Prints a table and writes
-`bench/out/compact.json`.
+among small talk that has names, numbers and dates of its own. Eight are made from patterns, three
+(--talks bench/data/compact) were written by hand, by somebody who did not know the code. Each is
+compacted for a window of 4096 tokens, and may keep a fifth of its tokens; a fact survives when all
+its telling words stand together in one line or message of what the model sees. What needs no model
+is held against cutting the middle out and against random lines of the same length. Prints a table
+and writes `bench/out/compact.json`.
 
 With --model also the model's summary. Of what the flush drew, row `flush` counts what comes to mind
 when the fact is asked for, `flush-all` all of it; with `recall` messages that left the view come to
@@ -14,8 +15,8 @@ mind too. A memory counts as a line.
 With --locomo FILE, also the share of the words of LoCoMo's answers that the lines chosen from each
 conversation hold, against random lines: people who talk, not patterns.
 
-    uv run python bench/compact.py [--model NAME] [--rows summary,flush] [--first N] [--share S]
-                                   [--embedder NAME] [--locomo FILE]
+    uv run python bench/compact.py [--model NAME] [--rows summary,flush] [--talks FOLDER]
+                                   [--first N] [--share S] [--embedder NAME] [--locomo FILE]
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
@@ -35,6 +36,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from platformdirs import user_cache_path
+from ruamel.yaml import YAML
 
 from bumble import stopwords
 from bumble.body import parameters
@@ -247,6 +249,22 @@ def sample(seed: int) -> Sample:
     return Sample(sessions.appended(sessions.new(f"ses_{seed}", NOON, "sam"), messages), (*facts,))
 
 
+def written(path: Path) -> Sample:
+    """Read a conversation that was written by hand: turns, and what was planted in them."""
+    data = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    messages: list[Message] = []
+    for said, answered in data["turns"]:
+        told = _message(len(messages), "user", said)
+        messages.append(replace(told, extra={"name": data["person"]}))
+        messages.append(_message(len(messages), "assistant", answered))
+    facts = [
+        Fact(one["kind"], 2 * one["turn"], tuple(map(str, one["words"])), one["question"])
+        for one in data["facts"]
+    ]
+    new = sessions.new(f"ses_{path.stem}", NOON, "sam")
+    return Sample(sessions.appended(new, messages), (*facts,))
+
+
 def _fact(
     rng: random.Random, kind: str, pools: Mapping[str, list[str]]
 ) -> tuple[str, tuple[str, ...], str]:
@@ -286,10 +304,17 @@ def _message(n: int, role: str, text: str, **more: Any) -> Message:
     return Message(f"msg_{n:05}", at, role, text, **{**who, **more})
 
 
-def life_of(
-    folder: Path, model: Model, ratio: float, embedder: Embedder | None = None, *, writes: bool
+def life_for(
+    one: Sample,
+    folder: Path,
+    model: Model,
+    share: float,
+    embedder: Embedder | None = None,
+    *,
+    writes: bool,
 ) -> Life:
-    """Wake somebody up whose conversations may keep a share of the window."""
+    """Wake somebody up who may keep a share of a conversation."""
+    ratio = share * sum(map(cost, whole(one.session))) / WINDOW_TOKENS
     entity = create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
     flags = {
         "cognition.max_context_tokens": WINDOW_TOKENS,
@@ -317,6 +342,7 @@ def life_of(
         lambda: NOON + timedelta(days=1),
         random.Random(1),
         writes=writes,
+        local=isinstance(model, EmbeddedModel),
     )
 
 
@@ -490,7 +516,7 @@ def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
     """Tell which share of the answers' words is in the lines chosen from each conversation."""
     rows: dict[str, list[float]] = {"random lines": [], "excerpt (no model)": []}
     for one in json.loads(path.read_text(encoding="utf-8")):
-        talk, own = one["conversation"], str(one["conversation"]["speaker_b"])
+        talk = one["conversation"]
         parts = sorted((int(key[8:]), key) for key in talk if re.fullmatch(r"session_\d+", key))
         turns = [turn for _, key in parts for turn in talk[key]]
         lines = [
@@ -504,7 +530,7 @@ def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
             if (words := set(stopwords.telling_words(str(asked.get("answer", "")))))
         ]
         budget = int(share * sum(cost(str(line)) + excerpt.LINE_TOKENS for line in lines))
-        chosen = [" ".join(map(str, excerpt.choose(lines, budget, own)))]
+        chosen = [" ".join(map(str, excerpt.choose(lines, budget)))]
         rows["excerpt (no model)"] += _answered(chosen, answers)
         chance = []
         for seed in range(SEEDS):
@@ -551,10 +577,19 @@ def open_embedder(name: str) -> Embedder | None:
 
 
 def without_model(
-    life: Life, samples: Sequence[Sample]
+    samples: Sequence[Sample], folder: Path, share: float
 ) -> dict[str, Callable[[Sample], Sequence[View]]]:
     """Return the ways that need no model; those by chance get the length of the excerpt."""
-    excerpts = {one.session.id: compacted(life, one, use_model=False) for one in samples}
+    none = ScriptedModel([], context_tokens=WINDOW_TOKENS)
+    lives = {
+        one.session.id: life_for(
+            one, folder / f"looks at {one.session.id}", none, share, writes=False
+        )
+        for one in samples
+    }
+    excerpts = {
+        one.session.id: compacted(lives[one.session.id], one, use_model=False) for one in samples
+    }
     budgets = {name: sum(map(cost, texts)) for name, texts in excerpts.items()}
 
     def chance(one: Sample, *, ends: bool) -> Sequence[View]:
@@ -566,7 +601,7 @@ def without_model(
         "middle": lambda one: [View(middle_out(one.session, budgets[one.session.id]))],
         "random": lambda one: chance(one, ends=False),
         "ends": lambda one: chance(one, ends=True),
-        "prune": lambda one: [View(compacted(life, one, only_prune=True))],
+        "prune": lambda one: [View(compacted(lives[one.session.id], one, only_prune=True))],
         "excerpt": lambda one: [View(excerpts[one.session.id])],
     }
 
@@ -594,24 +629,22 @@ def main() -> None:
     parser.add_argument("--model", default="", help="also let this model summarise; it is slow")
     parser.add_argument("--rows", default="", help=f"only these: {', '.join(ROWS)}")
     parser.add_argument("--embedder", default="all-minilm-l6-v2", help="for what is recalled")
+    parser.add_argument("--talks", type=Path, default=None, help="conversations written by hand")
     parser.add_argument("--first", type=int, default=CONVERSATIONS, help="so many conversations")
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=0.2,
-        help="of the window that the conversation may keep; 0.43 is a fifth of the conversation",
-    )
+    parser.add_argument("--share", type=float, default=0.2, help="of a conversation that is kept")
     parser.add_argument("--locomo", type=Path, default=None, help="a file of LoCoMo's form")
     arguments = parser.parse_args()
     wanted = arguments.rows.split(",") if arguments.rows else [*ROWS]
     if unknown := [name for name in wanted if name not in ROWS]:
         parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    samples = [sample(seed) for seed in range(1, arguments.first + 1)]
+    if arguments.talks:
+        samples = [written(path) for path in sorted(arguments.talks.glob("*.yaml"))]
+    else:
+        samples = [sample(seed) for seed in range(1, CONVERSATIONS + 1)]
+    samples = samples[: arguments.first]
     problems: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        none = ScriptedModel([], context_tokens=WINDOW_TOKENS)
-        looks = life_of(Path(folder) / "ada", none, arguments.share, writes=False)
-        ways = without_model(looks, samples)
+        ways = without_model(samples, Path(folder), arguments.share)
         if arguments.model:
             model, flushes = open_model(arguments.model), bool({"flush", "flush-all"} & {*wanted})
             embedder = open_embedder(arguments.embedder)
@@ -621,7 +654,7 @@ def main() -> None:
                 name = one.session.id
                 if name not in done:
                     place = Path(folder) / name
-                    life = life_of(place, model, arguments.share, embedder, writes=True)
+                    life = life_for(one, place, model, arguments.share, embedder, writes=True)
                     print(f"{name}: {arguments.model} tells it", file=sys.stderr)
                     done[name] = sleep(life, one, flushes=flushes)
                     problems.extend(f"{name}: {line}" for line in done[name].problems)

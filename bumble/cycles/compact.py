@@ -23,8 +23,9 @@ from bumble.stores.sessions import Compaction, Message, Session
 
 SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
 SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
-TOKENS_PER_WORD = 1.25  # as estimated, of the short words of talk
+TOKENS_PER_WORD = 1.05  # as estimated, of the short words and many names of such lines
 LEAST_SUMMARY_TOKENS = 150
+FRAME_TOKENS = tokens.estimate_message(history.framed(""))  # around a summary
 CLEAR_BATCH = 6  # old tool results are cleared that many at once, so that the prefix seldom moves
 
 Note = Callable[[str], None]
@@ -220,7 +221,7 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
         return False
     stored = made.session.messages
     ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
-    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends))
+    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
     given = _given(made.session, bounds, budget)

@@ -32,6 +32,7 @@ from bumble.stores.sessions import Message, Session
 
 SECTION = "distill"
 KEPT = 20  # conversations of which the last window is remembered
+READ_CHARS = 2400  # of a window, by an embedded model: in more it finds less, and it reads slowly
 TRIES = 3  # unusable answers after which a window is passed over
 
 
@@ -339,6 +340,7 @@ def _options(life: Life, session: Session, seen: Window) -> Options:
         config.context_char_budget,
         relational,
         config.max_delta,
+        READ_CHARS if life.local else None,
     )
 
 

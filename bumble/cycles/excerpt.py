@@ -1,16 +1,20 @@
 """Excerpts: the lines of a conversation that say most, chosen without a model.
 
 Greedy coverage: each line is worth the telling words in it that no chosen line has yet, names and
-numbers most, per token that it takes. What small talk repeats is covered early and then worth
-nothing; what was said once stays.
+numbers most, for what it takes. What small talk repeats is covered early and then worth nothing;
+what was said once stays.
 
-Source:
+Sources:
+    Lin and Bilmes, "Multi-document summarization via budgeted maximization of submodular
+    functions" (2010): the cost to a power, because per token short lines win that say little.
     Lin and Bilmes, "A class of submodular functions for document summarization" (2011).
 """
 
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +24,12 @@ from bumble.cycles import evidence
 from bumble.llm import tokens
 from bumble.stores.sessions import Message
 
-CLAIM_WEIGHT = 3.0  # of a name or a number beside another telling word
+CLAIM_WEIGHT = 2.0  # of a name or a number beside another telling word
 OWN_WEIGHT = 0.4  # of what the entity itself said: mostly an answer to what is kept already
-LINE_TOKENS = 6  # what a line costs beside its words
+COST_POWER = 0.3  # of what a line takes, in what it is held against
+_END = re.compile(r"(?<=[.!?])\s+")
+LINE_CHARS = 240  # a longer sentence is several lines
+LINE_TOKENS = 2  # what a line costs beside its words
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class Line:
     message: str  # id
     speaker: str
     text: str
+    weight: float = 1.0  # of what it says
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}"
@@ -49,9 +57,18 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
     for message in messages:
         if message.role == "tool":
             continue
-        speaker = own_name if message.role == "assistant" else name_of(message, names)
-        found += [Line(message.id, speaker, text) for text in evidence.sentences(message.text)]
+        own = message.role == "assistant"
+        speaker, weight = (own_name, OWN_WEIGHT) if own else (name_of(message, names), 1.0)
+        found += [Line(message.id, speaker, text, weight) for text in parts(message.text)]
     return found
+
+
+def parts(text: str) -> list[str]:
+    """Split a text into sentences, also of who writes without capitals or full stops."""
+    found = evidence.sentences(text)
+    if not any(map(str.isupper, text)):
+        found = [part for one in found for part in _END.split(one)]
+    return [part for one in found for part in textwrap.wrap(one, LINE_CHARS)]
 
 
 def name_of(message: Message, names: Mapping[str, str]) -> str:
@@ -59,15 +76,12 @@ def name_of(message: Message, names: Mapping[str, str]) -> str:
     return str(message.extra.get("name") or names.get(message.speaker) or message.speaker)
 
 
-def choose(
-    given: Sequence[Line], budget_tokens: int, own_name: str, covered: str = ""
-) -> list[Line]:
+def choose(given: Sequence[Line], budget_tokens: int, covered: str = "") -> list[Line]:
     """Choose the lines that say most, in the order in which they were said.
 
     Args:
         given: All lines.
         budget_tokens: What they may take together.
-        own_name: The entity's, whose lines count less.
         covered: What is said elsewhere already.
     """
     words = [frozenset(stopwords.telling_words(line.text)) for line in given]
@@ -76,7 +90,7 @@ def choose(
     chosen: list[int] = []
     left = list(range(len(given)))
     while left:
-        values = [(_worth(given[n], words[n] - known, weights, own_name), n) for n in left]
+        values = [(_worth(given[n], words[n] - known, weights), n) for n in left]
         fitting = [
             pair for pair in values if pair[0] > 0 and _cost(given[pair[1]]) <= budget_tokens
         ]
@@ -105,9 +119,8 @@ def _weights(given: Sequence[Line], words: Sequence[frozenset[str]]) -> dict[str
     }
 
 
-def _worth(line: Line, new: frozenset[str], weights: Mapping[str, float], own_name: str) -> float:
-    share = OWN_WEIGHT if line.speaker == own_name else 1.0
-    return share * sum(weights[word] for word in new) / _cost(line)
+def _worth(line: Line, new: frozenset[str], weights: Mapping[str, float]) -> float:
+    return line.weight * sum(weights[word] for word in new) / math.pow(_cost(line), COST_POWER)
 
 
 def _cost(line: Line) -> int:

@@ -60,6 +60,7 @@ class Options:
     budget_chars: int
     relational: Literal["none", "notes", "scalar"]  # none: a reflection has seen to it
     max_delta: float = 0.1
+    most_chars: int | None = None  # of a whole window; None: all of it
 
 
 def trusted(model_name: str) -> bool:
@@ -89,7 +90,9 @@ def draw(model: Model, window: Window, options: Options, known: Mapping[str, str
         "name": window.entity,
         "people": " and ".join(window.speakers),
         "day": day(window.last.at, window.zone),
-        "messages": prompts.harmless(window.text(options.budget_chars), "messages", "known"),
+        "messages": prompts.harmless(
+            window.text(options.budget_chars, options.most_chars), "messages", "known"
+        ),
         "known": _known(known),
         "relational": _RELATIONAL[options.relational],
     }

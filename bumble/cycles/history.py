@@ -84,7 +84,7 @@ def shown(session: Session, *, before: str | None = None) -> list[Shown]:
             within = [one for one, ids in effects if message.id in ids]
             parts.append(Shown(message.id, message.role, _render(message, within)))
         elif summary is not None:
-            parts.append(Shown(summary.id, "summary", Message("user", summary_text(summary))))
+            parts.append(Shown(summary.id, "summary", Message("user", framed(summary.summary))))
             summary = None
     return parts
 
@@ -156,9 +156,9 @@ def cut(text: str, limit_tokens: int) -> str:
     return text[:head] + marker + text[len(text) - (room - head) :]
 
 
-def summary_text(summary: Compaction) -> str:
+def framed(summary: str) -> str:
     """Render a summary as data."""
-    return f"[Earlier in this conversation]\n{prompts.tagged('summary', summary.summary)}"
+    return f"[Earlier in this conversation]\n{prompts.tagged('summary', summary)}"
 
 
 def spoken(name: str, text: str) -> str:

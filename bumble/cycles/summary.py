@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts
-from bumble.cycles import asking, evidence, excerpt
+from bumble.cycles import asking, borne, evidence, excerpt
 from bumble.cycles.excerpt import Line
 from bumble.cycles.life import Life
 from bumble.llm import structured, tokens
@@ -28,8 +28,10 @@ HEADINGS = {
     "next_steps": "Next Steps",
 }
 TOLD_SHARE = 0.4  # of the budget, for what the model tells; the rest is carried word for word
+READ_SHARE = 1.5  # of the budget, what an embedded model reads: all of it would take many minutes
 TEMPERATURE = 0.2
-PIECE_TOKENS = 1500  # of conversation in one question: a small model loses the thread in more
+PIECE_TOKENS = 1500  # of conversation in one question
+SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
 SAID = "- "  # before a line that is carried word for word
 
 
@@ -46,26 +48,69 @@ class SummaryInput:
 def told(life: Life, given: SummaryInput, note: Callable[[str], None]) -> str:
     """Let the model tell it, piece by piece, each telling updating the one before.
 
+    An embedded model gets only the lines that say most, for on two cores it reads some thirty
+    tokens a second; and of what it tells only what one line bears out is kept.
+
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    lines = _lines(life, given.new)
-    pieces = _pieces(lines, min(PIECE_TOKENS, life.window_tokens // 2))
+    lines, piece_tokens = _lines(life, given.new), PIECE_TOKENS
+    if life.local:
+        lines = excerpt.choose(lines, int(given.budget_tokens * READ_SHARE), given.earlier)
+        piece_tokens = SMALL_PIECE_TOKENS
+    pieces = _pieces(lines, min(piece_tokens, life.window_tokens // 2))
     room = int(given.budget_tokens * TOLD_SHARE)
-    values = _read(given.earlier)
+    values = earlier = _read(given.earlier)
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
-        values = _ask(life, values, piece, room)
-    sources = [*(str(line) for line in lines), given.earlier]
-    kept = {name: evidence.supported(values[name], sources, _known(life)) for name in HEADINGS}
-    return _whole(life, given, kept)
+        if life.local:  # which would only repeat the notes it gets
+            values = _joined(values, _ask(life, earlier, piece, room // len(pieces)))
+        else:
+            values = _ask(life, values, piece, room)
+    sources = [*(str(line) for line in lines), *earlier.values()]
+    checked = {name: _checked(life, values[name], sources) for name in HEADINGS}
+    return _whole(life, given, _bounded(checked, room))
+
+
+def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Put new notes behind those before."""
+    return {name: f"{notes[name]}\n{more[name]}".strip() for name in HEADINGS}
+
+
+def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
+    """Keep the notes that say most, as far as there is room; none twice."""
+    lines = [
+        Line(name, HEADINGS[name], text) for name in HEADINGS for text in notes[name].splitlines()
+    ]
+    chosen = excerpt.choose(lines, limit_tokens)
+    return {
+        name: "\n".join(line.text for line in chosen if line.message == name) for name in HEADINGS
+    }
+
+
+def _checked(life: Life, text: str, sources: Sequence[str]) -> str:
+    """Keep the sentences that say nothing of their own."""
+    known = _known(life)
+    lines = [evidence.supported(line, sources, known) for line in text.splitlines()]
+    if life.local:
+        parts = [part for line in lines for part in evidence.sentences(line)]
+        lines = [part for part in parts if _is_borne_out(part, sources, known)]
+    return "\n".join(filter(None, lines))
+
+
+def _is_borne_out(text: str, sources: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether one line says it, in its letters; a mere feeling is anybody's guess."""
+    strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
+    own = borne.own_words(text, known)
+    return bool(own) and not strange and borne.is_borne_out(text, sources, known)
 
 
 def excerpt_lines(life: Life, given: SummaryInput, covered: str, budget_tokens: int) -> list[Line]:
     """Choose what is carried word for word: new lines, and those an earlier summary carried."""
     names = _names(life)
-    candidates = [*_carried(given.earlier), *excerpt.lines(given.new, names, life.identity.name)]
-    return excerpt.choose(candidates, budget_tokens, life.identity.name, covered)
+    own = life.identity.name
+    candidates = [*_carried(given.earlier, own), *excerpt.lines(given.new, names, own)]
+    return excerpt.choose(candidates, budget_tokens, covered)
 
 
 def excerpt_text(life: Life, given: SummaryInput) -> str:
@@ -102,10 +147,14 @@ def _read(text: str) -> dict[str, str]:
     return values
 
 
-def _carried(text: str) -> list[Line]:
+def _carried(text: str, own_name: str) -> list[Line]:
     """Return the lines that an earlier summary carried word for word."""
     pairs = [line[len(SAID) :].partition(": ") for line in text.splitlines() if line[:2] == SAID]
-    return [Line("", who, said) for who, colon, said in pairs if colon]
+    return [
+        Line("", who, said, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        for who, colon, said in pairs
+        if colon
+    ]
 
 
 def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
@@ -116,7 +165,12 @@ def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[
     }
     request = asking.request(life, "compact", slots, max_tokens=room + 100, temperature=TEMPERATURE)
     answer = structured.answer(life.model, request, schema)
-    return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
+    return {name: _once(str(answer[name])) for name in HEADINGS}
+
+
+def _once(text: str) -> str:
+    """Return a text on one line, without the parts that it repeats: small models run in circles."""
+    return ", ".join(dict.fromkeys(" ".join(text.split()).split(", ")))
 
 
 def _schema(room: int) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from bumble.cycles import secrets
+from bumble.cycles import excerpt, secrets
+from bumble.cycles.excerpt import Line
 from bumble.llm import tokens
 from bumble.stores import records
 from bumble.stores.sessions import Message, Session
@@ -49,13 +50,33 @@ class Window:
         said = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
         return tuple(dict.fromkeys(self.speaker(one) for one in said))
 
-    def text(self, limit_chars: int) -> str:
-        """Render the messages for a prompt, secrets left out; a message too long is cut."""
-        return "\n".join(
-            f"[{n}] {self.speaker(one)}: {_shown(one.text, limit_chars)}"
+    def text(self, limit_chars: int, most_chars: int | None = None) -> str:
+        """Render the messages for a prompt, secrets left out.
+
+        Args:
+            limit_chars: What one message may take; it is cut there.
+            most_chars: What all may take; of more, the lines that say most are shown.
+        """
+        shown = {
+            n: _shown(one.text, limit_chars)
             for n, one in enumerate(self.messages, 1)
             if one.text.strip()
-        )
+        }
+        if most_chars is not None and sum(map(len, shown.values())) > most_chars:
+            shown = self._most_telling(shown, most_chars)
+        said = self.messages
+        return "\n".join(f"[{n}] {self.speaker(said[n - 1])}: {text}" for n, text in shown.items())
+
+    def _most_telling(self, shown: Mapping[int, str], most_chars: int) -> dict[int, str]:
+        lines = [
+            Line(str(n), "", part, 1.0 if self.is_persons(n) else excerpt.OWN_WEIGHT)
+            for n, text in shown.items()
+            for part in excerpt.parts(text)
+        ]
+        kept: dict[int, list[str]] = {}
+        for line in excerpt.choose(lines, most_chars // 4):
+            kept.setdefault(int(line.message), []).append(line.text)
+        return {n: " ".join(texts) for n, texts in kept.items()}
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""

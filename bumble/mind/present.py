@@ -12,10 +12,11 @@ from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.cycles import handover, people
 from bumble.cycles.life import Life
-from bumble.mind import route
+from bumble.mind import route, workspace
 from bumble.stores import narrative
 from bumble.stores.sessions import Session
 
+NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
@@ -84,6 +85,18 @@ def phenotype(life: Life, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
     story = narrative.told_to(narrative.read(life.entity.narrative), readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
+
+
+def workspace_text(life: Life) -> str:
+    """Name the files of the workspace, if they may be read: a small model does not look itself."""
+    if not life.config.tools.files:
+        return ""
+    found = workspace.names(life.entity)
+    if not found:
+        return ""
+    named = [prompts.harmless(one[:NAME_CHARS]) for one in found[:NAMED_FILES]]
+    more = f" and {len(found) - len(named)} more (`list_files`)" if len(found) > len(named) else ""
+    return f"Files in your workspace: {', '.join(named)}{more}. `read_file` tells what is in them."
 
 
 def now_text(

@@ -106,6 +106,7 @@ def prepare(
     blocks = [Block("now", present.now_text(life, who.name, said.at, last_spoke, others))]
     shown = shown_to(soma, session.people)
     blocks.append(Block("body", present.body_text(life, shown, decided.profile, session.people)))
+    blocks.append(Block("workspace", present.workspace_text(life)))
     room = history_budget(life, stable)
     if attached:
         room = max(256, room - tokens.estimate(attached))

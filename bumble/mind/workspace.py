@@ -77,6 +77,21 @@ def listing(entity: Entity, path: str) -> str:
     return "\n".join(names) or "(empty)"
 
 
+def names(entity: Entity) -> list[str]:
+    """Return the files of the workspace and of the folders in it, by name; no deeper, no hidden."""
+    found: list[str] = []
+    for one in _visible(entity.workspace):
+        inside = _visible(one) if one.is_dir() and not one.is_symlink() else [one]
+        found += [file.relative_to(entity.workspace).as_posix() for file in inside]
+    return found
+
+
+def _visible(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+
+
 def plan_write(entity: Entity, path: str, text: str) -> Change:
     """Plan to write a file; what it held goes to `.history/`."""
     file = locate(entity, path)

@@ -150,7 +150,7 @@ def test_pruning_twice_changes_nothing_the_second_time(
 def test_an_excerpt_keeps_to_its_budget_and_to_the_order(texts: list[str], budget: int) -> None:
     messages = [said(n, text) for n, text in enumerate(texts)]
     lines = excerpt.lines(messages, {}, "Ada")
-    chosen = excerpt.choose(lines, budget, "Ada")
+    chosen = excerpt.choose(lines, budget)
     assert sum(tokens.estimate(str(line)) for line in chosen) <= budget
     positions = [lines.index(line) for line in chosen]
     assert positions == sorted(positions)
@@ -159,7 +159,7 @@ def test_an_excerpt_keeps_to_its_budget_and_to_the_order(texts: list[str], budge
 def test_the_lines_that_say_most_keep_more_facts_than_random_lines_of_the_same_length() -> None:
     lines = excerpt.lines(list(long_talk().messages), {}, "Ada")
     budget = sum(tokens.estimate(str(line)) for line in lines) // 5
-    chosen = " ".join(map(str, excerpt.choose(lines, budget, "Ada")))
+    chosen = " ".join(map(str, excerpt.choose(lines, budget)))
     found = sum(f"number {1000 + n}" in chosen for n in range(60))
     assert found == 6
     rng, at_random, used = random.Random(1), [], 0
@@ -201,6 +201,31 @@ def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity
     text = second.records[-1].summary
     assert "number 1005" in text
     assert sum(part.role == "summary" for part in history.shown(second.session)) == 1
+
+
+def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
+    newborn: Entity,
+) -> None:
+    cousins = Reply(
+        json.dumps(
+            dict.fromkeys(summary.HEADINGS, "")
+            | {"goal": "They take the night train.", "critical_context": "Ilse5 lives at 1005"}
+            | {"emotional_context": "Sam is a bit nervous", "progress": "Ilse15 lives at 1015"}
+        ),
+        purpose="compact",
+        always=True,
+    )
+    life = replace(small(newborn, [cousins]), local=True)
+    made = compact.make(life, Job(long_talk(), 500), lambda _: None)
+    asked = [one.messages[-1].content for one in life.model.requests]  # type: ignore[attr-defined]
+    assert sum(map(len, asked)) < sum(len(one.text) for one in long_talk().messages) / 4
+    assert all("(there is none yet)" in one for one in asked)
+    text = made.records[-1].summary
+    assert text.count("Ilse5 lives at 1005") == 1
+    assert "## Progress\nIlse15 lives at 1015\n" in text
+    assert "night train" not in text  # of the prompt's example
+    assert "nervous" not in text
+    assert compact.measure(life, made.session, 500).history <= int(WINDOW * 0.2)
 
 
 def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:

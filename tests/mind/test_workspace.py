@@ -59,6 +59,18 @@ def test_a_folder_that_is_not_there_is_answered_with_what_is(ada: Entity) -> Non
         workspace.listing(ada, "notes")
 
 
+def test_files_are_named_with_those_in_folders_but_no_deeper_and_no_hidden_ones(
+    ada: Entity,
+) -> None:
+    assert workspace.names(ada) == []
+    for name in (".gitkeep", "b.txt", "house/offer.txt", "house/.draft", "house/old/x.txt"):
+        file = ada.workspace / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    assert workspace.names(ada) == ["b.txt", "house/offer.txt", "house/old"]
+    assert workspace.names(Entity(ada.root / "nobody")) == []
+
+
 def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
     write(ada, "tea.md", "Boil water.")
     write(ada, "tea.md", "Boil milk.")
