@@ -120,4 +120,5 @@ def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Rec
     """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
     detail: Mapping[str, Any] = {"command": command}
     ledger = opened.entity.ledger if writes else None
-    return Recorded(model, ledger, opened.shell.now, detail=detail)
+    prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
+    return Recorded(model, ledger, opened.shell.now, detail=detail, prompts=prompts)

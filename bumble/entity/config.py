@@ -184,12 +184,11 @@ class AffinityConfig:
 
 @dataclass(frozen=True)
 class PrefetchConfig:
-    """The search before each turn."""
+    """What the last messages together bring to mind."""
 
     messages: Positive
     max_results: Count
     excerpt_chars: Positive
-    timeout_seconds: Amount
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,11 @@ class Entity:
         return self.private / "log" / "calls.jsonl"
 
     @property
+    def prompts(self) -> Path:
+        """What models were asked and what they answered, where the owner wants that kept."""
+        return self.private / "log" / "prompts.jsonl"
+
+    @property
     def runs(self) -> Path:
         """One JSON line a run of what happens between turns."""
         return self.private / "log" / "runs.jsonl"

@@ -1,6 +1,7 @@
 """The call ledger: what each call to a model cost, one JSON line a call.
 
-Holds counts and times, never what was said. Lines are written whole: processes may share a ledger.
+Holds counts and times, never what was said; that goes to a file of its own, if the owner asks for
+it. Lines are written whole: processes may share a ledger.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Recorded:
         clock: Callable[[], datetime],
         *,
         detail: Mapping[str, str] | None = None,
+        prompts: Path | None = None,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Wrap a model.
@@ -67,10 +69,12 @@ class Recorded:
             path: The ledger; None keeps the entries in memory only.
             clock: Tells the time, timezone-aware.
             detail: Added to every entry, as `{"session": ID}`.
+            prompts: Where requests and answers are kept in full; None keeps none.
             stopwatch: Counts seconds from anywhere.
         """
         self.entries: list[Entry] = []  # of this process, oldest first
         self._model, self._path, self._clock = model, path, clock
+        self._prompts = prompts
         self._detail, self._stopwatch = dict(detail or {}), stopwatch
 
     @property
@@ -149,6 +153,24 @@ class Recorded:
             # A full disk must not cost the answer that this line is about.
             with contextlib.suppress(OSError):
                 append(self._path, entry)
+        if self._prompts is not None and completion is not None:
+            with contextlib.suppress(OSError):
+                append_line(self._prompts, _in_full(entry, request, completion))
+
+
+def _in_full(entry: Entry, request: Request, completion: Completion) -> dict[str, Any]:
+    """Return what was asked and answered, word for word."""
+    return {
+        "at": entry.at.isoformat(),
+        "purpose": entry.purpose,
+        "model": entry.model,
+        "messages": [{"role": one.role, "content": one.content} for one in request.messages],
+        "schema": request.schema,
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "answer": completion.text,
+        "finish_reason": completion.finish_reason,
+    }
 
 
 def append(path: Path, entry: Entry) -> None:

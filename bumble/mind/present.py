@@ -96,7 +96,7 @@ def workspace_text(life: Life) -> str:
         return ""
     named = [prompts.harmless(one[:NAME_CHARS]) for one in found[:NAMED_FILES]]
     more = f" and {len(found) - len(named)} more (`list_files`)" if len(found) > len(named) else ""
-    return f"Files in your workspace: {', '.join(named)}{more}. `read_file` tells what is in them."
+    return f"Your workspace holds {', '.join(named)}{more}. To look into one, use `read_file`."
 
 
 def now_text(

@@ -44,9 +44,11 @@ def blocks(
     """
     entity, config = life.entity, life.config
     found = _relationships(life, session, person, at)
-    found += _knowledge(life.memory, entity, config, session)
-    found += _memories(life, session, mood, at, unseen)
+    shown: set[tuple[str, str]] = set()
+    found += _knowledge(life.memory, entity, config, session, shown)
+    found += _memories(life, session, mood, at, unseen, shown)
     found += _skills(entity, config, session)
+    found += _just_before(life, session, mood, at, unseen, shown)
     return found
 
 
@@ -103,7 +105,9 @@ def _company(life: Life, session: Session, at: datetime) -> list[Block]:
     return _blocks("relationship", "Who is here:", lines)
 
 
-def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session) -> list[Block]:
+def _knowledge(
+    memory: Memory, entity: Entity, config: Config, session: Session, shown: set[tuple[str, str]]
+) -> list[Block]:
     hits = memory.search(
         session.messages[-1].text,
         kinds=("knowledge",),
@@ -122,11 +126,17 @@ def _knowledge(memory: Memory, entity: Entity, config: Config, session: Session)
             tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
             text = _line(section.text, SECTION_TOKENS)
             lines.append((tier, f"- {mark}{section.title}: {text}"))
+            shown.add((hit.kind, hit.id))
     return _blocks("knowledge", "What you know:", lines)
 
 
 def _memories(
-    life: Life, session: Session, mood: str, at: datetime, unseen: Sequence[str]
+    life: Life,
+    session: Session,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+    shown: set[tuple[str, str]],
 ) -> list[Block]:
     config = life.config
     hits = life.memory.search(
@@ -140,8 +150,44 @@ def _memories(
     )
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
     near = _believed(life, near, at)
+    shown |= {(hit.kind, hit.id) for hit in near}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
     return _blocks("memories", "What comes to mind:", lines)
+
+
+def _just_before(
+    life: Life,
+    session: Session,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+    shown: set[tuple[str, str]],
+) -> list[Block]:
+    """Say what the last few messages together bring to mind, if the newest alone brings little.
+
+    "And how old is he?" says nothing by itself.
+    """
+    config = life.config.recall
+    said = [one.text for one in session.messages if one.role == "user"][-config.prefetch.messages :]
+    room = config.prefetch.max_results - len(shown)
+    if room <= 0 or len(said) < 2:
+        return []
+    hits = life.memory.search(
+        "\n".join(said),
+        kinds=(*REMEMBERED, "knowledge"),
+        limit=config.prefetch.max_results,
+        audience=session.people,
+        outside=session.id,
+        unseen=unseen,
+        factor=imprints.factor(life.entity, life.body, mood, at),
+    )
+    book = knowledge.read(life.entity.knowledge)
+    always = {("knowledge", one.title) for one in book.sections if prompt.always(one)}
+    new = [hit for hit in hits if (hit.kind, hit.id) not in shown | always]
+    near = _believed(life, [hit for hit in new if _relevant(hit, config.preamble_threshold)], at)
+    length = config.prefetch.excerpt_chars // 4
+    lines = [(hit.trust, f"- {line(hit, length)}") for hit in near[:room]]
+    return _blocks("just before", "And of what was said just before:", lines)
 
 
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:

@@ -121,6 +121,7 @@ def drop_caches(entity: Entity, prompt_caches: Path) -> None:
             tells whose words a file holds, and they only cost time when they are gone.
     """
     shutil.rmtree(entity.private / "cache", ignore_errors=True)
+    entity.prompts.unlink(missing_ok=True)  # it holds all that was said
     shutil.rmtree(prompt_caches, ignore_errors=True)
 
 

@@ -81,6 +81,18 @@ def test_forget_takes_the_evaluated_prompts_too(talking: Run) -> None:
     assert not kept.exists()
 
 
+def test_prompts_are_kept_only_where_the_owner_asks_and_are_forgotten_too(talking: Run) -> None:
+    kept = talking.entity.prompts
+    assert not kept.exists()
+    talking.ok("config", "set", "log.prompts", "true")
+    talking.ok("chat", "Good evening.", "--incognito")
+    assert not kept.exists()
+    talking.ok("chat", SAID)
+    assert SAID in kept.read_text() and "How dear." in kept.read_text()
+    talking.ok("person", "forget", "Sam", "--yes")
+    assert not kept.exists()
+
+
 def test_forget_asks_and_then_leaves_nothing(talking: Run) -> None:
     talking.ok("reflect")
     before = talking.state()

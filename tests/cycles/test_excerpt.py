@@ -35,3 +35,15 @@ def test_what_has_no_full_stops_is_taken_in_pieces_and_none_is_lost(text: str) -
     found = excerpt.parts(text)
     assert max(map(len, found)) <= excerpt.LINE_CHARS
     assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+def test_who_writes_without_capitals_is_split_at_full_stops_and_no_abbreviation_is() -> None:
+    assert excerpt.parts("hab tee. oma wird achtzig am 7 märz. egal") == [
+        "hab tee.",
+        "oma wird achtzig am 7 märz.",
+        "egal",
+    ]
+    assert excerpt.parts("Es gibt z.B. das hier. Und das.") == [
+        "Es gibt z.B. das hier.",
+        "Und das.",
+    ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -72,6 +73,18 @@ def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
     model = recorded(None, Reply(text="Hello"))
     model.complete(REQUEST)
     assert len(model.entries) == 1 and not list(tmp_path.iterdir())
+
+
+def test_what_was_asked_and_answered_is_kept_in_full_where_it_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "log" / "prompts.jsonl"
+    model = Recorded(ScriptedModel([Reply(text="Hello")]), None, lambda: NOON, prompts=path)
+    model.complete(REQUEST)
+    with pytest.raises(AnswerInvalidError):
+        model.complete(REQUEST)
+    [line] = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert line["messages"] == [{"role": "user", "content": "Hi"}]
+    assert (line["answer"], line["purpose"], line["at"]) == ("Hello", "chat", NOON.isoformat())
+    assert path.stat().st_mode & 0o077 == 0
 
 
 def test_a_torn_line_spoils_neither_those_before_nor_those_after(tmp_path: Path) -> None:

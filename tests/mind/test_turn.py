@@ -357,6 +357,21 @@ def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity
     assert "Question 15" not in found
 
 
+def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: Entity) -> None:
+    with ada.knowledge.open("a") as file:
+        file.write("\n## Biscuit the dog\n\nBiscuit the dog is nine years old.\n")
+    model = ScriptedModel([say("A fine dog."), say("Nine."), say("I see.")])
+    life = life_of(ada, model)
+
+    def brought(text: str, *, new: bool = False) -> dict[str, str]:
+        done = talk(life, text, new=new)
+        return {one.name: one.text for one in done.blocks if "nine years old" in one.text}
+
+    assert list(brought("Do you remember Biscuit the dog?")) == ["knowledge"]
+    assert list(brought("What about him?")) == ["just before"]
+    assert list(brought("What about him?", new=True)) == []
+
+
 def test_what_the_entity_corrects_can_still_be_read(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Lives in Lisbon."),
