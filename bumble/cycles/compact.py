@@ -28,6 +28,14 @@ LEAST_SUMMARY_TOKENS = 150
 FRAME_TOKENS = tokens.estimate_message(history.framed(""))  # around a summary
 CLEAR_BATCH = 6  # old tool results are cleared that many at once, so that the prefix seldom moves
 
+EXCERPT = "excerpt"  # in the record of a summary without a model
+DID = {
+    "summary": "summarised",
+    EXCERPT: "cut down to the lines that say most",
+    "prune": "old tool results cleared",
+    "cut": "long texts cut",
+}
+
 Note = Callable[[str], None]
 
 
@@ -148,8 +156,7 @@ def _outcome(life: Life, job: Job, made: Made) -> Outcome:
     """Say what was made, and plan to write it."""
     before = measure(life, job.session, job.stable_tokens)
     after = measure(life, made.session, job.stable_tokens)
-    names = {"summary": "summarised", "prune": "old tool results cleared", "cut": "long texts cut"}
-    kinds = [names[one.kind] for one in made.records]
+    kinds = [DID[one.extra.get("summary_source", one.kind)] for one in made.records]
     did = ", ".join(dict.fromkeys(kinds)) or "nothing could be made shorter"
     reason = _reason(life, made, after)
     told = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
@@ -264,8 +271,7 @@ def _summary(
             if not job.falls_back:
                 raise
             made.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    made.notes.append("the lines that say most stand for the rest")
-    return summary.excerpt_text(life, given), {"summary_source": "excerpt"}
+    return summary.excerpt_text(life, given), {"summary_source": EXCERPT}
 
 
 def boundaries(
@@ -376,7 +382,7 @@ def leave_out(life: Life, session: Session) -> Compaction | None:
     given = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
     text = summary.excerpt_text(life, given)
     record = _record(life, "summary", stored[start].id, stored[end - 1].id)
-    return replace(record, summary=text, extra={"summary_source": "excerpt"})
+    return replace(record, summary=text, extra={"summary_source": EXCERPT})
 
 
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:

@@ -32,6 +32,8 @@ READ_SHARE = 1.5  # of the budget, what an embedded model reads: all of it would
 TEMPERATURE = 0.2
 PIECE_TOKENS = 1500  # of conversation in one question
 SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
+LEAST_CHARS = 80  # under a heading
+KEY_TOKENS = 12  # of an answer, for a heading's name and what stands around it
 SAID = "- "  # before a line that is carried word for word
 
 
@@ -158,13 +160,14 @@ def _carried(text: str, own_name: str) -> list[Line]:
 
 
 def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
-    schema = _schema(room)
+    chars = max(LEAST_CHARS, room * 4 // len(HEADINGS))
     slots = {
         "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
         "conversation": prompts.harmless(piece, "conversation", "notes"),
     }
-    request = asking.request(life, "compact", slots, max_tokens=room + 100, temperature=TEMPERATURE)
-    answer = structured.answer(life.model, request, schema)
+    limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
+    request = asking.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
+    answer = structured.answer(life.model, request, _schema(chars))
     return {name: _once(str(answer[name])) for name in HEADINGS}
 
 
@@ -173,12 +176,11 @@ def _once(text: str) -> str:
     return ", ".join(dict.fromkeys(" ".join(text.split()).split(", ")))
 
 
-def _schema(room: int) -> dict[str, Any]:
-    """Describe the answer: all headings, each with its share of the room."""
-    limit = max(80, room * 4 // len(HEADINGS))
+def _schema(chars: int) -> dict[str, Any]:
+    """Describe the answer: all headings, each as long as its share of the room."""
     return {
         "type": "object",
-        "properties": {name: {"type": "string", "maxLength": limit} for name in HEADINGS},
+        "properties": {name: {"type": "string", "maxLength": chars} for name in HEADINGS},
         "required": list(HEADINGS),
         "additionalProperties": False,
     }

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 from bumble import prompts
 from bumble.body import ebb
-from bumble.body.soma import shown_to
+from bumble.body.soma import Soma, shown_to
 from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Life
@@ -102,20 +102,14 @@ def prepare(
     if compacts:
         stable_tokens = tokens.estimate_message(stable.text)
         session, compacted = compact.make_room(life, session, stable_tokens)
-    others = [one for one in session.people if one != who.id]
-    blocks = [Block("now", present.now_text(life, who.name, said.at, last_spoke, others))]
-    shown = shown_to(soma, session.people)
-    blocks.append(Block("body", present.body_text(life, shown, decided.profile, session.people)))
-    blocks.append(Block("workspace", present.workspace_text(life)))
     room = history_budget(life, stable)
     if attached:
         room = max(256, room - tokens.estimate(attached))
     seen = history.view(session, room, before=said.id)
-    blocks += recall.blocks(life, session, who.id, mood.name, said.at, seen.unseen)
     brief = present.found_brief(life, session)
-    blocks.append(Block("handover", present.handover_text(life, brief, said.at)))
-    machine, trouble = _machine(life, who, others)
-    blocks.append(Block("machine", machine))
+    blocks, trouble = _blocks(
+        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief
+    )
     message = history.render(said).content
     always = [PromptMessage("system", stable.text), *history.with_last(seen.messages, message)]
     left = int((_room(life, always) - LEAST_ANSWER_TOKENS) / life.token_ratio)
@@ -138,6 +132,32 @@ def prepare(
             "they stay in the transcript, where `recall` finds them"
         )
     return turn
+
+
+def _blocks(
+    life: Life,
+    session: Session,
+    who: Person,
+    profile: route.ProfileName,
+    soma: Soma,
+    last_spoke: datetime | None,
+    unseen: Sequence[str],
+    brief: handover.Brief | None,
+) -> tuple[list[Block], str]:
+    """Say what is true right now, most important first; and what went wrong."""
+    said = session.messages[-1]
+    others = [one for one in session.people if one != who.id]
+    shown = shown_to(soma, session.people)
+    machine, trouble = _machine(life, who, others)
+    blocks = [
+        Block("now", present.now_text(life, who.name, said.at, last_spoke, others)),
+        Block("body", present.body_text(life, shown, profile, session.people)),
+        Block("workspace", present.workspace_text(life)),
+        *recall.blocks(life, session, who.id, feeling.mood(life, soma).name, said.at, unseen),
+        Block("handover", present.handover_text(life, brief, said.at)),
+        Block("machine", machine),
+    ]
+    return blocks, trouble
 
 
 def _asked(profile_name: route.ProfileName | None) -> route.Route | None:
