@@ -134,7 +134,7 @@ def parse(source: str) -> Document:
     """
     if len(source) > MAX_BYTES:
         raise SourceError(f"{len(source):,} characters; bumble reads notes up to {MAX_BYTES:,}")
-    start = 1 if source.startswith("\ufeff") else 0  # an editor's byte order mark
+    start = len(source) - len(source.lstrip("\ufeff"))  # byte order marks of editors
     all_lines = lines(source[start:])
     if not all_lines or all_lines[0].rstrip() != FENCE:
         return Document(source, 0, 0, start)
