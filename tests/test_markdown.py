@@ -61,6 +61,8 @@ def test_another_body_reads_back_and_leaves_the_front_matter(source: str, body: 
         return
     after = document.with_body(body)
     text = body.lstrip("\ufeff\r\n").rstrip("\r\n").rstrip()
+    if body.strip("\r\n").rstrip() == document.body:
+        text = document.body  # the same body stays, whatever it is
     wanted = [line.rstrip("\r\n") for line in markdown.lines(text)]
     assert [line.rstrip("\r\n") for line in markdown.lines(after.body)] == wanted
     assert after.meta == document.meta
