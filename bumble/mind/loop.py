@@ -384,14 +384,16 @@ def _results(step: Step) -> str:
 def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
     """Turn the model back to the person: what failed, what was searched, what they heard and said.
 
-    A small model answers what stands last: after the results alone it has lost the question.
+    A small model answers what stands last: after the results alone it has lost the question. What
+    was done is to be told, what was looked up to be answered from.
     """
     failed = [
         call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
     ]
     calls = [call for one in outcome.steps for call in one.calls if call.name in SEARCHES]
     asked = [f'"{value}"' for call in calls for value in call.arguments.values()]
-    return prompts.load("nudge").fill(
+    found = {call.name for call in step.calls} <= READ_ONLY and not failed
+    return prompts.load("found" if found else "nudge").fill(
         failed=f" {', '.join(failed)} failed." if failed else "",
         asked=f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         said=f" {person} has heard this already: {outcome.said}" if outcome.said else "",

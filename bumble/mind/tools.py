@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from jsonschema import Draft202012Validator
 
+from bumble import stopwords
 from bumble.cycles import secrets
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
@@ -30,6 +31,7 @@ AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
 SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
 READ_ONLY |= {"list_files"}
+LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
@@ -53,6 +55,7 @@ class Context:
     known: tuple[str, ...] = ()  # names of the person and of the entity
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+    warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -196,6 +199,24 @@ def _may_correct(there: Provenance, what: str, context: Context) -> None:
         raise RefusedError(f'only {context.owner} can correct "{what}"')
 
 
+def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Context) -> None:
+    """See to it that a text is not replaced by the change to it alone; once, for it may be meant.
+
+    Raises:
+        RefusedError: If most of what it says would go.
+    """
+    words = set(stopwords.telling_words(there))
+    kept = words & set(stopwords.telling_words(new))
+    small = len(words) < LEAST_WORDS or trust.is_quoted(origin.trust)
+    if small or len(kept) >= len(words) * LEAST_KEPT or name.casefold() in context.warned:
+        return
+    context.warned.add(name.casefold())
+    raise RefusedError(
+        f'not saved yet, for most of "{name}" would be lost. It says now: {there.strip()}\n'
+        "Call the same tool again with all of that and the change"
+    )
+
+
 def _expand(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(context.expand(arguments["ref"]))
 
@@ -203,6 +224,10 @@ def _expand(arguments: Mapping[str, str], context: Context) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
     title, body = arguments["title"], arguments["body"]
     _vouch(context, title, body)
+    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    if old is not None and not old.locked:
+        _may_correct(old.provenance, title, context)
+        _keep_most(title, old.text, body, old.provenance, context)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
@@ -276,6 +301,10 @@ def _skills(context: Context) -> list[Skill]:
 def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
     name, description, body = arguments["name"], arguments["description"], arguments["body"]
     _vouch(context, name, description, body)
+    old = skills.match(list(skills.read(context.entity.skills)), name)
+    if old is not None:
+        _may_correct(old.provenance, name, context)
+        _keep_most(name, old.text, body, old.provenance, context)
 
     def plan() -> Change | None:
         known = list(skills.read(context.entity.skills))

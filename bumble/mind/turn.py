@@ -61,6 +61,7 @@ class Turn:
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+    warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
 
 
 def prepare(
@@ -252,6 +253,7 @@ def _context(life: Life, turn: Turn) -> tools.Context:
         known=(who.name, life.identity.name),
         owner=life.identity.owner.name or "its owner",
         read=turn.read,
+        warned=turn.warned,
     )
 
 

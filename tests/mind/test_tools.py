@@ -8,7 +8,7 @@ from bumble.cycles.life import Life
 from bumble.entity import create, settings
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.llm.scripted import ScriptedModel
+from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.mind import tools
 from bumble.stores import scratch
 from tests.cycles import lives
@@ -87,3 +87,47 @@ def test_a_secret_is_not_noted(ada: Entity) -> None:
         "The password is Tulip!Garden77",
     )
     assert done.outcome.steps[0].results[0].failed
+
+
+SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."
+
+
+@pytest.mark.parametrize("tool", ["update_skill", "update_knowledge"])
+def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str) -> None:
+    def write(body: str) -> Reply:
+        if tool == "update_skill":
+            return act(tool, name="soup", description="how to cook soup", body=body)
+        return act(tool, title="soup", body=body)
+
+    def texts() -> str:
+        files = [ada.knowledge, *ada.skills.rglob("*.md")]
+        return "".join(one.read_text(encoding="utf-8") for one in files)
+
+    short, whole = "Serve with parsley.", f"{SOUP} Serve with parsley."
+    bodies = ((SOUP,), (short, whole), (short, short))
+    replies = [one for each in bodies for one in (*map(write, each), say("Done."))]
+    life = lives.life_of(ada, ScriptedModel(replies))
+    talk(life, f"How we cook soup: {SOUP}")
+    done = talk(life, "Add to the soup: serve with parsley.")
+    first, second = (one.results[0] for one in done.outcome.steps[:2])
+    assert first.failed and SOUP in first.text
+    assert not second.failed
+    assert whole in texts()
+    done = talk(life, "Make it only: serve with parsley.")
+    assert [one.results[0].failed for one in done.outcome.steps[:2]] == [True, False]
+    assert short in texts() and SOUP not in texts()
+
+
+def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:
+    model = ScriptedModel(
+        [
+            act("update_knowledge", title="Biscuit", body=f"Biscuit is {age} and loves the sofa.")
+            if age
+            else say("Done.")
+            for age in ("eight", "", "nine", "")
+        ]
+    )
+    life = lives.life_of(ada, model)
+    talk(life, "Biscuit is eight and loves the sofa.")
+    done = talk(life, "Biscuit is nine and loves the sofa.")
+    assert not done.outcome.steps[0].results[0].failed
