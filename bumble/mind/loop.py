@@ -5,6 +5,7 @@ Works on messages and tools only; storing what happened is the turn's business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ UNREADABLE = "That could not be read. Answer with the JSON of actions and nothin
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
+QUESTION = re.compile("[?？؟]")
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
@@ -384,19 +386,22 @@ def _results(step: Step) -> str:
 def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
     """Turn the model back to the person: what failed, what was searched, what they heard and said.
 
-    A small model answers what stands last: after the results alone it has lost the question. What
-    was done is to be told, what was looked up to be answered from.
+    A small model answers what stands last: after the results alone it has lost the question. Asked
+    for what it has found by now, it says that it doesn't know, as the person did.
     """
     failed = [
         call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
     ]
     calls = [call for one in outcome.steps for call in one.calls if call.name in SEARCHES]
     asked = [f'"{value}"' for call in calls for value in call.arguments.values()]
-    found = {call.name for call in step.calls} <= READ_ONLY and not failed
-    return prompts.load("found" if found else "nudge").fill(
-        failed=f" {', '.join(failed)} failed." if failed else "",
-        asked=f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
-        said=f" {person} has heard this already: {outcome.said}" if outcome.said else "",
-        person=person,
-        message=history.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
+    slots = {
+        "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
+        "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
+        "person": person,
+        "message": history.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
+    }
+    if QUESTION.search(message) and all(result.found for result in step.results):
+        return prompts.load("found").fill(**slots)
+    return prompts.load("nudge").fill(
+        **slots, failed=f" {', '.join(failed)} failed." if failed else ""
     )

@@ -293,4 +293,4 @@ def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ())
         if trust.is_quoted(hit.trust):
             kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
-    return Result("\n".join(lines), trust=trust.quoted(hit.trust for hit in hits))
+    return Result("\n".join(lines), found=True, trust=trust.quoted(hit.trust for hit in hits))

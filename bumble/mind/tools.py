@@ -69,6 +69,7 @@ class Result:
 
     text: str
     failed: bool = False
+    found: bool = False  # whether it is memories, which answer a question
     plan: Plan | None = None
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one
 

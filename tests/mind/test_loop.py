@@ -526,6 +526,25 @@ def test_the_nudge_lists_what_was_searched_already() -> None:
     assert 'Already searched: "bees".' in model.requests[1].messages[-1].content
 
 
+@pytest.mark.parametrize(
+    ("message", "found", "answered"),
+    [
+        ("What is Biscuit?", True, True),
+        ("バスケットは何？", True, True),
+        ("What is Biscuit?", False, False),
+        ("Tell me of Biscuit.", True, False),
+    ],
+)
+def test_a_question_is_to_be_answered_from_the_memories_that_were_found(
+    message: str, found: bool, answered: bool
+) -> None:
+    person = Person(Result("- [knowledge] Biscuit is a dog.", found=found))
+    _, model = run([chat(recall("Biscuit")), chat(say("A dog."))], person, message)
+    last = model.requests[1].messages[-1].content
+    assert message in last
+    assert ("Now you know it. Tell Sam" in last) == answered
+
+
 def test_one_tool_round_gives_one_batch_and_then_speech_with_the_same_prompt() -> None:
     person = Person()
     model = ScriptedModel([Reply(recall("soup")), Reply(recall("more")), Reply(say("Soup."))])
