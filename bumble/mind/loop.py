@@ -400,8 +400,7 @@ def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
         "person": person,
         "message": history.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
     }
-    if QUESTION.search(message) and all(result.found for result in step.results):
-        return prompts.load("found").fill(**slots)
-    return prompts.load("nudge").fill(
-        **slots, failed=f" {', '.join(failed)} failed." if failed else ""
-    )
+    if failed:
+        return prompts.load("failed").fill(**slots, failed=", ".join(dict.fromkeys(failed)))
+    answers = QUESTION.search(message) and all(result.found for result in step.results)
+    return prompts.load("found" if answers else "nudge").fill(**slots)

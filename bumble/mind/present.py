@@ -96,7 +96,7 @@ def workspace_text(life: Life) -> str:
         return ""
     named = [prompts.harmless(one[:NAME_CHARS]) for one in found[:NAMED_FILES]]
     more = f" and {len(found) - len(named)} more (`list_files`)" if len(found) > len(named) else ""
-    return f"The files in your workspace are: {', '.join(named)}{more}."
+    return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
 
 
 def now_text(
