@@ -94,7 +94,7 @@ def workspace_text(life: Life) -> str:
     found = workspace.names(life.entity)
     if not found:
         return ""
-    named = [prompts.harmless(one[:NAME_CHARS]) for one in found[:NAMED_FILES]]
+    named = [prompts.harmless(" ".join(one.split())[:NAME_CHARS]) for one in found[:NAMED_FILES]]
     more = f" and {len(found) - len(named)} more (`list_files`)" if len(found) > len(named) else ""
     return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
 
