@@ -66,12 +66,13 @@ def told(life: Life, given: SummaryInput, note: Callable[[str], None]) -> str:
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
         if life.local:  # which would only repeat the notes it gets
-            values = _joined(values, _ask(life, earlier, piece, room // len(pieces)))
+            noted = _ask(life, earlier, piece, room // len(pieces))
+            values = _joined(values, {name: _once(text) for name, text in noted.items()})
         else:
             values = _ask(life, values, piece, room)
     sources = [*(str(line) for line in lines), *earlier.values()]
     checked = {name: _checked(life, values[name], sources) for name in HEADINGS}
-    return _whole(life, given, _bounded(checked, room))
+    return _whole(life, given, _bounded(checked, room) if life.local else checked)
 
 
 def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -80,7 +81,7 @@ def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]
 
 
 def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
-    """Keep the notes that say most, as far as there is room; none twice."""
+    """Keep the notes that say most, as far as there is room, for they only grow; none twice."""
     lines = [
         Line(name, HEADINGS[name], text) for name in HEADINGS for text in notes[name].splitlines()
     ]
@@ -168,12 +169,12 @@ def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     request = asking.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
     answer = structured.answer(life.model, request, _schema(chars))
-    return {name: _once(str(answer[name])) for name in HEADINGS}
+    return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
 
 
 def _once(text: str) -> str:
-    """Return a text on one line, without the parts that it repeats: small models run in circles."""
-    return ", ".join(dict.fromkeys(" ".join(text.split()).split(", ")))
+    """Return a text without the parts that it repeats: small models run in circles."""
+    return ", ".join(dict.fromkeys(text.split(", ")))
 
 
 def _schema(chars: int) -> dict[str, Any]:

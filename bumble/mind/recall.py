@@ -26,6 +26,7 @@ from bumble.stores.sessions import Session
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
 MEMORY_TOKENS = 80  # of one memory in the preamble
+RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
@@ -139,20 +140,37 @@ def _memories(
     shown: set[tuple[str, str]],
 ) -> list[Block]:
     config = life.config
+    said, limit = session.messages[-1].text, config.memory.max_recall_results
+    hits = _found(life, session, said, REMEMBERED, limit, mood, at, unseen)
+    near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
+    shown |= {(hit.kind, hit.id) for hit in near}
+    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
+    return _blocks("memories", "What comes to mind:", lines)
+
+
+def _found(
+    life: Life,
+    session: Session,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+) -> list[Hit]:
+    """Find what everybody in a conversation may meet and its prompt does not hold anyway."""
     hits = life.memory.search(
-        session.messages[-1].text,
-        kinds=REMEMBERED,
-        limit=config.memory.max_recall_results,
+        query,
+        kinds=kinds,
+        limit=limit,
         audience=session.people,
         outside=session.id,
         unseen=unseen,
         factor=imprints.factor(life.entity, life.body, mood, at),
     )
-    near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
-    near = _believed(life, near, at)
-    shown |= {(hit.kind, hit.id) for hit in near}
-    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
-    return _blocks("memories", "What comes to mind:", lines)
+    book = knowledge.read(life.entity.knowledge)
+    always = {("knowledge", one.title) for one in book.sections if prompt.always(one)}
+    return _believed(life, [hit for hit in hits if (hit.kind, hit.id) not in always], at)
 
 
 def _just_before(
@@ -172,19 +190,10 @@ def _just_before(
     room = config.prefetch.max_results - len(shown)
     if room <= 0 or len(said) < 2:
         return []
-    hits = life.memory.search(
-        "\n".join(said),
-        kinds=(*REMEMBERED, "knowledge"),
-        limit=config.prefetch.max_results,
-        audience=session.people,
-        outside=session.id,
-        unseen=unseen,
-        factor=imprints.factor(life.entity, life.body, mood, at),
-    )
-    book = knowledge.read(life.entity.knowledge)
-    always = {("knowledge", one.title) for one in book.sections if prompt.always(one)}
-    new = [hit for hit in hits if (hit.kind, hit.id) not in shown | always]
-    near = _believed(life, [hit for hit in new if _relevant(hit, config.preamble_threshold)], at)
+    kinds, limit = (*REMEMBERED, "knowledge"), config.prefetch.max_results
+    hits = _found(life, session, "\n".join(said), kinds, limit, mood, at, unseen)
+    new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
+    near = [hit for hit in new if _relevant(hit, config.preamble_threshold)]
     length = config.prefetch.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in near[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
@@ -270,21 +279,8 @@ def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ())
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     kinds = (*REMEMBERED, "knowledge", "person", "journal", "skill", "dream", "narrative")
     at = life.now()
-    hits = life.memory.search(
-        query,
-        kinds=kinds,
-        limit=6,
-        audience=session.people,
-        outside=session.id,
-        unseen=unseen,
-        factor=imprints.factor(
-            life.entity, life.body, feeling.mood(life, feeling.read(life, at)).name, at
-        ),
-    )
-    hits = _believed(life, hits, at)
-    book = knowledge.read(life.entity.knowledge)  # what stands in every prompt needs no search
-    always = {section.title for section in book.sections if prompt.always(section)}
-    hits = [hit for hit in hits if hit.kind != "knowledge" or hit.id not in always]
+    mood = feeling.mood(life, feeling.read(life, at)).name
+    hits = _found(life, session, query, kinds, RESULTS, mood, at, unseen)
     if not hits:
         return Result("Nothing comes to mind.")
     lines = []

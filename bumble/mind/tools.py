@@ -225,10 +225,6 @@ def _expand(arguments: Mapping[str, str], context: Context) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
     title, body = arguments["title"], arguments["body"]
     _vouch(context, title, body)
-    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
-    if old is not None and not old.locked:
-        _may_correct(old.provenance, title, context)
-        _keep_most(title, old.text, body, old.provenance, context)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
@@ -244,7 +240,11 @@ def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
             provenance=context.provenance,
         )
 
-    return Result("saved" if plan() else "that is already written down", plan=plan)
+    new = plan()  # refuses what it would refuse later
+    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    if old is not None:
+        _keep_most(title, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
 
 
 def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
@@ -302,10 +302,6 @@ def _skills(context: Context) -> list[Skill]:
 def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
     name, description, body = arguments["name"], arguments["description"], arguments["body"]
     _vouch(context, name, description, body)
-    old = skills.match(list(skills.read(context.entity.skills)), name)
-    if old is not None:
-        _may_correct(old.provenance, name, context)
-        _keep_most(name, old.text, body, old.provenance, context)
 
     def plan() -> Change | None:
         known = list(skills.read(context.entity.skills))
@@ -322,7 +318,11 @@ def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
             provenance=context.provenance,
         )
 
-    return Result("saved" if plan() else "that is already written down", plan=plan)
+    new = plan()  # refuses what it would refuse later
+    old = skills.match(skills.read(context.entity.skills), name)
+    if old is not None:
+        _keep_most(name, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
 
 
 def _list_files(arguments: Mapping[str, str], context: Context) -> Result:

@@ -73,8 +73,8 @@ def listing(entity: Entity, path: str) -> str:
     if not folder.is_dir():
         raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
     found = [one for one in sorted(folder.iterdir()) if one.name != ".gitkeep"]  # git's, no file
-    names = [f"{one.name}/" if one.is_dir() else one.name for one in found]
-    return "\n".join(names) or "(empty)"
+    listed = [readable(f"{one.name}/" if one.is_dir() else one.name) for one in found]
+    return "\n".join(listed) or "(empty)"
 
 
 def names(entity: Entity) -> list[str]:
@@ -82,14 +82,20 @@ def names(entity: Entity) -> list[str]:
     found: list[str] = []
     for one in _visible(entity.workspace):
         inside = _visible(one) if one.is_dir() and not one.is_symlink() else [one]
-        found += [file.relative_to(entity.workspace).as_posix() for file in inside]
+        found += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
     return found
 
 
+def readable(name: str) -> str:
+    """Return a file's name as text that can be sent: not every name is UTF-8."""
+    return name.encode("utf-8", "replace").decode()
+
+
 def _visible(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    """Return what lies in a folder; nothing if it may not be read, for no turn fails for that."""
+    with contextlib.suppress(OSError):
+        return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    return []
 
 
 def plan_write(entity: Entity, path: str, text: str) -> Change:

@@ -203,6 +203,12 @@ def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity
     assert sum(part.role == "summary" for part in history.shown(second.session)) == 1
 
 
+def test_what_a_model_of_an_endpoint_told_stands_there_whole(newborn: Entity) -> None:
+    told = dict.fromkeys(summary.HEADINGS, "Ilse5 lives at 1005, and so on, and so on.")
+    made = compact.make(small(newborn, [notes(**told)]), Job(long_talk(), 500), lambda _: None)
+    assert made.records[-1].summary.count("at 1005, and so on, and so on.") == len(told)
+
+
 def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
     newborn: Entity,
 ) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -69,6 +70,27 @@ def test_files_are_named_with_those_in_folders_but_no_deeper_and_no_hidden_ones(
         file.write_text("x")
     assert workspace.names(ada) == ["b.txt", "house/offer.txt", "house/old"]
     assert workspace.names(Entity(ada.root / "nobody")) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a name may be any bytes")
+def test_a_name_that_is_no_text_can_be_sent_all_the_same(ada: Entity) -> None:
+    (ada.workspace / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    assert workspace.names(ada) == ["caf?.txt"]
+    assert workspace.listing(ada, "").encode() == b"caf?.txt"
+
+
+def test_what_may_not_be_read_is_not_named(ada: Entity, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ada.workspace / "house").mkdir()
+    (ada.workspace / "list.txt").write_text("eggs")
+    whole = Path.iterdir
+
+    def refused(folder: Path) -> Iterator[Path]:
+        if folder.name == "house":
+            raise PermissionError(13, "not yours", str(folder))
+        return whole(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refused)  # root may read everything
+    assert workspace.names(ada) == ["list.txt"]
 
 
 def test_what_a_file_held_before_can_still_be_read(ada: Entity) -> None:
