@@ -52,18 +52,18 @@ def apply(text: str, edits: Sequence[Edit], most: int) -> Amended:
     """
     own = markdown.lines(text)
     places = [n for n, line in enumerate(own) if line.strip()]
-    there = {files.same_name(line) for line in own}
+    line_keys = {files.same_name(line) for line in own}
     replaced: dict[int, str] = {}
     behind: dict[int, list[str]] = {}
     applied, refused = list[Edit](), list[tuple[Edit, str]]()
     for edit in edits:
         line = " ".join(edit.text.split())
-        problem = _problem(edit, line, len(places), there, replaced, len(applied) < most)
+        problem = _problem(edit, line, len(places), line_keys, replaced, len(applied) < most)
         if problem:
             refused.append((edit, problem))
             continue
         applied.append(edit)
-        there.add(files.same_name(line))
+        line_keys.add(files.same_name(line))
         if edit.op == "replace":
             replaced[edit.line] = line
         else:
@@ -72,14 +72,14 @@ def apply(text: str, edits: Sequence[Edit], most: int) -> Amended:
 
 
 def _problem(
-    edit: Edit, line: str, count: int, there: set[str], replaced: dict[int, str], room: bool
+    edit: Edit, line: str, count: int, line_keys: set[str], replaced: dict[int, str], room: bool
 ) -> str:
     if not line:
         return "it is empty"
     first = 0 if edit.op == "insert" else 1
     if not first <= edit.line <= count:
         return f"there is no line {edit.line}"
-    if files.same_name(line) in there:
+    if files.same_name(line) in line_keys:
         return THERE_ALREADY
     if edit.op == "replace" and edit.line in replaced:
         return f"line {edit.line} was replaced already"

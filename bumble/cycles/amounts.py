@@ -97,8 +97,8 @@ def _of_date(first: str, second: str, third: str) -> Iterator[str]:
     days = [third] if len(first) > 2 else [first, second]
     months = [second] if len(first) > 2 else [first, second]
     yield f"#{int(first if len(first) > 2 else third)}"
-    yield from (f"#{int(one)}" for one in days)
-    yield from (f"@{int(one)}" for one in months)
+    yield from (f"#{int(day)}" for day in days)
+    yield from (f"@{int(month)}" for month in months)
 
 
 def found_in_signs(text: str) -> Iterator[str]:

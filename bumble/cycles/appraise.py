@@ -88,38 +88,38 @@ def check(life: Life) -> Check[Job]:
 
 def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
     """Leave out what nobody replied to yet: another process may be at it."""
-    open_ends = {one.id for one in session.unanswered}
-    return list(takewhile(lambda one: one.id not in open_ends, waiting))
+    open_ends = {message.id for message in session.unanswered}
+    return list(takewhile(lambda message: message.id not in open_ends, waiting))
 
 
 def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
     """Take turns from the beginning, up to a pause or to the length of an episode."""
     pause = timedelta(minutes=life.config.memory.episode_pause_minutes)
-    taken: list[Message] = []
+    stretch: list[Message] = []
     turns = 0
     for message in waiting:
         if message.role == "user":
-            if taken and message.at - taken[-1].at > pause:
+            if stretch and message.at - stretch[-1].at > pause:
                 break
             if turns == life.config.memory.episode_max_turns:
                 break
             turns += 1
-        taken.append(message)
-    return taken
+        stretch.append(message)
+    return stretch
 
 
 def run(life: Life, job: Job) -> Outcome:
     """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
     session = transcripts.load(life.entity.root / sessions.path(job.session))
     stretch = cursors.between(session, job.first, job.last)
-    theirs = next((one for one in reversed(stretch) if one.role == "user" and one.text), None)
-    if theirs is None:
+    their_message = next((message for message in reversed(stretch) if message.role == "user" and message.text), None)
+    if their_message is None:
         return _passed_over(life, job, "nobody said anything in it")
     try:
-        found = _guarded(_asked(life, session, stretch), stretch)
+        assessment = _guarded(_asked(life, session, stretch), stretch)
     except (*work.NO_ANSWER, ValueError) as error:
         return _passed_over(life, job, str(error).splitlines()[0])
-    return _felt(life, job, theirs, stretch[-1].at, found)
+    return _felt(life, job, their_message, stretch[-1].at, assessment)
 
 
 def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisal:
@@ -156,12 +156,12 @@ def _whole(error: AnswerInvalidError) -> object:
 
 def _told(messages: Sequence[Message], budget_chars: int) -> str:
     """Render what was said, a line a message; long ones are cut so that all have room."""
-    said = [one for one in messages if one.text and one.role != "tool"]
-    most = max(LEAST_CHARS, budget_chars // max(1, len(said)))
+    spoken_messages = [message for message in messages if message.text and message.role != "tool"]
+    most = max(LEAST_CHARS, budget_chars // max(1, len(spoken_messages)))
     lines = []
-    for one in said:
-        who = "I answered" if one.role == "assistant" else f"{_name(one)} said"
-        text = " ".join(one.text.split()).replace('"', "'")
+    for message in spoken_messages:
+        who = "I answered" if message.role == "assistant" else f"{_name(message)} said"
+        text = " ".join(message.text.split()).replace('"', "'")
         lines.append(f'{who}: "{tokens.cut(text, most // 4)}"')
     return "\n".join(lines)
 
@@ -170,47 +170,47 @@ def _name(message: Message) -> str:
     return str(message.extra.get("name") or message.speaker or "somebody")
 
 
-def _guarded(found: Appraisal, stretch: Sequence[Message]) -> Appraisal:
+def _guarded(assessment: Appraisal, stretch: Sequence[Message]) -> Appraisal:
     """Take out names and numbers that nobody said, and affects that repeat what somebody did."""
-    said = [one.text for one in stretch]
-    known = [_name(one) for one in stretch if one.role == "user"]
-    imprint = found.imprint
+    texts = [message.text for message in stretch]
+    speaker_names = [_name(message) for message in stretch if message.role == "user"]
+    imprint = assessment.imprint
     if imprint is not None:
-        trigger = evidence.supported(imprint.trigger, said, known)
+        trigger = evidence.supported(imprint.trigger, texts, speaker_names)
         # what nobody spoke of left nothing behind: a small model takes it from the examples
-        spoken_of = _spoken_of(trigger, said, known)
+        spoken_of = _spoken_of(trigger, texts, speaker_names)
         trigger = trigger if spoken_of > LEAST_SPOKEN_OF else ""
         imprint = replace(imprint, trigger=trigger) if spoken_of else None
-    heard = " ".join(one.text for one in stretch if one.role == "user")
-    theirs = set(stopwords.telling_words(heard))
+    their_text = " ".join(message.text for message in stretch if message.role == "user")
+    their_words = set(stopwords.telling_words(their_text))
     named = tuple(
         name
-        for name in found.affects
-        if name not in NO_FEELINGS and not (set(name.split("-")) - FEELINGS) & theirs
+        for name in assessment.affects
+        if name not in NO_FEELINGS and not (set(name.split("-")) - FEELINGS) & their_words
     )
-    felt = evidence.supported(found.felt, said, known)
-    return replace(found, affects=named, felt=felt, imprint=imprint)
+    felt = evidence.supported(assessment.felt, texts, speaker_names)
+    return replace(assessment, affects=named, felt=felt, imprint=imprint)
 
 
-def _spoken_of(trigger: str, said: Sequence[str], known: Sequence[str]) -> float:
+def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str]) -> float:
     """Return which share of what a text names, persons left out, was spoken of."""
-    names = {word for name in known for word in stopwords.telling_words(name)}
+    names = {word for name in speaker_names for word in stopwords.telling_words(name)}
     words = {word.removesuffix("'s") for word in stopwords.telling_words(trigger)} - names
-    there = {word[:SHARED_LETTERS] for text in said for word in stopwords.telling_words(text)}
-    return sum(word[:SHARED_LETTERS] in there for word in words) / max(1, len(words))
+    spoken_stems = {word[:SHARED_LETTERS] for text in texts for word in stopwords.telling_words(text)}
+    return sum(word[:SHARED_LETTERS] in spoken_stems for word in words) / max(1, len(words))
 
 
-def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Appraisal) -> Outcome:
+def _felt(life: Life, job: Job, their_message: Message, ended: datetime, assessment: Appraisal) -> Outcome:
     """Let the body be moved by what is left of an appraisal, and note all of it."""
     model, at = life.model.name, life.now()
     left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
-    imprint = found.imprint
+    imprint = assessment.imprint
 
     def more(session: Session) -> list[Change | None]:
         emotion = (
             (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
         )
-        noted = Appraised(at, theirs.id, found.points, found.felt, *emotion, extra={"model": model})
+        noted = Appraised(at, their_message.id, assessment.points, assessment.felt, *emotion, extra={"model": model})
         added = sessions.plan_append(session, [noted], "note what it did to the body")
         if not left:
             return [added]
@@ -219,7 +219,7 @@ def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Apprais
             at,
             lambda soma: appraisal.apply(
                 soma,
-                found,
+                assessment,
                 life.body.soma,
                 life.body.appraisal,
                 left=left,
@@ -229,24 +229,24 @@ def _felt(life: Life, job: Job, theirs: Message, ended: datetime, found: Apprais
         )
         return [added, moved]
 
-    moved = ", ".join(f"{bar} {points:+g}" for bar, points in found.points.items() if points)
-    told = "; ".join(filter(None, [moved or "nothing moved", ", ".join(found.affects), found.felt]))
+    moved = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
+    effects = "; ".join(filter(None, [moved or "nothing moved", ", ".join(assessment.affects), assessment.felt]))
     late = "" if left else " (too long ago to be felt now)"
     return Outcome(
-        title=f"appraise: {_name(theirs)} and {life.identity.name}",
+        title=f"appraise: {_name(their_message)} and {life.identity.name}",
         plan=_planned(life, job, more),
-        lines=(f"{_name(theirs)} and {life.identity.name}: {told}{late}",),
+        lines=(f"{_name(their_message)} and {life.identity.name}: {effects}{late}",),
         data={
             "session": job.session,
-            "message": theirs.id,
-            "points": dict(found.points),
-            "affects": list(found.affects),
-            "felt": found.felt,
+            "message": their_message.id,
+            "points": dict(assessment.points),
+            "affects": list(assessment.affects),
+            "felt": assessment.felt,
             "imprint": vars(imprint) if imprint else None,
             "left": round(left, 4),
             "problem": None,
         },
-        trailers=(("Model", model), ("Evidence", theirs.id)),
+        trailers=(("Model", model), ("Evidence", their_message.id)),
     )
 
 

@@ -149,7 +149,7 @@ class _Book:
 
     def __init__(self, held: Sequence[Belief], config: BeliefsConfig, at: datetime) -> None:
         self.config, self.at = config, at
-        self.before = {one.id: one for one in held}
+        self.before = {belief.id: belief for belief in held}
         self.now = dict(self.before)
         self.why: dict[str, str] = {}
 
@@ -158,16 +158,16 @@ class _Book:
         if same is not None:
             # a dream, or a window that cites the entity too, makes nobody's word any firmer
             if not records.is_lower(claim.provenance.trust, same.provenance.trust):
-                told = plan_confirm(same, claim.by, self.at, self.config, evidence=claim.evidence)
-                self._put(same, told)
+                change = plan_confirm(same, claim.by, self.at, self.config, evidence=claim.evidence)
+                self._put(same, change)
             name = same.id
         elif claim.id in self.now:
             return
         else:
             self._put(None, beliefs.plan_new(_new(claim, self.at), "believe something new"))
             name = claim.id
-        against = [one for one, verdict in claim.verdicts.items() if verdict == "contradicts"]
-        for other in (self.now[one] for one in against if one in self.now and one != name):
+        against = [belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"]
+        for other in (self.now[belief_id] for belief_id in against if belief_id in self.now and belief_id != name):
             self._contradict(name, other, claim)
 
     def _same(self, claim: Claim) -> Belief | None:
@@ -176,19 +176,19 @@ class _Book:
             for name, verdict in claim.verdicts.items()
             if verdict == "same" and name in self.now and _akin(claim, self.now[name])
         ]
-        alike = [one for one in self.now.values() if repeats(claim, one)]
+        alike = [belief for belief in self.now.values() if repeats(claim, belief)]
         return next(iter([*alike, *judged]), None)
 
     def _contradict(self, name: str, other: Belief, claim: Claim) -> None:
         if name in other.contradicts:  # known already
             return
-        mine = self.now[name]
+        belief = self.now[name]
         self._put(other, plan_contradict(other, name, self.at, self.config))
         if claim.category == CORRECTION or same_people(claim.provenance, other.provenance):
-            linked = beliefs.plan_update(mine, f"corrects {other.id}", contradicts=(other.id,))
+            linked = beliefs.plan_update(belief, f"corrects {other.id}", contradicts=(other.id,))
         else:
-            linked = plan_contradict(mine, other.id, self.at, self.config)
-        self._put(mine, linked)
+            linked = plan_contradict(belief, other.id, self.at, self.config)
+        self._put(belief, linked)
 
     def _put(self, old: Belief | None, change: Change | None) -> None:
         if change is None or change.data is None:
@@ -199,15 +199,15 @@ class _Book:
 
     def changes(self) -> list[Change]:
         planned = []
-        for name, one in self.now.items():
+        for name, belief in self.now.items():
             old = self.before.get(name)
             if old is None:
-                planned.append(beliefs.plan_new(one, self.why[name]))
+                planned.append(beliefs.plan_new(belief, self.why[name]))
             else:
                 path = beliefs.path(name)
                 planned += filter(
                     None,
-                    [records.plan_edit(path, old.source, one.source, self.why.get(name, ""))],
+                    [records.plan_edit(path, old.source, belief.source, self.why.get(name, ""))],
                 )
         return planned
 

@@ -142,9 +142,9 @@ class Budgeted:
                 "It is made up for when there is room again, or raise the limit."
             )
         self._tally.calls += 1
-        done = self._had(lambda: self._model.complete(request, on_text))
-        self._tally.tokens += (done.usage.prompt_tokens or 0) + (done.usage.completion_tokens or 0)
-        return done
+        completion = self._had(lambda: self._model.complete(request, on_text))
+        self._tally.tokens += (completion.usage.prompt_tokens or 0) + (completion.usage.completion_tokens or 0)
+        return completion
 
     def warm(self, request: Request) -> None:
         """Warm the wrapped model."""

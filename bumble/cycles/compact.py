@@ -113,15 +113,15 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
     parts = history.shown(session)
     learnt = life.token_ratio
-    said = int(learnt * sum(tokens.estimate_message(one.message.content) for one in parts))
+    history_tokens = int(learnt * sum(tokens.estimate_message(part.message.content) for part in parts))
     limit, stable = int(window * ratio), int(stable_tokens * learnt)
     target, summary_most = int(window * config.compaction_target_ratio), None
     if small:
-        full = stable + said > window * SMALL_FULL
+        full = stable + history_tokens > window * SMALL_FULL
         summary_most = int((SMALL_FULL_WORDS if full else SMALL_WORDS) * TOKENS_PER_WORD)
         target = min(limit // 2, summary_most + target)
     most = config.max_messages
-    return Size(stable, said, window, limit, target, len(parts), most, learnt, summary_most)
+    return Size(stable, history_tokens, window, limit, target, len(parts), most, learnt, summary_most)
 
 
 def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
@@ -152,14 +152,14 @@ def run(life: Life, job: Job, note: Note = lambda _: None) -> Outcome:
     return _outcome(life, job, make(life, job, note))
 
 
-def _outcome(life: Life, job: Job, made: Made) -> Outcome:
+def _outcome(life: Life, job: Job, steps: Made) -> Outcome:
     """Say what was made, and plan to write it."""
     before = measure(life, job.session, job.stable_tokens)
-    after = measure(life, made.session, job.stable_tokens)
-    kinds = [DID[one.extra.get("summary_source", one.kind)] for one in made.records]
+    after = measure(life, steps.session, job.stable_tokens)
+    kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
     did = ", ".join(dict.fromkeys(kinds)) or "nothing could be made shorter"
-    reason = _reason(life, made, after)
-    told = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
+    reason = _reason(life, steps, after)
+    headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
     data = {
         "session": job.session.id,
         "before_tokens": before.history,
@@ -167,72 +167,72 @@ def _outcome(life: Life, job: Job, made: Made) -> Outcome:
         "target_tokens": after.target,
         "fits": after.history <= after.target,
         "why_not": reason or None,
-        "passes": made.passes,
+        "passes": steps.passes,
         "records": [
-            {"id": one.id, "kind": one.kind, "first": one.first, "last": one.last}
-            for one in made.records
+            {"id": record.id, "kind": record.kind, "first": record.first, "last": record.last}
+            for record in steps.records
         ],
-        "notes": made.notes,
+        "notes": steps.notes,
     }
 
     def plan() -> list[Any]:
         why = "show the conversation shorter"
-        return [sessions.plan_append(job.session, made.records, why)] if made.records else []
+        return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
-    lines = (told, *made.notes, *([reason] if reason else []))
+    lines = (headline, *steps.notes, *([reason] if reason else []))
     return Outcome(f"compact: {job.session.id}", plan, lines, data)
 
 
-def _reason(life: Life, made: Made, after: Size) -> str:
+def _reason(life: Life, steps: Made, after: Size) -> str:
     """Say why a conversation is still longer than it should be; empty if it is not."""
     if after.history <= after.target:
         return ""
     config = life.config.cognition.history_compression
-    bounds = boundaries(made.session.messages, config, after.room // 2)
+    bounds = boundaries(steps.session.messages, config, after.room // 2)
     if bounds is None:
         return "still longer than wanted: what is protected at its ends is all there is"
-    kept = len(made.session.messages) - (bounds[1] - bounds[0])
-    return f"still longer than wanted: the {kept} protected messages at its ends take most of it"
+    protected = len(steps.session.messages) - (bounds[1] - bounds[0])
+    return f"still longer than wanted: the {protected} protected messages at its ends take most of it"
 
 
 def make(life: Life, job: Job, note: Note) -> Made:
     """Work out the steps, cheapest first, until the conversation fits."""
-    config, made = life.config.cognition.history_compression, Made(job.session)
-    first = cut_long(life, made.session)
+    config, steps = life.config.cognition.history_compression, Made(job.session)
+    first = cut_long(life, steps.session)
     if first is not None:
-        made.add(first)
-    if job.only_prune or not _fits(life, made, job):
-        pruned = prune(life, made.session, protect=config.compaction_protect_last_n)
+        steps.add(first)
+    if job.only_prune or not _fits(life, steps, job):
+        pruned = prune(life, steps.session, protect=config.compaction_protect_last_n)
         if pruned is not None:
-            made.add(pruned)
-    while not job.only_prune and made.passes < config.compaction_max_passes:
-        if _fits(life, made, job) or not _pass(life, job, made, note):
+            steps.add(pruned)
+    while not job.only_prune and steps.passes < config.compaction_max_passes:
+        if _fits(life, steps, job) or not _pass(life, job, steps, note):
             break
-    fewer = leave_out(life, made.session)
+    fewer = leave_out(life, steps.session)
     if fewer is not None:
-        made.add(fewer)
-    return made
+        steps.add(fewer)
+    return steps
 
 
-def _fits(life: Life, made: Made, job: Job) -> bool:
-    size = measure(life, made.session, job.stable_tokens)
+def _fits(life: Life, steps: Made, job: Job) -> bool:
+    size = measure(life, steps.session, job.stable_tokens)
     return size.history <= size.target
 
 
-def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
+def _pass(life: Life, job: Job, steps: Made, note: Note) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
     config = life.config.cognition.history_compression
-    size = measure(life, made.session, job.stable_tokens)
-    bounds = boundaries(made.session.messages, config, size.room // 2 >> made.passes)
+    size = measure(life, steps.session, job.stable_tokens)
+    bounds = boundaries(steps.session.messages, config, size.room // 2 >> steps.passes)
     if bounds is None:
         return False
-    stored = made.session.messages
+    stored = steps.session.messages
     ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
-    given = _given(made.session, bounds, budget)
-    text, extra = _summary(life, job, made, given, note)
+    summary_input = _given(steps.session, bounds, budget)
+    text, extra = _summary(life, job, steps, summary_input, note)
     at = life.now()
     record = Compaction(
         id=records.new_id(sessions.COMPACTION_PREFIX, at, life.rng),
@@ -242,12 +242,12 @@ def _pass(life: Life, job: Job, made: Made, note: Note) -> bool:
         last=stored[bounds[1] - 1].id,
         extra=extra,
     )
-    made.passes += 1
-    shorter = measure(life, sessions.appended(made.session, [record]), job.stable_tokens)
+    steps.passes += 1
+    shorter = measure(life, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
         return False
-    made.add(record)
+    steps.add(record)
     return gained >= size.history * config.compaction_min_gain_ratio
 
 
@@ -255,23 +255,23 @@ def _given(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInp
     """Take what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = history.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
-    covered = {one.id for one in history.stretch(session, earlier)} if earlier else set()
+    covered = {message.id for message in history.stretch(session, earlier)} if earlier else set()
     text = earlier.summary if earlier else ""
-    new = tuple(one for one in stretch if one.id not in covered)
+    new = tuple(message for message in stretch if message.id not in covered)
     return SummaryInput(text, new, tuple(stretch), budget)
 
 
 def _summary(
-    life: Life, job: Job, made: Made, given: SummaryInput, note: Note
+    life: Life, job: Job, steps: Made, summary_input: SummaryInput, note: Note
 ) -> tuple[str, Mapping[str, Any]]:
     if job.use_model:
         try:
-            return summary.told(life, given, note), {"model": life.model.name}
+            return summary.told(life, summary_input, note), {"model": life.model.name}
         except NO_ANSWER as error:
             if not job.falls_back:
                 raise
-            made.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    return summary.excerpt_text(life, given), {"summary_source": EXCERPT}
+            steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
+    return summary.excerpt_text(life, summary_input), {"summary_source": EXCERPT}
 
 
 def boundaries(
@@ -315,46 +315,46 @@ def prune(life: Life, session: Session, *, protect: int) -> Compaction | None:
     """Clear old tool results: all but the newest, and none among the protected messages."""
     config = life.config.cognition.history_compression
     stored = session.messages
-    results = [one for one in stored if one.role == "tool"]
+    results = [message for message in stored if message.role == "tool"]
     head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
-    ends = {one.id for one in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
+    ends = {message.id for message in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
     newest = results[max(0, len(results) - config.keep_tool_results) :]
-    kept = ends | {one.id for one in newest}
+    protected_ids = ends | {message.id for message in newest}
     cleared = {
-        one.id for old in session.compactions if old.kind == "prune"
-        for one in history.stretch(session, old)
+        message.id for old in session.compactions if old.kind == "prune"
+        for message in history.stretch(session, old)
     }  # fmt: skip
-    old = [one for one in results if one.id not in kept and one.id not in cleared]
+    old = [result for result in results if result.id not in protected_ids and result.id not in cleared]
     return _record(life, "prune", old[0].id, old[-1].id) if old else None
 
 
 def prune_batch(life: Life, session: Session) -> Compaction | None:
     """Clear old tool results if there are many: done once, at the start of a turn."""
-    found = prune(life, session, protect=0)
-    if found is None:
+    pruning = prune(life, session, protect=0)
+    if pruning is None:
         return None
-    about = history.stretch(session, found)
-    return found if sum(one.role == "tool" for one in about) >= CLEAR_BATCH else None
+    about = history.stretch(session, pruning)
+    return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
 def cut_long(life: Life, session: Session) -> Compaction | None:
     """Cut very long messages outside the recent ones."""
     config = life.config.cognition.history_compression
     limits = (config.message_max_tokens, config.tool_result_max_tokens)
-    kept = {"user": config.keep_messages_per_role, "assistant": config.keep_messages_per_role}
-    kept["tool"] = config.keep_tool_results
+    keep_counts = {"user": config.keep_messages_per_role, "assistant": config.keep_messages_per_role}
+    keep_counts["tool"] = config.keep_tool_results
     head = _group_end(
         session.messages, min(config.compaction_protect_first_n, len(session.messages))
     )
-    end = min(_position_of_nth_last(session.messages, role, kept[role]) for role in kept)
-    done = {
-        one.id for old in session.compactions if old.kind == "cut"
-        for one in history.stretch(session, old)
+    end = min(_position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts)
+    cut_ids = {
+        message.id for old in session.compactions if old.kind == "cut"
+        for message in history.stretch(session, old)
     }  # fmt: skip
     long = [
-        one
-        for one in session.messages[head:end]
-        if one.id not in done and tokens.estimate(one.text) > limits[one.role == "tool"]
+        message
+        for message in session.messages[head:end]
+        if message.id not in cut_ids and tokens.estimate(message.text) > limits[message.role == "tool"]
     ]
     return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
 
@@ -370,24 +370,24 @@ def leave_out(life: Life, session: Session) -> Compaction | None:
     if len(history.shown(session)) <= config.max_messages:
         return None
     start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
-    kept = max(config.compaction_protect_last_n, config.max_messages // 2)
+    tail_length = max(config.compaction_protect_last_n, config.max_messages // 2)
     roles = ("user", "assistant")
-    recent = [_position_of_nth_last(stored, one, config.keep_messages_per_role) for one in roles]
-    end = min(len(stored) - kept, *recent)
+    recent = [_position_of_nth_last(stored, role, config.keep_messages_per_role) for role in roles]
+    end = min(len(stored) - tail_length, *recent)
     while end > start and _inside_group(stored, end):
         end -= 1
     if end - start < 2:
         return None
     budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    given = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
-    text = summary.excerpt_text(life, given)
+    summary_input = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    text = summary.excerpt_text(life, summary_input)
     record = _record(life, "summary", stored[start].id, stored[end - 1].id)
     return replace(record, summary=text, extra={"summary_source": EXCERPT})
 
 
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
     """Return the position of the first of the last `count` messages of a role."""
-    positions = [n for n, one in enumerate(stored) if one.role == role]
+    positions = [n for n, message in enumerate(stored) if message.role == role]
     return positions[max(0, len(positions) - count)] if positions and count else len(stored)
 
 
@@ -400,7 +400,7 @@ def _record(
 
 
 def _cost(stored: Sequence[Message]) -> int:
-    return sum(tokens.estimate_message(history.render(one).content) for one in stored)
+    return sum(tokens.estimate_message(history.render(message).content) for message in stored)
 
 
 def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session, Outcome | None]:
@@ -420,22 +420,22 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     tells = not life.local if config.summary == "auto" else config.summary == "model"
     job = Job(session, stable_tokens, use_model=tells, falls_back=True)
     if _is_worth_it(life, session, measure(life, session, stable_tokens)):
-        made = make(life, job, lambda _: None)
+        steps = make(life, job, lambda _: None)
     else:
-        made = Made(session)
+        steps = Made(session)
         for step in (leave_out, prune_batch):
-            record = step(life, made.session)
+            record = step(life, steps.session)
             if record is not None:
-                made.add(record)
-    if not made.records:
+                steps.add(record)
+    if not steps.records:
         return session, None
-    outcome = _outcome(life, job, made)
+    outcome = _outcome(life, job, steps)
     if life.writes:
         # no more of it than after any turn: somebody waits, and the rest is distilled later
         limit = life.config.limits.passes_per_turn if tells else 0
         outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
         work.apply(life, outcome)
-    return made.session, outcome
+    return steps.session, outcome
 
 
 def _is_worth_it(life: Life, session: Session, size: Size) -> bool:

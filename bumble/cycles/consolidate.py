@@ -81,7 +81,7 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
         work: The parts; None: all.
     """
     at = life.now()
-    last, count, seen = _past(life)
+    last, count, last_fingerprint = _past(life)
     interval = life.config.memory.consolidation_interval
     # a clock that was wrong once may have left a time far ahead
     since = None if last is None else abs(seconds_between(last, at))
@@ -93,20 +93,20 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
     )
     now = signature(life)
     steps = _steps(life, parts() if work is None else work) if waited.passes else []
-    told = "new memories" if now != seen else "nothing new"
+    news = "new memories" if now != last_fingerprint else "nothing new"
     urgent = [step for step in steps if step.part and step.part.alone]
     if urgent:
-        told += f", {len(urgent)} to do"
-    changed = Gate("changed", told, "something new or to do", now != seen or bool(urgent) or force)
+        news += f", {len(urgent)} to do"
+    changed = Gate("changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force)
     return Check((waited, changed), (*steps, Step(None, Done(at, count, now))))
 
 
 def _steps(life: Life, work: Sequence[Part]) -> list[Step]:
     steps = []
     for part in work:
-        found = part.check(life)
-        if found.due:
-            steps += [Step(part, job) for job in found.jobs[: part.most]]
+        due_work = part.check(life)
+        if due_work.due:
+            steps += [Step(part, job) for job in due_work.jobs[: part.most]]
     return steps
 
 
@@ -136,13 +136,13 @@ def signature(life: Life) -> str:
     """
     dreamt = {_moment(path.stem) for path in dreams.paths(life.entity.dreams)}
     entity = life.entity
-    said = silence.last_said(entity)
+    last_message_at = silence.last_said(entity)
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),
-        *(one for one in believed if _moment(one) not in dreamt),
+        *(belief_id for belief_id in believed if _moment(belief_id) not in dreamt),
         *(path.stem for path in relationships.paths(entity.relationships)),
-        said.isoformat() if said else "",
+        last_message_at.isoformat() if last_message_at else "",
     ]
     return hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -162,14 +162,14 @@ def _past(life: Life) -> tuple[datetime | None, int, str]:
         raise RecordInvalidError(life.entity.state, str(error)) from error
 
 
-def _note(life: Life, done: Done) -> Outcome:
+def _note(life: Life, note: Done) -> Outcome:
     """Note that it was done; where another process has noted it already, leave that."""
 
     def plan() -> Sequence[Change | None]:
         _, count, _ = _past(life)
-        if count != done.count:
+        if count != note.count:
             return ()
-        values = {"at": records.stamp(done.at), "count": count + 1, "seen": done.seen}
+        values = {"at": records.stamp(note.at), "count": count + 1, "seen": note.seen}
         file: MappingFile = state.read(life.entity.state)
         return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
 
@@ -177,7 +177,7 @@ def _note(life: Life, done: Done) -> Outcome:
         title="consolidate: memory is in order",
         plan=plan,
         lines=("Memory is in order.",),
-        data={"part": "note", "count": done.count + 1},
+        data={"part": "note", "count": note.count + 1},
     )
 
 
@@ -197,17 +197,17 @@ def faded(life: Life) -> Check[Fading]:
     """Find what has faded, and what a person has since given more weight."""
     at = life.now()
     asleep, awake = [], []
-    for one in episodes.read(life.entity.episodes):
-        if not one.dormant and _is_faint(life, one, at):
-            asleep.append(one.id)
-        elif one.dormant and one.faded and not _is_faint(life, one, at):
-            awake.append(one.id)
+    for episode in episodes.read(life.entity.episodes):
+        if not episode.dormant and _is_faint(life, episode, at):
+            asleep.append(episode.id)
+        elif episode.dormant and episode.faded and not _is_faint(life, episode, at):
+            awake.append(episode.id)
     jobs = (Fading(at, tuple(asleep), tuple(awake)),) if asleep or awake else ()
     return Check((), jobs)
 
 
-def _is_faint(life: Life, one: Episode, at: datetime) -> bool:
-    left = significance.decayed(one.significance, seconds_between(one.at, at), life.body.fading)
+def _is_faint(life: Life, episode: Episode, at: datetime) -> bool:
+    left = significance.decayed(episode.significance, seconds_between(episode.at, at), life.body.fading)
     return left < life.config.memory.dormant_below
 
 
@@ -217,10 +217,10 @@ def let_fade(life: Life, job: Fading) -> Outcome:
 
     def plan() -> Sequence[Change | None]:
         planned: list[Change | None] = []
-        for one, dormant in [(x, True) for x in job.asleep] + [(x, False) for x in job.awake]:
-            if episodes.locate(folder, one) is None:
+        for episode_id, dormant in [(x, True) for x in job.asleep] + [(x, False) for x in job.awake]:
+            if episodes.locate(folder, episode_id) is None:
                 continue
-            episode = episodes.find(folder, one)
+            episode = episodes.find(folder, episode_id)
             if episode.dormant != dormant and _is_faint(life, episode, job.at) == dormant:
                 why = "it has faded" if dormant else "it matters again"
                 planned.append(
@@ -228,20 +228,20 @@ def let_fade(life: Life, job: Fading) -> Outcome:
                 )
         return planned
 
-    told = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
-    told += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
-    said = ", ".join(told)
+    phrases = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
+    phrases += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
+    sentence = ", ".join(phrases)
     return Outcome(
-        title=said,
+        title=sentence,
         plan=plan,
-        lines=(f"{said[:1].upper()}{said[1:]}.",),
+        lines=(f"{sentence[:1].upper()}{sentence[1:]}.",),
         data={"dormant": list(job.asleep), "awake": list(job.awake)},
     )
 
 
-def counted(count: int, one: str, many: str) -> str:
+def counted(count: int, singular: str, many: str) -> str:
     """Write a count with its noun."""
-    return f"{count} {one if count == 1 else many}"
+    return f"{count} {singular if count == 1 else many}"
 
 
 # beliefs
@@ -255,9 +255,9 @@ def weak(life: Life) -> Check[int]:
 
 def archive(life: Life, job: int) -> Outcome:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-    said = f"{counted(job, 'belief', 'beliefs')} archived"
+    title = f"{counted(job, 'belief', 'beliefs')} archived"
     plan = partial(_put_away, life, life.now())
-    return Outcome(title=said, plan=plan, lines=(f"{said}.",), data={"archived": job})
+    return Outcome(title=title, plan=plan, lines=(f"{title}.",), data={"archived": job})
 
 
 def _put_away(life: Life, at: datetime) -> Sequence[Change]:
@@ -275,5 +275,5 @@ def story_due(life: Life) -> Check[narrate.Job]:
     turn = Gate("cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0)
     if not turn.passes:
         return Check((turn,), ())
-    found = narrate.check(life)
-    return replace(found, gates=(turn, *found.gates))
+    due_story = narrate.check(life)
+    return replace(due_story, gates=(turn, *due_story.gates))

@@ -27,14 +27,14 @@ Key = tuple[str, ...]  # ("appraise",), or ("reflect", person id)
 
 def waiting(file: MappingFile) -> Mapping[str, Mapping[str, Any]]:
     """Return what is left of each conversation, oldest conversation first."""
-    found = file.get(SECTION, default={})
-    return {name: found[name] for name in sorted(found) if isinstance(found[name], Mapping)}
+    positions = file.get(SECTION, default={})
+    return {name: positions[name] for name in sorted(positions) if isinstance(positions[name], Mapping)}
 
 
 def first(file: MappingFile, session_id: str, key: Key) -> str | None:
     """Return the id of the first message that waits, None if none does."""
-    found = file.get(SECTION, session_id, *key)
-    return found if isinstance(found, str) else None
+    message_id = file.get(SECTION, session_id, *key)
+    return message_id if isinstance(message_id, str) else None
 
 
 def messages(file: MappingFile, session: Session, key: Key) -> tuple[Message, ...]:
@@ -64,7 +64,7 @@ def _before(session: Session, message_id: str) -> int:
     ids = [message.id for message in session.messages]
     if message_id in ids:
         return ids.index(message_id)
-    return sum(one < message_id for one in ids)
+    return sum(id_ < message_id for id_ in ids)
 
 
 def plan_heard(

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from bumble.cycles import cursors, extract, feeling, keep, proof, weigh, window
+from bumble.cycles import cursors, extract, feeling, keep, proof, weigh
 from bumble.cycles.cursors import DISTILL, REFLECT
 from bumble.cycles.extract import Drawn, Item, Options
 from bumble.cycles.keep import Keeping
 from bumble.cycles.life import Life
 from bumble.cycles.proof import Rejected
-from bumble.cycles.window import Window
+from bumble.cycles.window import USER, Window, split_windows
 from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
@@ -67,7 +67,7 @@ def check(life: Life, session_id: str | None = None, *, force: bool = False) -> 
             windows = _windows(life, session, session.messages)[-1:]
         gates = () if force else _gates(life, file, session, windows)
         if windows and all(gate.passes for gate in gates):
-            jobs += [Job(session.id, one.messages[0].id, one.last.id) for one in windows]
+            jobs += [Job(session.id, span.messages[0].id, span.last.id) for span in windows]
             shown.insert(0, gates)
         else:
             shown.append(gates)
@@ -81,7 +81,7 @@ def up_to(life: Life, session_id: str, message_id: str) -> Job | None:
     """Return the next window that waits among the messages up to one, whatever the gates say."""
     session = transcripts.find(life.entity.sessions, session_id)
     waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
-    ids = [one.id for one in session.messages]
+    ids = [message.id for message in session.messages]
     if message_id not in ids:
         return None
     later = len(ids) - ids.index(message_id) - 1
@@ -105,7 +105,7 @@ def _gates(
     life: Life, file: MappingFile, session: Session, windows: Sequence[Window]
 ) -> tuple[Gate, ...]:
     config, now = life.config.memory.distillation, life.now()
-    waiting = [one for each in windows for one in each.messages]
+    waiting = [message for each in windows for message in each.messages]
     new, depth = _turns(waiting), _turns(session.messages)
     intensity = feeling.intensity(life, feeling.read(life, now))
     enough = turns_needed(intensity, config)
@@ -144,7 +144,7 @@ def turns_needed(intensity: float, config: DistillationConfig) -> int:
 
 
 def _turns(messages: Sequence[Message]) -> int:
-    return sum(one.role == window.USER for one in messages)
+    return sum(message.role == USER for message in messages)
 
 
 def _since(
@@ -159,9 +159,9 @@ def _since(
 
 def _windows(life: Life, session: Session, messages: Sequence[Message]) -> list[Window]:
     people = relationships.read(life.entity.relationships)
-    names = {one.id: one.name for one in people}
+    names = {person.id: person.name for person in people}
     budget = life.config.memory.distillation.context_char_budget
-    return window.split(session, messages, names, life.identity.name, life.zone, budget)
+    return split_windows(session, messages, names, life.identity.name, life.zone, budget)
 
 
 def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
@@ -173,45 +173,45 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
         judge: Whether the model is asked a second time which items the messages really say.
     """
     session = transcripts.find(life.entity.sessions, job.session)
-    found = _windows(life, session, cursors.between(session, job.first, job.last))
-    if not found:
+    windows = _windows(life, session, cursors.between(session, job.first, job.last))
+    if not windows:
         return _waits("its messages are gone")
-    seen = found[0]
+    window = windows[0]
     file = state.read(life.entity.state)
-    waiting = [one.id for one in cursors.messages(file, session, (DISTILL,))]
-    if seen.messages[0].id in waiting[1:]:
+    waiting = [message.id for message in cursors.messages(file, session, (DISTILL,))]
+    if window.messages[0].id in waiting[1:]:
         # one cursor: what lies before this window, and was refused just now, would be passed over
         return _waits("what was said before it waits too")
-    if file.get(SECTION, session.id, "hash") == seen.hash:
-        told = "This window has been distilled already."
-        return _outcome(life, session, seen, Keeping(), told, ran=False)
-    known = _known(life, seen)
-    options = _options(life, session, seen)
+    if file.get(SECTION, session.id, "hash") == window.hash:
+        message = "This window has been distilled already."
+        return _outcome(life, session, window, Keeping(), message, ran=False)
+    known_sections = _known(life, window)
+    options = _options(life, session, window)
     try:
         if not extract.trusted(life.model.name):
             return _waits(f"{life.model.name}: this model's extraction is not trusted")
-        drawn = extract.draw(life.model, seen, options, known)
+        extraction = extract.draw(life.model, window, options, known_sections)
     except AnswerInvalidError as error:
-        return _failed(life, session, seen, error)
+        return _failed(life, session, window, error)
     except NO_ANSWER as error:
         return _waits(str(error).splitlines()[0])
-    items, rejected = proof.check(seen, drawn.items, known)
+    items, rejected = proof.check(window, extraction.items, known_sections)
     if judge:
-        items, doubted = proof.judge(life.model, seen, items, options)
+        items, doubted = proof.judge(life.model, window, items, options)
         rejected += doubted
-    return _made(life, session, seen, drawn, items, rejected)
+    return _made(life, session, window, extraction, items, rejected)
 
 
 def _made(
     life: Life,
     session: Session,
-    seen: Window,
-    drawn: Drawn,
+    window: Window,
+    extraction: Drawn,
     items: Sequence[Item],
     rejected: Sequence[Rejected],
 ) -> Outcome:
     at = life.now()
-    claims = [keep.claim(life, seen, item, at) for item in items if item.kind == "belief"]
+    claims = [keep.claim(life, window, item, at) for item in items if item.kind == "belief"]
     if claims:
         life.memory.sync()
         claims = weigh.weigh(life, claims)
@@ -219,17 +219,17 @@ def _made(
         at,
         tuple(item for item in items if item.kind != "belief"),
         tuple(claims),
-        proof.journal(seen, drawn) if items else "",
+        proof.journal(window, extraction) if items else "",
     )
-    dropped = len(rejected) + drawn.malformed
-    lines = [f"Distilled {len(seen.messages)} messages: {_counted(items)}; {dropped} dropped."]
-    lines += [f"  dropped: {one.reason}: {one.item.text}" for one in rejected]
-    outcome = _outcome(life, session, seen, keeping, "\n".join(lines))
+    dropped = len(rejected) + extraction.malformed
+    lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
+    lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
+    outcome = _outcome(life, session, window, keeping, "\n".join(lines))
     reasons = [
-        {"kind": one.item.kind, "text": one.item.text, "reason": one.reason} for one in rejected
+        {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason} for rejection in rejected
     ]
-    kept = [{"kind": one.kind, "title": one.title, "text": one.text} for one in items]
-    data = {"kept": kept, "dropped": reasons, "malformed": drawn.malformed}
+    kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
+    data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
     return Outcome(
         outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
     )
@@ -237,53 +237,53 @@ def _made(
 
 def _counted(items: Sequence[Item]) -> str:
     kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
-    counts = {name: sum(one.kind == kind for one in items) for kind, name in kinds.items()}
+    counts = {name: sum(item.kind == kind for item in items) for kind, name in kinds.items()}
     return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
 def _outcome(
-    life: Life, session: Session, seen: Window, keeping: Keeping, told: str, *, ran: bool = True
+    life: Life, session: Session, window: Window, keeping: Keeping, report: str, *, ran: bool = True
 ) -> Outcome:
-    lines = told.splitlines()
+    lines = report.splitlines()
     refused: list[str] = []
 
     def plan() -> list[Change | None]:
         refused.clear()
-        done = [_dealt_with(life, seen)]
-        return [*keep.plan(life, seen, keeping, refused), *done]
+        cursor_moves = [_dealt_with(life, window)]
+        return [*keep.plan(life, window, keeping, refused), *cursor_moves]
 
     plan()  # says what will be refused
     return Outcome(
-        f"distill: {', '.join(seen.speakers) or session.id}",
+        f"distill: {', '.join(window.speakers) or session.id}",
         plan,
         (*lines, *(f"  not written: {why}" for why in refused)),
         {
             "ran": ran,
             "session": session.id,
-            "messages": len(seen.messages),
+            "messages": len(window.messages),
             "refused": list(refused),
         },
-        traced([seen.messages[0].id, seen.last.id], life.model.name if ran else ""),
+        traced([window.messages[0].id, window.last.id], life.model.name if ran else ""),
     )
 
 
-def _dealt_with(life: Life, seen: Window, failed: int = 0) -> Change | None:
+def _dealt_with(life: Life, window: Window, failed: int = 0) -> Change | None:
     """Plan to move the cursor behind a window, and to remember what it was."""
     file = state.read(life.entity.state)
-    session = transcripts.find(life.entity.sessions, seen.session)
+    session = transcripts.find(life.entity.sessions, window.session)
     values: dict[str, Any] = {}
-    if file.get(SECTION, seen.session, "hash") != seen.hash:
-        mark: dict[str, Any] = {"at": records.stamp(life.now()), "hash": seen.hash}
-        values = {SECTION: {seen.session: mark | ({"failed": failed} if failed else {})}}
-    gone = [[SECTION, name] for name in _forgotten(file, seen.session)]
+    if file.get(SECTION, window.session, "hash") != window.hash:
+        mark: dict[str, Any] = {"at": records.stamp(life.now()), "hash": window.hash}
+        values = {SECTION: {window.session: mark | ({"failed": failed} if failed else {})}}
+    gone = [[SECTION, name] for name in _forgotten(file, window.session)]
     for key in ("tried", *(() if failed else ("failed",))):
-        if file.get(SECTION, seen.session, key) is not None:
-            gone.append([SECTION, seen.session, key])
+        if file.get(SECTION, window.session, key) is not None:
+            gone.append([SECTION, window.session, key])
     cleared = state.plan_write(file, {}, "", remove=gone) if gone else None
     if cleared is not None and cleared.data is not None:
         file = state.parse(cleared.data.decode())
     moved = cursors.plan_moved(
-        file, session, [((DISTILL,), seen.last.id)], values, "these messages were distilled"
+        file, session, [((DISTILL,), window.last.id)], values, "these messages were distilled"
     )
     return _joined(cleared, moved)
 
@@ -297,22 +297,22 @@ def _joined(first: Change | None, second: Change | None) -> Change | None:
 
 def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
     """Return the oldest conversations of which nothing needs to be remembered any more."""
-    known = sorted(name for name in file.get(SECTION, default={}) if name != keep_id)
-    return known[: max(0, len(known) - KEPT + 1)]
+    session_ids = sorted(name for name in file.get(SECTION, default={}) if name != keep_id)
+    return session_ids[: max(0, len(session_ids) - KEPT + 1)]
 
 
-def _failed(life: Life, session: Session, seen: Window, error: AnswerInvalidError) -> Outcome:
+def _failed(life: Life, session: Session, window: Window, error: AnswerInvalidError) -> Outcome:
     """Count an unusable answer; after a few the window is passed over."""
     marked = state.read(life.entity.state).get(SECTION, session.id, default={})
-    same = marked.get("tried") == seen.hash
+    same = marked.get("tried") == window.hash
     failed = (int(marked.get("failed", 0)) if same else 0) + 1
     why = str(error).splitlines()[0]
     data = {"ran": False, "session": session.id, "failed": failed, "why": why}
 
     def counted() -> list[Change | None]:
         if failed >= TRIES:
-            return [_dealt_with(life, seen, failed)]
-        mark = {"at": records.stamp(life.now()), "tried": seen.hash, "failed": failed}
+            return [_dealt_with(life, window, failed)]
+        mark = {"at": records.stamp(life.now()), "tried": window.hash, "failed": failed}
         file = state.read(life.entity.state)
         values = {SECTION: {session.id: mark}}
         return [state.plan_write(file, values, "an answer could not be used")]
@@ -327,12 +327,12 @@ def _waits(why: str) -> Outcome:
     return Outcome("distill: nothing", list, (line,), {"ran": False, "why": why})
 
 
-def _options(life: Life, session: Session, seen: Window) -> Options:
+def _options(life: Life, session: Session, window: Window) -> Options:
     config = life.config.memory.distillation
     relational: Literal["none", "notes", "scalar"] = "notes"
     if not life.config.memory.relational.enabled:
         relational = "scalar"
-    elif _reflected(life, session, seen):
+    elif _reflected(life, session, window):
         relational = "none"
     return Options(
         config.max_extract_tokens,
@@ -344,20 +344,20 @@ def _options(life: Life, session: Session, seen: Window) -> Options:
     )
 
 
-def _reflected(life: Life, session: Session, seen: Window) -> bool:
+def _reflected(life: Life, session: Session, window: Window) -> bool:
     """Whether reflections have dealt with all that people said in a window."""
     file = state.read(life.entity.state)
-    spoke = {one.speaker for one in seen.messages if one.role == window.USER and one.speaker}
-    starts = [cursors.first(file, seen.session, (REFLECT, person)) for person in spoke]
-    return all(one is None or cursors.is_behind(session, one, seen.last.id) for one in starts)
+    spoke = {message.speaker for message in window.messages if message.role == USER and message.speaker}
+    starts = [cursors.first(file, window.session, (REFLECT, person)) for person in spoke]
+    return all(start is None or cursors.is_behind(session, start, window.last.id) for start in starts)
 
 
-def _known(life: Life, seen: Window) -> Mapping[str, str]:
+def _known(life: Life, window: Window) -> Mapping[str, str]:
     """Return the sections of knowledge nearest to a window that its people may know."""
     life.memory.sync()
-    said = " ".join(one.text for one in seen.messages if one.role == window.USER)
+    query = " ".join(message.text for message in window.messages if message.role == USER)
     limit = life.config.memory.knowledge.max_sections
-    hits = life.memory.search(said, kinds=("knowledge",), limit=limit, audience=seen.people)
+    hits = life.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
     book = knowledge.read(life.entity.knowledge)
-    found = [knowledge.find(book, hit.id) for hit in hits]
-    return {one.title: one.text for one in found if one is not None and not one.locked}
+    sections = [knowledge.find(book, hit.id) for hit in hits]
+    return {section.title: section.text for section in sections if section is not None and not section.locked}

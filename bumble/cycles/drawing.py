@@ -92,25 +92,25 @@ def draw(
         names = material.names
         refused = portrait.refusal(prose, draft.text, names, config, allow_shrink=allow_shrink)
     if draft.text is None or refused:
-        kept = dict.fromkeys((*old_quotes, *quotes))
-        text = portrait.joined(prose, tuple(kept)) if kept else person.text
-        mark = EXCERPT if kept else ""
+        all_quotes = dict.fromkeys((*old_quotes, *quotes))
+        text = portrait.joined(prose, tuple(all_quotes)) if all_quotes else person.text
+        mark = EXCERPT if all_quotes else ""
         return Drawn(mode, text, False, mark, refused, draft.dropped, None)
     if draft.text == prose:
-        drawn = Drawn(mode, person.text, True, person.portrait_source, "", draft.dropped, None)
+        update = Drawn(mode, person.text, True, person.portrait_source, "", draft.dropped, None)
     else:
-        drawn = Drawn(mode, draft.text, True, "", "", draft.dropped, None)
-    return _scored(life, person, material, drawn)
+        update = Drawn(mode, draft.text, True, "", "", draft.dropped, None)
+    return _scored(life, person, material, update)
 
 
-def _scored(life: Life, person: Relationship, material: Material, drawn: Drawn) -> Drawn:
+def _scored(life: Life, person: Relationship, material: Material, update: Drawn) -> Drawn:
     """Read the scores off a new portrait; a failure keeps the old ones."""
     if not life.config.memory.relational.score_derivation:
-        return drawn
-    if drawn.text == person.text and person.last_scored is not None:
-        return drawn
-    scored = scoring.derive(life, person.name, drawn.text, material)
-    return replace(drawn, scored=scored, unread_scores=scored is None)
+        return update
+    if update.text == person.text and person.last_scored is not None:
+        return update
+    scored = scoring.derive(life, person.name, update.text, material)
+    return replace(update, scored=scored, unread_scores=scored is None)
 
 
 def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
@@ -121,7 +121,7 @@ def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
 def plan(
     life: Life,
     person: Relationship,
-    drawn: Drawn,
+    update: Drawn,
     origin: Provenance,
     more: Mapping[str, Any],
 ) -> Change | None:
@@ -134,17 +134,17 @@ def plan(
         origin: Of the new text.
         more: Further values for `relationships.plan_update`.
     """
-    there = people.known(life, person.id)
-    now = there or person
+    record = people.known(life, person.id)
+    now = record or person
     values = dict(more)
-    if life.config.memory.relational.flush_to_disk and drawn.text != now.text:
-        values |= {"text": drawn.text, "portrait_source": drawn.mark, "provenance": origin}
-    if drawn.scored is not None:
+    if life.config.memory.relational.flush_to_disk and update.text != now.text:
+        values |= {"text": update.text, "portrait_source": update.mark, "provenance": origin}
+    if update.scored is not None:
         values |= {
-            "scores": drawn.scored.scores,
-            "dynamic": drawn.scored.dynamic,
-            "topics": drawn.scored.topics,
-            "unresolved": drawn.scored.unresolved,
+            "scores": update.scored.scores,
+            "dynamic": update.scored.dynamic,
+            "topics": update.scored.topics,
+            "unresolved": update.scored.unresolved,
             "last_scored": life.now(),
         }
         if now.source.meta.get("scores"):
@@ -152,56 +152,56 @@ def plan(
     change = relationships.plan_update(now, f"see {person.name} as it is now", **values)
     if change is None:
         return None
-    if there is None:
+    if record is None:
         return Change(change.path, change.why, change.data)
-    return replace(change, keeps=bool(there.text) and "text" in values)
+    return replace(change, keeps=bool(record.text) and "text" in values)
 
 
 def origin(
     life: Life,
     by: str,
     person: Relationship,
-    drawn: Drawn,
+    update: Drawn,
     sources: Sequence[str],
     trusts: Sequence[str],
 ) -> Provenance:
     """Say where a portrait comes from; only its person may meet it in a prompt."""
     return Provenance(
         by=by,
-        model=life.model.name if drawn.good else person.provenance.model,
+        model=life.model.name if update.good else person.provenance.model,
         sources=tuple(sources) or person.provenance.sources,
         trust=records.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
         audience=(person.id,),
     )
 
 
-def lines(person: Relationship, drawn: Drawn) -> Iterator[str]:
+def lines(person: Relationship, update: Drawn) -> Iterator[str]:
     """Tell a person what came of it."""
-    if not drawn.good:
-        kept = "their own words are kept" if drawn.text != person.text else "the portrait stays"
-        yield f"{person.name}: {drawn.refused}; {kept}"
-    elif drawn.text == person.text:
+    if not update.good:
+        consequence = "their own words are kept" if update.text != person.text else "the portrait stays"
+        yield f"{person.name}: {update.refused}; {consequence}"
+    elif update.text == person.text:
         yield f"{person.name}: nothing new"
     else:
-        told = {"amend": "amended", "rewrite": "written anew", "review": "reviewed"}[drawn.mode]
-        yield f"{person.name}: portrait {told}, {len(drawn.text.split())} words"
-    if drawn.dropped:
-        yield f"  left out, for want of evidence: {len(drawn.dropped)}"
-        yield from (f"  - {one}" for one in drawn.dropped)
-    if drawn.scored is not None:
-        found = drawn.scored.scores
-        yield f"  familiarity {found.familiarity:.2f}, warmth {found.warmth:.2f}"
-    if drawn.unread_scores:
+        verb = {"amend": "amended", "rewrite": "written anew", "review": "reviewed"}[update.mode]
+        yield f"{person.name}: portrait {verb}, {len(update.text.split())} words"
+    if update.dropped:
+        yield f"  left out, for want of evidence: {len(update.dropped)}"
+        yield from (f"  - {sentence}" for sentence in update.dropped)
+    if update.scored is not None:
+        scores = update.scored.scores
+        yield f"  familiarity {scores.familiarity:.2f}, warmth {scores.warmth:.2f}"
+    if update.unread_scores:
         yield "  the scores could not be read; they stay as they were"
 
 
-def data(person: Relationship, drawn: Drawn) -> dict[str, Any]:
+def data(person: Relationship, update: Drawn) -> dict[str, Any]:
     """Return the same for JSON."""
     return {
         "person": person.id,
-        "mode": drawn.mode,
-        "changed": drawn.text != person.text,
-        "refused": drawn.refused,
-        "dropped": list(drawn.dropped),
-        "scores": None if drawn.scored is None else vars(drawn.scored.scores),
+        "mode": update.mode,
+        "changed": update.text != person.text,
+        "refused": update.refused,
+        "dropped": list(update.dropped),
+        "scores": None if update.scored is None else vars(update.scored.scores),
     }

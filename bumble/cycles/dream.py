@@ -76,11 +76,11 @@ class Night:
 def check(life: Life, *, force: bool = False, seed: int | None = None) -> Check[Job]:
     """Look at the five gates; asks no model and looks at no memory."""
     at = life.now()
-    found = dream_gates.gates(life, at)
-    closed = tuple(gate.name for gate in found if not gate.passes)
+    conditions = dream_gates.gates(life, at)
+    closed = tuple(gate.name for gate in conditions if not gate.passes)
     if force:
-        found = tuple(gate if gate.passes else _bypassed(gate) for gate in found)
-    return Check(found, (Job(at, closed if force else (), seed),))
+        conditions = tuple(gate if gate.passes else _bypassed(gate) for gate in conditions)
+    return Check(conditions, (Job(at, closed if force else (), seed),))
 
 
 def _bypassed(gate: Gate) -> Gate:
@@ -91,26 +91,26 @@ def run(life: Life, job: Job) -> Outcome:
     """Dream; what came of it is written by the outcome."""
     seed = life.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
-    found = dream_pool.find(life, job.at)
+    pool = dream_pool.find(life, job.at)
     chosen = pairs.choose(
-        found.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
+        pool.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
     )
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "seed": seed,
         "forced": bool(job.bypassed),
         "bypassed": list(job.bypassed),
-        "similarity": found.similarity,
-        "eligible_pairs": len(found.pairs),
+        "similarity": pool.similarity,
+        "eligible_pairs": len(pool.pairs),
     }
     notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
-    notes += [f"Note: {TIME_ALONE}."] if found.similarity == "none" else []
+    notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
-        return _nothing(life, job, "no two memories are far enough apart", told, notes)
-    dreamt = _dreamt(life, job, found, chosen, seed)
+        return _nothing(life, job, "no two memories are far enough apart", details, notes)
+    dreamt = _dreamt(life, job, pool, chosen, seed)
     if dreamt.empty:
-        return _nothing(life, job, f"{life.model.name} wrote no dream", told, notes)
-    night = _night(life, job, found, chosen, dreamt, rng, seed)
-    told |= {
+        return _nothing(life, job, f"{life.model.name} wrote no dream", details, notes)
+    night = _night(life, job, pool, chosen, dreamt, rng, seed)
+    details |= {
         "id": night.id,
         "pairs": [list(pair.ids) for pair in chosen],
         "fragments": list(dreamt.fragments),
@@ -123,14 +123,14 @@ def run(life: Life, job: Job) -> Outcome:
     gist = dreamt.thread or dreamt.fragments[0]
     shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
     late: list[str] = []
-    data = {"ran": True, **told}
+    data = {"ran": True, **details}
 
     def plan() -> Sequence[Change | None]:
         changes = _plan(life, job, night, late)
         if late:
             data["ran"] = False
             left = {"event": "dream_cycle_left", "at": records.stamp(life.now())}
-            data["events"] = [told["events"][0], left]
+            data["events"] = [details["events"][0], left]
         return changes
 
     return Outcome(
@@ -150,7 +150,7 @@ def _dreamt_before(life: Life) -> set[pairs.Key]:
 
 
 def _nothing(
-    life: Life, job: Job, why: str, told: Mapping[str, Any], notes: Sequence[str]
+    life: Life, job: Job, why: str, details: Mapping[str, Any], notes: Sequence[str]
 ) -> Outcome:
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
@@ -161,15 +161,15 @@ def _nothing(
         title=f"dream: none, {why}",
         plan=plan,
         lines=(f"No dream: {why}.", *notes),
-        data={"ran": False, "why": why, **told},
+        data={"ran": False, "why": why, **details},
     )
 
 
-def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int) -> Dreamt:
+def _dreamt(life: Life, job: Job, pool: Pool, chosen: Sequence[Pair], seed: int) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
     config = life.config.soma.dreams
     request = Request(
-        messages=asking.messages("dream", _slots(life, job, found, chosen)),
+        messages=asking.messages("dream", _slots(life, job, pool, chosen)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
@@ -197,17 +197,17 @@ def _dreamt(life: Life, job: Job, found: Pool, chosen: Sequence[Pair], seed: int
 def _read(text: str) -> Dreamt:
     """Read an answer, without what the smallest models copy from the example."""
     dreamt, example = dream_text.parse(text), prompts.load("dream").text
-    fragments = tuple(one for one in dreamt.fragments if one not in example)
+    fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
     return replace(
         dreamt, fragments=fragments, thread="" if dreamt.thread in example else dreamt.thread
     )
 
 
-def _slots(life: Life, job: Job, found: Pool, chosen: Sequence[Pair]) -> dict[str, str]:
+def _slots(life: Life, job: Job, pool: Pool, chosen: Sequence[Pair]) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
-        for letter, one in zip("ab", pair.ids, strict=True):
-            lines.append(f"{number}{letter}. {_memory(life, found.episodes[one])}")
+        for letter, episode_id in zip("ab", pair.ids, strict=True):
+            lines.append(f"{number}{letter}. {_memory(life, pool.episodes[episode_id])}")
     soma = feeling.read(life, job.at)
     return {
         "name": life.identity.name,
@@ -225,16 +225,16 @@ def _memory(life: Life, episode: Episode) -> str:
 def _night(
     life: Life,
     job: Job,
-    found: Pool,
+    pool: Pool,
     chosen: tuple[Pair, ...],
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
 ) -> Night:
-    ids = tuple(dict.fromkeys(one for pair in chosen for one in pair.ids))
-    met = [found.episodes[one] for one in ids]
-    known = (life.identity.name, *(person for one in met for person in one.people))
-    strange = evidence.unsupported(dreamt.thread, [_whole(life, one) for one in met], known)
+    ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
+    met = [pool.episodes[episode_id] for episode_id in ids]
+    known_names = (life.identity.name, *(person for episode in met for person in episode.people))
+    strange = evidence.unsupported(dreamt.thread, [_whole(life, episode) for episode in met], known_names)
     return Night(
         id=records.new_id(dreams.PREFIX, job.at, rng),
         belief_id=records.new_id(beliefs.PREFIX, job.at, rng),
@@ -246,8 +246,8 @@ def _night(
             by=dream_pool.EVENT,
             model=life.model.name,
             sources=ids,
-            trust=records.lowest_trust([one.provenance.trust for one in met] + ["entity"]),
-            audience=circles.joined(one.audience for one in met),
+            trust=records.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
+            audience=circles.joined(episode.audience for episode in met),
         ),
     )
 

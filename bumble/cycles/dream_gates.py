@@ -73,8 +73,8 @@ def read(life: Life) -> Past:
 
 
 def _silence(life: Life, at: datetime) -> Gate:
-    wanted, said = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
-    quiet = None if said is None else seconds_between(said, at)
+    wanted, last_message_at = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
+    quiet = None if last_message_at is None else seconds_between(last_message_at, at)
     return Gate(
         "silence",
         "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
@@ -91,7 +91,7 @@ def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
     ]
     # a clock that was wrong once may have left a time far ahead
-    waits = [(abs(seconds_between(one, at)), least, what) for one, least, what in times if one]
+    waits = [(abs(seconds_between(moment, at)), least, what) for moment, least, what in times if moment]
     if not waits:
         return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
     since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])

@@ -32,23 +32,23 @@ class Pool:
 def find(life: Life, at: datetime) -> Pool:
     """Find what may be dreamt of, and which of it may meet."""
     config = life.config.soma.dreams
-    known = {one.id: one for one in episodes.read(life.entity.episodes) if _can_be_dreamt(one)}
+    dreamable = {episode.id: episode for episode in episodes.read(life.entity.episodes) if _can_be_dreamt(episode)}
 
-    def left(one: Episode) -> float:
-        age = seconds_between(one.at, at)
-        return significance.decayed(one.significance, age, life.body.fading)
+    def left(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, life.body.fading)
 
     rules = pairs.Rules(
         config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
     )
-    memories = [pairs.Memory(one.id, one.at, left(one), one.audience) for one in known.values()]
+    memories = [pairs.Memory(episode.id, episode.at, left(episode), episode.audience) for episode in dreamable.values()]
     best = pairs.candidates(memories, rules)
-    vectors = _vectors(life, [known[memory.id] for memory in best])
-    found = pairs.eligible(best, rules, vectors, partial(_scaled, life))
-    return Pool(known, found, "none" if vectors is None else life.config.embedding.similarity)
+    vectors = _vectors(life, [dreamable[memory.id] for memory in best])
+    eligible_pairs = pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    return Pool(dreamable, eligible_pairs, "none" if vectors is None else life.config.embedding.similarity)
 
 
-def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
+def _vectors(life: Life, memories: Sequence[Episode]) -> dict[str, Floats] | None:
     """Embed what sets memories apart; None without an embedder.
 
     The vectors of the index will not do: each has date, people and the form of a telling in it,
@@ -57,18 +57,18 @@ def _vectors(life: Life, found: Sequence[Episode]) -> dict[str, Floats] | None:
     embedder = life.memory.embedder
     if embedder is None:
         return None
-    tellings = [episodes.telling(one.text) for one in found]
+    tellings = [episodes.telling(episode.text) for episode in memories]
     names = [life.identity.name]
-    names += [name for one in relationships.read(life.entity.relationships) for name in one.names]
-    texts = pairs.distinct([one.narrative or one.reflection for one in tellings], names)
+    names += [name for person in relationships.read(life.entity.relationships) for name in person.names]
+    texts = pairs.distinct([telling.narrative or telling.reflection for telling in tellings], names)
     rows = embedder.embed_documents(texts) if texts else ()
-    return {one.id: row for one, row in zip(found, rows, strict=True)}
+    return {episode.id: row for episode, row in zip(memories, rows, strict=True)}
 
 
 def _can_be_dreamt(episode: Episode) -> bool:
     origin = episode.provenance
     dreamt = origin.by == EVENT or any(
-        one.startswith(f"{dreams.PREFIX}_") for one in origin.sources
+        source.startswith(f"{dreams.PREFIX}_") for source in origin.sources
     )
     return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
 

@@ -75,7 +75,7 @@ def _goes_on(before: str, behind: str) -> bool:
     return not before.rstrip().endswith(" I.")
 
 
-def unsupported(text: str, sources: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
+def unsupported(text: str, sources: Iterable[str], known_names: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the names, numbers and dates in a text that occur in none of its sources.
 
     Args:
@@ -83,14 +83,14 @@ def unsupported(text: str, sources: Iterable[str], known: Iterable[str] = ()) ->
         sources: What it may rest on: the messages, with the times and names they carry.
         known: Names that need no source: the entity's own, those of the people who took part.
     """
-    there = {form for source in (*sources, *known) for form in _forms(source)}
-    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(word, there)))
+    source_forms = {form for source in (*sources, *known_names) for form in _forms(source)}
+    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(word, source_forms)))
 
 
-def supported(text: str, sources: Sequence[str], known: Sequence[str] = ()) -> str:
+def supported(text: str, sources: Sequence[str], known_names: Sequence[str] = ()) -> str:
     """Return the sentences of a text that hold no name, number or date of their own."""
-    kept = [one for one in sentences(text) if not unsupported(one, sources, known)]
-    return " ".join(kept)
+    kept_sentences = [sentence for sentence in sentences(text) if not unsupported(sentence, sources, known_names)]
+    return " ".join(kept_sentences)
 
 
 def _forms(source: str) -> Iterator[str]:
@@ -122,15 +122,15 @@ def _read(sentence: str) -> _Sentence:
 
 def claims(text: str) -> list[str]:
     """Return the words that say something checkable: amounts, months, names."""
-    found = []
+    claim_words = []
     for sentence in map(_read, sentences(text)):
         for n, word in enumerate(sentence.words):
             capital = word[0].isupper()
             if amounts.claims(sentence.plain, n, capital=capital) or (
                 capital and _is_name(sentence, n)
             ):
-                found.append(word)
-    return found
+                claim_words.append(word)
+    return claim_words
 
 
 def _is_name(sentence: _Sentence, n: int) -> bool:
@@ -161,23 +161,23 @@ def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
     return sentence.words[n][0].islower() and sentence.plain[n] not in stopwords.WORDS
 
 
-def _occurs(word: str, there: set[str]) -> bool:
+def _occurs(word: str, source_forms: set[str]) -> bool:
     """Whether a word stands in the sources, in this form or another of the same stem."""
     plain = _plain(word)
-    if plain in there or _GENITIVE.sub("", plain) in there:
+    if plain in source_forms or _GENITIVE.sub("", plain) in source_forms:
         return True
     needed = amounts.needed(plain)
     if needed:
-        return all(any(form in there for form in either) for either in needed)
+        return all(any(form in source_forms for form in either) for either in needed)
     parts = [part for part in _JOINTS.split(_GENITIVE.sub("", plain)) if part]
     if len(parts) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
-        return all(_occurs(part, there) for part in marked)
-    if plain.endswith("s") and plain[:-1] in there:  # the genitive of names without apostrophe
+        return all(_occurs(part, source_forms) for part in marked)
+    if plain.endswith("s") and plain[:-1] in source_forms:  # the genitive of names without apostrophe
         return True
     least = _SHARED_PREFIX if plain.isascii() else _SHARED_PREFIX_INFLECTED
     stem = plain[: max(least, len(plain) - 3)]
-    return len(plain) >= least and any(other.startswith(stem) for other in there)
+    return len(plain) >= least and any(other.startswith(stem) for other in source_forms)
 
 
 def _plain(word: str) -> str:

@@ -53,22 +53,22 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
         names: What people are called, by id.
         own_name: What the entity is called.
     """
-    found = []
+    spoken_lines = []
     for message in messages:
         if message.role == "tool":
             continue
         own = message.role == "assistant"
         speaker, weight = (own_name, OWN_WEIGHT) if own else (name_of(message, names), 1.0)
-        found += [Line(message.id, speaker, text, weight) for text in parts(message.text)]
-    return found
+        spoken_lines += [Line(message.id, speaker, text, weight) for text in parts(message.text)]
+    return spoken_lines
 
 
 def parts(text: str) -> list[str]:
     """Split a text into sentences, also of who writes without capitals or full stops."""
-    found = evidence.sentences(text)
+    sentences = evidence.sentences(text)
     if not any(map(str.isupper, text)):
-        found = [part for one in found for part in _END.split(one)]
-    return [part for one in found for part in textwrap.wrap(one, LINE_CHARS)]
+        sentences = [part for sentence in sentences for part in _END.split(sentence)]
+    return [part for sentence in sentences for part in textwrap.wrap(sentence, LINE_CHARS)]
 
 
 def name_of(message: Message, names: Mapping[str, str]) -> str:
@@ -76,7 +76,7 @@ def name_of(message: Message, names: Mapping[str, str]) -> str:
     return str(message.extra.get("name") or names.get(message.speaker) or message.speaker)
 
 
-def choose(given: Sequence[Line], budget_tokens: int, covered: str = "") -> list[Line]:
+def choose(candidates: Sequence[Line], budget_tokens: int, covered: str = "") -> list[Line]:
     """Choose the lines that say most, in the order in which they were said.
 
     Args:
@@ -84,37 +84,37 @@ def choose(given: Sequence[Line], budget_tokens: int, covered: str = "") -> list
         budget_tokens: What they may take together.
         covered: What is said elsewhere already.
     """
-    words = [frozenset(stopwords.telling_words(line.text)) for line in given]
-    weights = _weights(given, words)
-    known = set(stopwords.telling_words(covered))
+    words = [frozenset(stopwords.telling_words(line.text)) for line in candidates]
+    weights = _weights(candidates, words)
+    covered_words = set(stopwords.telling_words(covered))
     chosen: list[int] = []
-    left = list(range(len(given)))
+    left = list(range(len(candidates)))
     while left:
-        values = [(_worth(given[n], words[n] - known, weights), n) for n in left]
+        values = [(_worth(candidates[n], words[n] - covered_words, weights), n) for n in left]
         fitting = [
-            pair for pair in values if pair[0] > 0 and _cost(given[pair[1]]) <= budget_tokens
+            pair for pair in values if pair[0] > 0 and _cost(candidates[pair[1]]) <= budget_tokens
         ]
         if not fitting:
             break
         _, best = max(fitting, key=lambda pair: (pair[0], -pair[1]))
         chosen.append(best)
         left.remove(best)
-        known |= words[best]
-        budget_tokens -= _cost(given[best])
-    return [given[n] for n in sorted(chosen)]
+        covered_words |= words[best]
+        budget_tokens -= _cost(candidates[best])
+    return [candidates[n] for n in sorted(chosen)]
 
 
-def _weights(given: Sequence[Line], words: Sequence[frozenset[str]]) -> dict[str, float]:
+def _weights(candidates: Sequence[Line], words: Sequence[frozenset[str]]) -> dict[str, float]:
     """Weigh each word by its rarity among the lines; names and numbers more."""
     counts = Counter(word for each in words for word in each)
     claims = {
         part
-        for line in given
+        for line in candidates
         for claim in evidence.claims(line.text)
         for part in stopwords.words(claim)
     }
     return {
-        word: math.log1p(len(given) / count) * (CLAIM_WEIGHT if word in claims else 1.0)
+        word: math.log1p(len(candidates) / count) * (CLAIM_WEIGHT if word in claims else 1.0)
         for word, count in counts.items()
     }
 

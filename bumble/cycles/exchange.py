@@ -39,21 +39,21 @@ def read(life: Life, session_id: str, person: str) -> Talk:
     file = state.read(life.entity.state)
     session = transcripts.find(life.entity.sessions, session_id)
     key = (REFLECT, person)
-    unanswered = {one.id for one in session.unanswered}
-    waiting = [one for one in cursors.messages(file, session, key) if one.id not in unanswered]
-    said, answers, lines = list[Message](), list[Message](), list[str]()
+    unanswered = {message.id for message in session.unanswered}
+    waiting = [message for message in cursors.messages(file, session, key) if message.id not in unanswered]
+    statements, answers, lines = list[Message](), list[Message](), list[str]()
     used, last = 0, ""
     for message, turned_to in between(waiting):
         shown = line(life, message) if turned_to == person else ""
         used += tokens.estimate(shown)
-        if used > TALK_TOKENS and message.role == "user" and said:
+        if used > TALK_TOKENS and message.role == "user" and statements:
             break
         last = message.id
         if shown:
             lines.append(shown)
-            (said if message.role == "user" else answers).append(message)
+            (statements if message.role == "user" else answers).append(message)
     start = cursors.first(file, session.id, key)
-    return Talk(session, start, last, tuple(said), tuple(answers), "\n".join(lines))
+    return Talk(session, start, last, tuple(statements), tuple(answers), "\n".join(lines))
 
 
 def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
@@ -79,7 +79,7 @@ def silence(person: Relationship, talk: Talk) -> timedelta | None:
     if not talk.said or talk.session is None:
         return None
     first = talk.said[0]
-    before = [one.at for one in talk.session.messages if one.id < first.id]
+    before = [message.at for message in talk.session.messages if message.id < first.id]
     last = before[-1] if before else person.last_reflection
     return None if last is None else max(timedelta(0), first.at - last)
 

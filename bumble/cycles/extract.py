@@ -71,7 +71,7 @@ def trusted(model_name: str) -> bool:
     return chat is None or chat.trust_extraction
 
 
-def draw(model: Model, window: Window, options: Options, known: Mapping[str, str]) -> Drawn:
+def draw(model: Model, window: Window, options: Options, known_sections: Mapping[str, str]) -> Drawn:
     """Ask a model what is worth keeping.
 
     Args:
@@ -93,7 +93,7 @@ def draw(model: Model, window: Window, options: Options, known: Mapping[str, str
         "messages": prompts.harmless(
             window.text(options.budget_chars, options.most_chars), "messages", "known"
         ),
-        "known": _known(known),
+        "known": _known(known_sections),
         "relational": _RELATIONAL[options.relational],
     }
     request = Request(
@@ -120,10 +120,10 @@ _RELATIONAL = {
 }
 
 
-def _known(known: Mapping[str, str]) -> str:
-    if not known:
+def _known(known_sections: Mapping[str, str]) -> str:
+    if not known_sections:
         return ""
-    lines = "\n".join(f"{title}: {' '.join(text.split())}" for title, text in known.items())
+    lines = "\n".join(f"{title}: {' '.join(text.split())}" for title, text in known_sections.items())
     return (
         f"<known>\n{lines.replace('</', '‹/')}\n</known>\n"
         "What is known is not written again. To correct or extend it, use its title.\n"
@@ -192,14 +192,14 @@ def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options
     items: list[Item] = []
     malformed = 0
     for name, make in (("knowledge", _fact), ("beliefs", _belief), ("relational", _note)):
-        given = answer.get(name, [])
-        if name not in fields or not isinstance(given, list):
-            malformed += bool(given)
+        raw_items = answer.get(name, [])
+        if name not in fields or not isinstance(raw_items, list):
+            malformed += bool(raw_items)
             continue
         validator = Draft202012Validator(_loose(fields[name]["items"]))
-        for one in given:
-            if validator.is_valid(one):
-                items.append(make(one, options))
+        for raw_item in raw_items:
+            if validator.is_valid(raw_item):
+                items.append(make(raw_item, options))
             else:
                 malformed += 1
     journal = answer.get("journal_entry", "")
@@ -212,28 +212,28 @@ def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**schema, "properties": {**schema["properties"], "from": numbers}}
 
 
-def _fact(one: Mapping[str, Any], options: Options) -> Item:
-    return Item("knowledge", one["body"].strip(), tuple(one["from"]), title=one["title"].strip())
+def _fact(raw_item: Mapping[str, Any], options: Options) -> Item:
+    return Item("knowledge", raw_item["body"].strip(), tuple(raw_item["from"]), title=raw_item["title"].strip())
 
 
-def _belief(one: Mapping[str, Any], options: Options) -> Item:
-    confidence = min(max(float(one["confidence"]), LOWEST), HIGHEST)
+def _belief(raw_item: Mapping[str, Any], options: Options) -> Item:
+    confidence = min(max(float(raw_item["confidence"]), LOWEST), HIGHEST)
     return Item(
         "belief",
-        " ".join(one["content"].split()),
-        tuple(one["from"]),
-        category=one["category"],
+        " ".join(raw_item["content"].split()),
+        tuple(raw_item["from"]),
+        category=raw_item["category"],
         confidence=confidence,
     )
 
 
-def _note(one: Mapping[str, Any], options: Options) -> Item:
+def _note(raw_item: Mapping[str, Any], options: Options) -> Item:
     limit = options.max_delta
     return Item(
         "relational",
-        " ".join(one["note"].split()),
-        tuple(one["from"]),
-        person=one["person"],
-        warmth=min(max(float(one.get("warmth_delta", 0)), -limit), limit),
-        trust=min(max(float(one.get("trust_delta", 0)), -limit), limit),
+        " ".join(raw_item["note"].split()),
+        tuple(raw_item["from"]),
+        person=raw_item["person"],
+        warmth=min(max(float(raw_item.get("warmth_delta", 0)), -limit), limit),
+        trust=min(max(float(raw_item.get("trust_delta", 0)), -limit), limit),
     )

@@ -46,8 +46,8 @@ def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: 
     Raises:
         RecordInvalidError: If the file does not hold a body, naming the place.
     """
-    found = stored(place, file)
-    return body.advance(found, at, zone, config) if found else body.birth(at, config)
+    soma = stored(place, file)
+    return body.advance(soma, at, zone, config) if soma else body.birth(at, config)
 
 
 def stored(place: Path, file: MappingFile) -> Soma | None:
@@ -90,8 +90,8 @@ def plan(life: Life, at: datetime, move: Callable[[Soma], Soma], why: str) -> Ch
     moved = move(_at(life, file, at))
     mapping = body.to_mapping(moved)
     gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
-    kept = {key: value for key, value in mapping.items() if value is not None}
-    return store.plan_write(file, kept, why, remove=gone)
+    values = {key: value for key, value in mapping.items() if value is not None}
+    return store.plan_write(file, values, why, remove=gone)
 
 
 def events(life: Life, names: Sequence[str]) -> Callable[[Soma], Soma]:

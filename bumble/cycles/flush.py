@@ -27,7 +27,7 @@ def job(life: Life, compaction: Outcome) -> distill.Job | None:
         compaction: What `compact.run` made; not yet written.
     """
     config = life.config.cognition.history_compression
-    summaries = [one for one in compaction.data["records"] if one["kind"] == "summary"]
+    summaries = [record for record in compaction.data["records"] if record["kind"] == "summary"]
     if not (config.compaction_flush_to_knowledge and life.writes and summaries):
         return None
     return distill.up_to(life, str(compaction.data["session"]), str(summaries[-1]["last"]))
@@ -50,7 +50,7 @@ def before(
     """
     tried: list[distill.Job] = []
     lines: list[str] = []
-    done: list[dict[str, Any]] = []
+    reports: list[dict[str, Any]] = []
     while limit is None or len(tried) < limit:
         window = job(life, compaction)
         if window is None or window in tried:  # it waits for another try: so does what follows it
@@ -64,8 +64,8 @@ def before(
             lines.append(f"Nothing was distilled: {str(error).splitlines()[0]}")
             break
         lines += outcome.lines
-        done.append({"title": outcome.title, **outcome.data})
-    if any(one["ran"] for one in done):
+        reports.append({"title": outcome.title, **outcome.data})
+    if any(report["ran"] for report in reports):
         life.memory.sync()  # so that the next answer can make use of it
-    told = {**compaction.data, "flush": done}
-    return replace(compaction, lines=(*compaction.lines, *lines), data=told)
+    data = {**compaction.data, "flush": reports}
+    return replace(compaction, lines=(*compaction.lines, *lines), data=data)

@@ -84,8 +84,8 @@ def _over(life: Life) -> list[SessionInfo]:
     newest: dict[str, SessionInfo] = {}
     for info in transcripts.infos(life.entity.sessions):
         if info.ended or now - info.last_at > idle:
-            newest[info.by] = max(newest.get(info.by, info), info, key=lambda one: one.last_at)
-    return sorted(newest.values(), key=lambda one: one.last_at)
+            newest[info.by] = max(newest.get(info.by, info), info, key=lambda talk: talk.last_at)
+    return sorted(newest.values(), key=lambda talk: talk.last_at)
 
 
 def is_worth(session: Session) -> bool:
@@ -95,8 +95,8 @@ def is_worth(session: Session) -> bool:
 
 def _without(life: Life) -> list[str]:
     """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
-    found = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
-    return [str(one) for one in found] if isinstance(found, list) else []
+    session_ids = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
+    return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
 
 
 def run(life: Life, job: Job) -> Outcome:
@@ -109,10 +109,10 @@ def run(life: Life, job: Job) -> Outcome:
     least = life.config.session.handover_min_quality
     data: dict[str, Any] = {"session": session.id, "written": False}
     sources = [
-        f"I answered: {one.text}"
-        if one.role == "assistant"
-        else f"{_name(life, one)} said: {one.text}"
-        for one in session.messages
+        f"I answered: {message.text}"
+        if message.role == "assistant"
+        else f"{_name(life, message)} said: {message.text}"
+        for message in session.messages
     ]
     try:
         values = _told(life, session, sources)
@@ -127,7 +127,7 @@ def run(life: Life, job: Job) -> Outcome:
         by="handover",
         model=life.model.name,
         sources=(session.id,),
-        trust=records.lowest_trust(one.trust for one in session.messages if one.role == "user"),
+        trust=records.lowest_trust(message.trust for message in session.messages if message.role == "user"),
         audience=session.people,
     )
 
@@ -136,11 +136,11 @@ def run(life: Life, job: Job) -> Outcome:
         why = "leave word for the next conversation"
         return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
 
-    told = f"left a brief for the next conversation: quality {quality:.2f}"
+    headline = f"left a brief for the next conversation: quality {quality:.2f}"
     return Outcome(
         f"handover: a brief of the talk {_of(session)}",
         plan,
-        (told,),
+        (headline,),
         {**data, "written": True},
         traced([session.id], life.model.name),
     )
@@ -150,18 +150,18 @@ def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Ou
     """Say why there is no brief, and plan not to ask again."""
 
     def plan() -> list[Change | None]:
-        kept = {info.id for info in _over(life)} & set(_without(life))
-        values = {SECTION: {WITHOUT: sorted({*kept, session.id})}}
+        remembered_ids = {info.id for info in _over(life)} & set(_without(life))
+        values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
         return [state.plan_write(state.read(life.entity.state), values, "there is no brief")]
 
-    told = f"no brief for the next conversation: {why}"
+    headline = f"no brief for the next conversation: {why}"
     title = f"handover: no brief of the talk {_of(session)}"
-    return Outcome(title, plan, (told,), {**data, "why": why})
+    return Outcome(title, plan, (headline,), {**data, "why": why})
 
 
 def _of(session: Session) -> str:
     """Say with whom a conversation was, and when."""
-    spoken = (str(one.extra.get("name", "")) for one in session.messages if one.role == "user")
+    spoken = (str(message.extra.get("name", "")) for message in session.messages if message.role == "user")
     names = list(dict.fromkeys(name for name in spoken if name))
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
@@ -169,9 +169,9 @@ def _of(session: Session) -> str:
 def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]:
     """Let the model tell it; what it names that nobody said is dropped, sentence by sentence."""
     answer = structured.answer(life.model, _request(life, sources), _schema())
-    known = [life.identity.name, *(_name(life, one) for one in session.messages)]
+    known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
     return {
-        name: evidence.supported(" ".join(str(answer[name]).split()), sources, known)
+        name: evidence.supported(" ".join(str(answer[name]).split()), sources, known_names)
         for name in HEADINGS
     }
 
@@ -206,14 +206,14 @@ def _text(values: Mapping[str, str], things: list[str]) -> str:
 
 def touched(session: Session) -> list[str]:
     """Return the files, names and numbers of a conversation, the latest first."""
-    found: list[str] = []
+    mentions: list[str] = []
     for message in reversed(session.messages):
         if message.role == "tool":
             continue
         files = _FILE.findall(message.text)
-        names = [one for one in evidence.claims(message.text) if not any(one in f for f in files)]
-        found += [*files, *names]
-    return list(dict.fromkeys(found))[:MAX_TOUCHED]
+        names = [claim for claim in evidence.claims(message.text) if not any(claim in f for f in files)]
+        mentions += [*files, *names]
+    return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
 
 
 def _name(life: Life, message: Message) -> str:
@@ -225,7 +225,7 @@ def brief(life: Life, session: Session) -> Brief | None:
 
     It is held against what a person said first in this one: the entity may have greeted them.
     """
-    first = next((one.text for one in session.messages if one.role == "user"), None)
+    first = next((message.text for message in session.messages if message.role == "user"), None)
     if first is None:
         return None
     earlier = [
@@ -233,7 +233,7 @@ def brief(life: Life, session: Session) -> Brief | None:
         for info in transcripts.infos(life.entity.sessions)
         if info.by == session.by and info.id != session.id and info.at < session.at
     ]
-    for info in sorted(earlier, key=lambda one: one.last_at, reverse=True)[:1]:
+    for info in sorted(earlier, key=lambda talk: talk.last_at, reverse=True)[:1]:
         document = transcripts.read_handover(life.entity.sessions, info.id)
         if document is None or not _may_read(document, session):
             return None
@@ -263,11 +263,11 @@ def _likeness(embedder: Embedder | None, text: str, message: str) -> float | Non
     return (cosine - mean) / (1 - mean)
 
 
-def prompt_text(life: Life, found: Brief, at: datetime) -> str:
+def prompt_text(life: Life, last_brief: Brief, at: datetime) -> str:
     """Word a brief for a prompt; an old one says how old it is."""
-    age = at - found.at
+    age = at - last_brief.at
     aged = age > timedelta(hours=life.config.session.handover_aged_hours)
     head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
         "Your notes from the last conversation"
     )  # fmt: skip
-    return prompts.tagged("memory", f"{head}:\n{found.text}")
+    return prompts.tagged("memory", f"{head}:\n{last_brief.text}")

@@ -62,26 +62,26 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
                 used -= _cost(spoken[start])
                 start += 1
     gone = {part.id for turn in spoken[:start] for part in turn}
-    kept = [part for turn in turns for part in turn if part.id not in gone]
+    visible_parts = [part for turn in turns for part in turn if part.id not in gone]
     summary = standing(session)
     summarized = len(stretch(session, summary)) if summary else 0
-    ids = {part.id for part in kept}
-    earlier = itertools.takewhile(lambda one: one.id != before, session.messages)
-    unseen = tuple(one.id for one in earlier if one.id not in ids)
-    return View(_joined([part.message for part in kept]), len(gone), summarized, unseen)
+    ids = {part.id for part in visible_parts}
+    earlier = itertools.takewhile(lambda message: message.id != before, session.messages)
+    unseen = tuple(message.id for message in earlier if message.id not in ids)
+    return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
 def shown(session: Session, *, before: str | None = None) -> list[Shown]:
     """Return every part of the view, oldest first, however long it is."""
     summary = standing(session)
-    covered = {one.id for one in stretch(session, summary)} if summary else set()
-    effects = [(one, {each.id for each in stretch(session, one)}) for one in session.compactions]
+    covered = {message.id for message in stretch(session, summary)} if summary else set()
+    effects = [(compaction, {each.id for each in stretch(session, compaction)}) for compaction in session.compactions]
     parts: list[Shown] = []
     for message in session.messages:
         if message.id == before:
             break
         if message.id not in covered:
-            within = [one for one, ids in effects if message.id in ids]
+            within = [compaction for compaction, ids in effects if message.id in ids]
             parts.append(Shown(message.id, message.role, _render(message, within)))
         elif summary is not None:
             parts.append(Shown(summary.id, "summary", Message("user", framed(summary.summary))))
@@ -91,12 +91,12 @@ def shown(session: Session, *, before: str | None = None) -> list[Shown]:
 
 def standing(session: Session) -> Compaction | None:
     """Return the summary that stands: each updates the one before it."""
-    return next((one for one in reversed(session.compactions) if one.kind == "summary"), None)
+    return next((compaction for compaction in reversed(session.compactions) if compaction.kind == "summary"), None)
 
 
 def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
     """Return the messages a compaction is about; none if an end of it is not there any more."""
-    ids = [one.id for one in session.messages]
+    ids = [message.id for message in session.messages]
     if compaction.first not in ids or compaction.last not in ids:
         return ()
     return session.messages[ids.index(compaction.first) : ids.index(compaction.last) + 1]
@@ -118,9 +118,9 @@ def _cost(turn: Sequence[Shown]) -> int:
 
 def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
     """Render a message as the compactions that are about it have left it."""
-    if message.role == "tool" and any(one.kind == "prune" for one in within):
+    if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
         return render_cleared(message)
-    limits = [one.limits for one in within if one.kind == "cut"]
+    limits = [compaction.limits for compaction in within if compaction.kind == "cut"]
     limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
     if limit and tokens.estimate(message.text) > limit:
         return render(message, text=cut(message.text, limit))
@@ -129,12 +129,12 @@ def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
 
 def render(message: sessions.Message, *, text: str | None = None) -> Message:
     """Render one stored message, with its own text or a shorter one."""
-    said = message.text if text is None else text
+    wording = message.text if text is None else text
     if message.role == "assistant":
-        return Message("assistant", actions_text(message, said))
+        return Message("assistant", actions_text(message, wording))
     if message.role == "tool":
-        return Message("user", result_text(str(message.extra.get("tool", "tool")), said))
-    return Message("user", spoken(str(message.extra.get("name", "")), said))
+        return Message("user", result_text(str(message.extra.get("tool", "tool")), wording))
+    return Message("user", spoken(str(message.extra.get("name", "")), wording))
 
 
 def render_cleared(message: sessions.Message) -> Message:
@@ -163,13 +163,13 @@ def framed(summary: str) -> str:
 
 def spoken(name: str, text: str) -> str:
     """Render what a person said; with the name before it, small models know whose "I" it is."""
-    said = prompts.harmless(text)
-    return f"{prompts.harmless(name)}: {said}" if name else said
+    harmless_text = prompts.harmless(text)
+    return f"{prompts.harmless(name)}: {harmless_text}" if name else harmless_text
 
 
-def actions_text(message: sessions.Message, said: str | None = None) -> str:
+def actions_text(message: sessions.Message, wording: str | None = None) -> str:
     """Render what the entity did in the form it answers in."""
-    text = message.text if said is None else said
+    text = message.text if wording is None else wording
     actions = [
         {"tool": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls
     ]

@@ -40,42 +40,42 @@ class Keeping:
     diary: str = ""
 
 
-def claim(life: Life, seen: Window, item: Item, at: datetime) -> Claim:
+def claim(life: Life, window: Window, item: Item, at: datetime) -> Claim:
     """Make a claim of an item."""
     return Claim(
         id=records.new_id(held.PREFIX, at, life.rng),
         text=item.text,
         category=item.category,
         confidence=item.confidence,
-        evidence=seen.ids(item.cited),
+        evidence=window.ids(item.cited),
         origin="inference" if item.category == SELF_INSIGHT else "conversation",
-        provenance=_provenance(life, seen, item.cited),
+        provenance=_provenance(life, window, item.cited),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == beliefs.CORRECTION else "extracted",
     )
 
 
-def _provenance(life: Life, seen: Window, cited: Sequence[int]) -> Provenance:
+def _provenance(life: Life, window: Window, cited: Sequence[int]) -> Provenance:
     return Provenance(
         by=BY,
         model=life.model.name,
-        sources=(seen.session, *seen.ids(cited)),
-        trust=seen.trust(cited),
-        audience=seen.people,
+        sources=(window.session, *window.ids(cited)),
+        trust=window.trust(cited),
+        audience=window.people,
     )
 
 
-def plan(life: Life, seen: Window, keeping: Keeping, refused: list[str]) -> list[Change | None]:
+def plan(life: Life, window: Window, keeping: Keeping, refused: list[str]) -> list[Change | None]:
     """Plan to keep it, on the files as they are now; what is refused is added to a list."""
     if keeping.at is None:
         return []
-    facts = [one for one in keeping.items if one.kind == "knowledge"]
-    notes = [one for one in keeping.items if one.kind == "relational"]
-    planned: list[Change | None] = [_plan_facts(life, seen, facts, refused)]
-    planned += _plan_notes(life, seen, notes, keeping.at)
+    facts = [item for item in keeping.items if item.kind == "knowledge"]
+    notes = [item for item in keeping.items if item.kind == "relational"]
+    planned: list[Change | None] = [_plan_facts(life, window, facts, refused)]
+    planned += _plan_notes(life, window, notes, keeping.at)
     planned += beliefs.plan_claims(life, keeping.claims, keeping.at)
     if keeping.diary:
-        origin = _provenance(life, seen, seen.numbers)
+        origin = _provenance(life, window, window.numbers)
         planned.append(
             journal.plan_add(
                 keeping.at, keeping.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
@@ -85,21 +85,21 @@ def plan(life: Life, seen: Window, keeping: Keeping, refused: list[str]) -> list
 
 
 def _plan_facts(
-    life: Life, seen: Window, facts: Sequence[Item], refused: list[str]
+    life: Life, window: Window, facts: Sequence[Item], refused: list[str]
 ) -> Change | None:
     before = knowledge.read(life.entity.knowledge)
     book, last = before, None
     for item in facts:
-        there = knowledge.find(book, item.title)
+        section = knowledge.find(book, item.title)
         try:
-            _may_correct(seen, item, there)
+            _may_correct(window, item, section)
             change = knowledge.plan_set(
                 book,
                 item.title,
-                corrected(there.text, item.text) if there else item.text,
+                corrected(section.text, item.text) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
-                provenance=_joined(_provenance(life, seen, item.cited), there),
+                provenance=_joined(_provenance(life, window, item.cited), section),
             )
         except UserError as error:
             refused.append(f"{item.title}: {str(error).splitlines()[0]}")
@@ -118,28 +118,28 @@ def _whole(before: Knowledge, last: Change | None) -> Change | None:
     return Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(seen: Window, item: Item, there: Section | None) -> None:
+def _may_correct(window: Window, item: Item, section: Section | None) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
     Raises:
         UserError: If so.
     """
-    if there is None:
+    if section is None:
         return
-    audience = there.provenance.audience
-    if audience and not set(seen.people) <= set(audience):
+    audience = section.provenance.audience
+    if audience and not set(window.people) <= set(audience):
         raise UserError("a section of that title belongs to a talk with others")
-    own = [n for n in item.cited if seen.is_persons(n)]
-    said, written = seen.trust(own), there.provenance.trust or "owner"
-    if written == "owner" and said not in ("owner", ""):
+    own = [n for n in item.cited if window.is_persons(n)]
+    spoken_trust, written = window.trust(own), section.provenance.trust or "owner"
+    if written == "owner" and spoken_trust not in ("owner", ""):
         raise UserError("the owner's word stands there")
 
 
-def _joined(new: Provenance, there: Section | None) -> Provenance:
+def _joined(new: Provenance, section: Section | None) -> Provenance:
     """Return where a corrected section comes from: what stays in it keeps its evidence."""
-    if there is None or not there.provenance.sources:
+    if section is None or not section.provenance.sources:
         return new
-    old = there.provenance
+    old = section.provenance
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = records.lowest_trust((old.trust, new.trust))
     return Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
@@ -152,32 +152,32 @@ def corrected(old: str, new: str) -> str:
     that was known.
     """
     fresh = evidence.sentences(new)
-    kept = [one for one in evidence.sentences(old) if not any(_same_thing(one, n) for n in fresh)]
-    return new if not kept else "\n".join((" ".join(kept), new))
+    kept_sentences = [sentence for sentence in evidence.sentences(old) if not any(_same_thing(sentence, n) for n in fresh)]
+    return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
 
 
-def _same_thing(one: str, other: str) -> bool:
-    words, others = set(stopwords.telling_words(one)), set(stopwords.telling_words(other))
-    least = min(len(words), len(others))
-    return least == 0 or len(words & others) >= SAME_SHARE * least
+def _same_thing(sentence: str, other: str) -> bool:
+    words, other_words = set(stopwords.telling_words(sentence)), set(stopwords.telling_words(other))
+    least = min(len(words), len(other_words))
+    return least == 0 or len(words & other_words) >= SAME_SHARE * least
 
 
 def _plan_notes(
-    life: Life, seen: Window, notes: Sequence[Item], at: datetime
+    life: Life, window: Window, notes: Sequence[Item], at: datetime
 ) -> list[Change | None]:
     planned: list[Change | None] = []
     people = list(relationships.read(life.entity.relationships))
-    for name in dict.fromkeys(one.person for one in notes):
-        theirs = [one for one in notes if one.person == name]
+    for name in dict.fromkeys(note.person for note in notes):
+        their_notes = [note for note in notes if note.person == name]
         file = relationships.match(people, name)
-        origin = Provenance(by=BY, sources=(seen.session,), audience=seen.people)
+        origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
-        pending = [Note(one.text, at, _provenance(life, seen, one.cited)) for one in theirs]
+        pending = [Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes]
         change = relationships.plan_update(
             person,
             f"notes on {name}",
             pending=_with_new(person, pending),
-            scores=None if life.config.memory.relational.enabled else _moved(life, person, theirs),
+            scores=None if life.config.memory.relational.enabled else _moved(life, person, their_notes),
         )
         if change is not None and file is None:
             change = Change(change.path, f"meet {name}", change.data)
@@ -186,15 +186,15 @@ def _plan_notes(
 
 
 def _with_new(person: Relationship, notes: Sequence[Note]) -> tuple[Note, ...]:
-    known = {one.text.casefold() for one in person.pending}
-    return (*person.pending, *(one for one in notes if one.text.casefold() not in known))
+    known_texts = {note.text.casefold() for note in person.pending}
+    return (*person.pending, *(note for note in notes if note.text.casefold() not in known_texts))
 
 
 def _moved(life: Life, person: Relationship, notes: Sequence[Item]) -> Scores:
     """Return the scores after what the notes ask for; one window never moves them further."""
     limit = life.config.memory.distillation.max_delta
-    warmth = min(max(sum(one.warmth for one in notes), -limit), limit)
-    trust = min(max(sum(one.trust for one in notes), -limit), limit)
+    warmth = min(max(sum(note.warmth for note in notes), -limit), limit)
+    trust = min(max(sum(note.trust for note in notes), -limit), limit)
     start = life.config.memory.relational.scalar
     new = Scores(warmth=start.initial_warmth, trust=start.initial_trust)
     old = person.scores if person.scores != Scores() else new

@@ -52,8 +52,8 @@ class Job:
 def check(life: Life, *, force: bool = False) -> Check[Job]:
     """Tell whether there is anything new to tell."""
     sources, before = story.gather(life), narrative.read(life.entity.narrative)
-    told = before.fingerprint if before else ""
-    new = told != sources.fingerprint
+    last_fingerprint = before.fingerprint if before else ""
+    new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
     gates = (
         Gate("memories", str(count), "at least 1", count > 0),
@@ -76,12 +76,12 @@ def run(life: Life, job: Job) -> Outcome:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
     try:
-        told = _told(life, job)
+        draft = _told(life, job)
     except NO_ANSWER:
         if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
             raise
         return _outcome(life, job, _chronicle(life, job), excerpt=True)
-    return _outcome(life, job, told, excerpt=False)
+    return _outcome(life, job, draft, excerpt=False)
 
 
 @dataclass(frozen=True)
@@ -94,41 +94,41 @@ class Telling:
     dropped: int = 0  # sentences that said what nobody knows
 
 
-def _outcome(life: Life, job: Job, told: Telling, *, excerpt: bool) -> Outcome:
-    words = len(told.text.split())
-    lines = [f"Told the story so far, in {words} words, from {len(told.used)} memories."]
+def _outcome(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Outcome:
+    words = len(draft.text.split())
+    lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
     if excerpt:
         lines = ["No model told the story: the memories themselves stand in order instead."]
-    if told.dropped:
-        lines.append(f"Left out {told.dropped} sentences with names or numbers nobody gave.")
+    if draft.dropped:
+        lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
     return Outcome(
         title="narrate: the story so far",
-        plan=partial(_plan, life, job, told, excerpt=excerpt),
+        plan=partial(_plan, life, job, draft, excerpt=excerpt),
         lines=tuple(lines),
         data={
             "words": words,
-            "from": list(told.used),
+            "from": list(draft.used),
             "audience": list(job.sources.audience),
-            "dropped_sentences": told.dropped,
+            "dropped_sentences": draft.dropped,
             "summary_source": narrative.EXCERPT if excerpt else "model",
         },
-        trailers=traced(told.used, told.model),
+        trailers=traced(draft.used, draft.model),
     )
 
 
-def _plan(life: Life, job: Job, told: Telling, *, excerpt: bool) -> Sequence[Change | None]:
+def _plan(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Sequence[Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
     now = narrative.read(life.entity.narrative)
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
         return ()
     change = narrative.plan_tell(
         now,
-        told.text,
+        draft.text,
         job.at,
         Provenance(
             by="narrate",
-            model=told.model,
-            sources=told.used,
+            model=draft.model,
+            sources=draft.used,
             trust=job.sources.trust,
             audience=job.sources.audience,
         ),
@@ -161,11 +161,11 @@ def _told(life: Life, job: Job) -> Telling:
     for name, paragraphs in parts.items():
         if not any(paragraphs):
             raise _unusable(life, f'nothing is left under "{PARTS[name]}"')
-    used = {name: [labels[one].id for one in dict.fromkeys(answer[name]["uses"])] for name in parts}
+    used = {name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts}
     text = _rendered(parts, used)
     _guard(life, job.before, text)
-    cited = tuple(dict.fromkeys(one for ids in used.values() for one in ids))
-    everything = tuple(one.id for one in job.sources.episodes)
+    cited = tuple(dict.fromkeys(id_ for ids in used.values() for id_ in ids))
+    everything = tuple(episode.id for episode in job.sources.episodes)
     return Telling(text, cited or everything, life.model.name, dropped)
 
 
@@ -195,16 +195,16 @@ Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
 def _supported(life: Life, job: Job, answer: Mapping[str, Any], before: str) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
     grounds = story.grounds(life, job.sources, before)
-    known = story.known_names(life, job.sources)
+    known_names = story.known_names(life, job.sources)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:
         parts[name] = []
         for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
             sentences = evidence.sentences(paragraph)
-            kept = [one for one in sentences if not evidence.unsupported(one, grounds, known)]
-            dropped += len(sentences) - len(kept)
-            parts[name].append(kept)
+            kept_sentences = [sentence for sentence in sentences if not evidence.unsupported(sentence, grounds, known_names)]
+            dropped += len(sentences) - len(kept_sentences)
+            parts[name].append(kept_sentences)
     return parts, dropped
 
 
@@ -218,7 +218,7 @@ def _shorten(parts: Parts, most: int) -> None:
     """Take sentences off the end of the longest part until the story is no longer too long."""
 
     def words(name: str) -> int:
-        return sum(len(one.split()) for paragraph in parts[name] for one in paragraph)
+        return sum(len(sentence.split()) for paragraph in parts[name] for sentence in paragraph)
 
     while sum(map(words, parts)) > most:
         longest = max(parts, key=words)
@@ -258,11 +258,11 @@ def _unusable(life: Life, problem: str) -> AnswerInvalidError:
 def _chronicle(life: Life, job: Job) -> Telling:
     """Put the memories in order without a model: the first sentence of each, by date."""
     lines, left = [], life.config.memory.narrative.max_words
-    for one in reversed(job.sources.episodes):  # if not all fit, the newest stay
-        first = next(iter(evidence.sentences(one.text)), "")
-        line = f"- {story.day(life, one)}: {first} ({one.id})"
+    for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
+        first = next(iter(evidence.sentences(episode.text)), "")
+        line = f"- {story.day(life, episode)}: {first} ({episode.id})"
         left -= len(line.split())
         if first and left >= 0:
             lines.append(line)
     text = f"## {PARTS['happening']}\n\n" + "\n".join(reversed(lines))
-    return Telling(text, tuple(one.id for one in job.sources.episodes), "")
+    return Telling(text, tuple(episode.id for episode in job.sources.episodes), "")

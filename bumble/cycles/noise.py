@@ -86,9 +86,9 @@ def check(life: Life, *, stirred: bool = False) -> Check[Job]:
         ),
     )
     if stirred:
-        said = silence.last_said(life.entity)
-        news = said is not None and (ticked_at is None or said > ticked_at)
-        when = "nothing was said yet" if said is None else f"last said {said:%Y-%m-%d %H:%M}"
+        last_message_at = silence.last_said(life.entity)
+        news = last_message_at is not None and (ticked_at is None or last_message_at > ticked_at)
+        when = "nothing was said yet" if last_message_at is None else f"last said {last_message_at:%Y-%m-%d %H:%M}"
         gates = (*gates, Gate("news", when, "something said since the last thought", news))
     return Check(gates, (Job(ticked_at),))
 
@@ -97,16 +97,16 @@ def run(life: Life, job: Job) -> Outcome:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = life.now()
     soma = feeling.read(life, at)
-    found = list(_pieces(life, soma, at))
-    audience = _audience(life, found)
-    open_ones = [one for one in found if body.is_open(one.audience, audience)]
+    candidates = list(_pieces(life, soma, at))
+    audience = _audience(life, candidates)
+    open_ones = [piece for piece in candidates if body.is_open(piece.audience, audience)]
     pieces = life.rng.sample(open_ones, min(PIECES, len(open_ones)))
     try:
         thoughts = _asked(life, body.shown_to(soma, audience), pieces)
         problem = None
     except work.NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
-    sources = [*(one.text for one in pieces), life.identity.name, *_names(life, audience)]
+    sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
     salience = LEAST_SALIENCE + FELT_SALIENCE * feeling.intensity(life, soma)
     new = tuple(
         ring.fragment(text, ring.THOUGHT, salience, at, audience)
@@ -114,16 +114,16 @@ def run(life: Life, job: Job) -> Outcome:
         if ring.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and not evidence.unsupported(text, sources)
-        and voices.taken_over(text, [one.text for one in pieces]) is None
+        and voices.taken_over(text, [piece.text for piece in pieces]) is None
     )
-    kept = [one for one in body.hear(soma, new, life.body.soma).noise if one in new]
+    fragments = [fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new]
     return Outcome(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
-        lines=(_told(kept, len(thoughts), problem),),
+        lines=(_told(fragments, len(thoughts), problem),),
         data={
-            "thoughts": [one.text for one in kept],
-            "refused": len(thoughts) - len(kept),
+            "thoughts": [fragment.text for fragment in fragments],
+            "refused": len(thoughts) - len(fragments),
             "audience": list(audience),
             "problem": problem,
         },
@@ -144,7 +144,7 @@ def _pieces(life: Life, soma: Soma, at: datetime) -> Iterator[Piece]:
             yield from _piece(episode.text, tail, episode.provenance)
     for person in relationships.read(entity.relationships):
         touched = [person.last_interaction, person.last_reflection]
-        if any(one is not None and one >= recent for one in touched):
+        if any(moment is not None and moment >= recent for moment in touched):
             # a portrait is told to nobody but the person, also one that names no audience
             yield from _piece(person.text, tail, person.provenance, (person.id,))
     for place in dreams.paths(entity.dreams)[-1:]:
@@ -166,28 +166,28 @@ def _piece(
         yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def _audience(life: Life, found: Sequence[Piece]) -> tuple[str, ...]:
+def _audience(life: Life, candidates: Sequence[Piece]) -> tuple[str, ...]:
     """Draw for whom to think, among those for whom something lies about; else for everyone."""
-    audiences = sorted({tuple(sorted(one.audience)) for one in found})
+    audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
     return life.rng.choice(audiences) if audiences else ()
 
 
 def _names(life: Life, audience: Sequence[str]) -> list[str]:
-    known = relationships.read(life.entity.relationships)
-    return [name for one in known if one.id in audience for name in one.names]
+    people = relationships.read(life.entity.relationships)
+    return [name for person in people if person.id in audience for name in person.names]
 
 
 def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
-    around = "\n".join(f"- {one.text}" for one in pieces).replace("</", "< /")
-    heard = "\n".join(ring.line(one) for one in soma.noise).replace("</", "< /")
+    around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
+    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace("</", "< /")
     slots = {
         "body": ebb.reflection_line(soma, life.body.soma),
         "around": around or "(nothing: it is quiet)",
-        "heard": heard or "(nothing)",
+        "heard": earlier_thoughts or "(nothing)",
     }
     request = asking.request(life, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
-    return [str(one) for one in structured.answer(life.model, request, SCHEMA)["thoughts"]]
+    return [str(thought) for thought in structured.answer(life.model, request, SCHEMA)["thoughts"]]
 
 
 def _plan(life: Life, job: Job, at: datetime, new: tuple[Fragment, ...]) -> Sequence[Change | None]:
@@ -201,8 +201,8 @@ def _plan(life: Life, job: Job, at: datetime, new: tuple[Fragment, ...]) -> Sequ
     return (feeling.plan(life, at, move, "a stray thought"),)
 
 
-def _told(kept: Sequence[Fragment], given: int, problem: str | None) -> str:
+def _told(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
     if problem:
         return f"No thought came: {problem}"
-    refused = f" ({given - len(kept)} refused)" if given > len(kept) else ""
-    return ("; ".join(one.text for one in kept) or "nothing new") + refused
+    refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""
+    return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused

@@ -29,11 +29,11 @@ def check(life: Life) -> Check[int]:
 def run(life: Life, job: int) -> Outcome:
     """Move them, all or none."""
     at = life.now()
-    said = "1 note" if job == 1 else f"{job} notes"
+    amount = "1 note" if job == 1 else f"{job} notes"
     return Outcome(
-        title=f"{said} to the journal",
+        title=f"{amount} to the journal",
         plan=lambda: _moved(life, at),
-        lines=(f"{said} moved to the journal.",),
+        lines=(f"{amount} moved to the journal.",),
         data={"notes": job},
     )
 
@@ -66,8 +66,8 @@ def _entries(lines: Sequence[str]) -> list[tuple[Provenance | None, str]]:
 def _origin(lines: Sequence[str]) -> Provenance | None:
     """Say where some notes come from; None for what a person wrote."""
     origins = [scratch.origin(line) for line in lines]
-    if not any(one.by for one in origins):
+    if not any(origin.by for origin in origins):
         return None
-    first = next(one for one in origins if one.by)
-    sources = dict.fromkeys(source for one in origins for source in one.sources)
+    first = next(origin for origin in origins if origin.by)
+    sources = dict.fromkeys(source for origin in origins for source in origin.sources)
     return replace(first, by="consolidate", sources=tuple(sources))

@@ -81,7 +81,7 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
         names: Of the entity and of those it knows.
     """
     words = [_WORD.findall(text) for text in texts]
-    counts = Counter(word for each in words for word in {one.casefold() for one in each})
+    counts = Counter(word for each in words for word in {token.casefold() for token in each})
     most = max(LEAST_SHARED, len(texts) / 2)
     dropped = {word for word, count in counts.items() if count > most}
     dropped |= {word.casefold() for name in names for word in _WORD.findall(name)}
@@ -89,8 +89,8 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
     def left(match: re.Match[str]) -> str:
         return "" if match[0].casefold() in dropped else match[0]
 
-    found = (" ".join(_WORD.sub(left, text).split()) for text in texts)
-    return [own if _WORD.search(own) else text for own, text in zip(found, texts, strict=True)]
+    stripped_texts = (" ".join(_WORD.sub(left, text).split()) for text in texts)
+    return [own if _WORD.search(own) else text for own, text in zip(stripped_texts, texts, strict=True)]
 
 
 def eligible(
@@ -117,10 +117,10 @@ def eligible(
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
     likeness = scaled((matrix @ matrix.T)[first, second])
-    kept = _kept(likeness, rules)
+    mask = _kept(likeness, rules)
     return tuple(
         _pair(best[a], best[b], float(alike))
-        for a, b, alike in zip(first[kept], second[kept], likeness[kept], strict=True)
+        for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
     )
 
 
@@ -130,10 +130,10 @@ def _far_apart(best: Sequence[Memory], hours: float) -> tuple[Places, Places]:
     older, newer = np.triu_indices(len(best), 1)
     far = at[newer] - at[older] >= hours * 3600
     circles = [tuple(sorted(memory.audience)) for memory in best]
-    known = {circle: n for n, circle in enumerate(sorted({(), *circles}))}  # 0: everyone
-    circle = np.array([known[one] for one in circles])
-    one, other = circle[older], circle[newer]
-    together = far & ((one == other) | (one == 0) | (other == 0))
+    circle_numbers = {circle: n for n, circle in enumerate(sorted({(), *circles}))}  # 0: everyone
+    circle = np.array([circle_numbers[circle] for circle in circles])
+    older_circle, other = circle[older], circle[newer]
+    together = far & ((older_circle == other) | (older_circle == 0) | (other == 0))
     return older[together], newer[together]
 
 
@@ -168,7 +168,7 @@ def choose(
     for pool in (fresh, [pair for pair in pairs if pair.key in dreamt]):
         left = [pair for pair in pool if fits(pair.audience, circle)]
         while left and len(chosen) < count:
-            inside = {one for pair in chosen for one in pair.ids}
+            inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
             chosen.append(left.pop(_drawn(weights, rng)))
     return tuple(chosen)
@@ -181,7 +181,7 @@ def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight
     circles = sorted(weights)
-    return circles[_drawn([weights[one] for one in circles], rng)] if circles else ()
+    return circles[_drawn([weights[circle] for circle in circles], rng)] if circles else ()
 
 
 def _drawn(weights: Sequence[float], rng: random.Random) -> int:

@@ -33,10 +33,10 @@ def known(life: Life, person: str) -> Relationship | None:
 
 def plan_met(life: Life, person: str, name: str, at: datetime, session: Session) -> Change | None:
     """Plan to count one more exchange with somebody, who gets a file at the first."""
-    there = known(life, person)
-    if there is not None:
-        scores = _after_exchange(life, there, at, session)
-        return relationships.plan_met(there, at, f"talked with {there.name}", scores=scores)
+    record = known(life, person)
+    if record is not None:
+        scores = _after_exchange(life, record, at, session)
+        return relationships.plan_met(record, at, f"talked with {record.name}", scores=scores)
     origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     scores = _after_exchange(life, stub, at, session)
@@ -55,14 +55,14 @@ def owner_id(entity: Entity, identity: Identity) -> str:
 
 def plan_felt(life: Life, person: str, points: Mapping[str, float], at: datetime) -> Change | None:
     """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
-    there, direction = known(life, person), familiarity.direction(points)
-    if there is None or not direction or not _is_scalar(life, there):
+    record, direction = known(life, person), familiarity.direction(points)
+    if record is None or not direction or not _is_scalar(life, record):
         return None
-    scores, step = _present(life, there), life.body.scalar.step * direction
+    scores, step = _present(life, record), life.body.scalar.step * direction
     moved = replace(scores, warmth=_clamp(scores.warmth + step), trust=_clamp(scores.trust + step))
     return relationships.plan_update(
-        there,
-        f"{there.name} left it {'warmer' if direction > 0 else 'cooler'}",
+        record,
+        f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
         scores=moved,
         previous_health=health(scores),
     )
@@ -70,9 +70,9 @@ def plan_felt(life: Life, person: str, points: Mapping[str, float], at: datetime
 
 def plan_noted(life: Life, name: str, note: Note, at: datetime) -> Change | None:
     """Plan to keep a note about somebody; a person nobody knew gets a stub of a file."""
-    there = relationships.match(relationships.read(life.entity.relationships), name)
-    if there is not None:
-        return relationships.plan_note(there, note, f"note something about {there.name}")
+    record = relationships.match(relationships.read(life.entity.relationships), name)
+    if record is not None:
+        return relationships.plan_note(record, note, f"note something about {record.name}")
     origin = replace(note.provenance, model="")
     stub = relationships.new(name, at, provenance=origin)
     noted = relationships.plan_note(stub, note, f"hear of {name}")
@@ -98,12 +98,12 @@ def _after_exchange(
     if not _is_scalar(life, person):
         return None
     scores, last = _present(life, person), person.last_interaction or at
-    said = session.messages[-1].text if session.messages else ""
+    last_text = session.messages[-1].text if session.messages else ""
     moved = familiarity.after_exchange(
         Bond(scores.familiarity, scores.warmth, scores.trust),
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
-        meaningful=significance.is_meaningful(said, life.body.significance, used_tool=False),
+        meaningful=significance.is_meaningful(last_text, life.body.significance, used_tool=False),
         warmth_direction=0,
         trust_direction=0,
         config=life.body.scalar,
@@ -117,7 +117,7 @@ def _clamp(value: float) -> float:
 
 def interactions(life: Life) -> int:
     """Return how many exchanges the entity has had in its whole life."""
-    return sum(one.interaction_count for one in relationships.read(life.entity.relationships))
+    return sum(person.interaction_count for person in relationships.read(life.entity.relationships))
 
 
 @dataclass(frozen=True)

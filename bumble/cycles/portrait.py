@@ -150,14 +150,14 @@ def prose(person: str) -> dict[str, Any]:
     }
 
 
-def lines(found: Mapping[str, Any]) -> list[str]:
+def lines(answer: Mapping[str, Any]) -> list[str]:
     """Return the lines of an answer, those about the person first."""
-    return [*found["about"], found["mine"]]
+    return [*answer["about"], answer["mine"]]
 
 
 def checked(lines: Iterable[str], material: Material) -> Checked:
     """Keep the sentences that rest on the material, line by line; a line twice is kept once."""
-    kept: dict[str, str] = {}
+    kept_lines: dict[str, str] = {}
     dropped: list[str] = []
     for line in lines:
         good = []
@@ -169,8 +169,8 @@ def checked(lines: Iterable[str], material: Material) -> Checked:
                 good.append(sentence)
         text = " ".join(good)
         if text:
-            kept.setdefault(text.casefold(), text)
-    return Checked("\n".join(kept.values()), tuple(dropped))
+            kept_lines.setdefault(text.casefold(), text)
+    return Checked("\n".join(kept_lines.values()), tuple(dropped))
 
 
 def _plain(line: str) -> str:
@@ -197,8 +197,8 @@ def problem(sentence: str, material: Material) -> str:
         return "nothing of it was said"
     names = (material.entity, *material.names)
     # an episode tells of many things; what belongs together stands in one sentence of it
-    told = [each for source in material.sources for each in evidence.sentences(source)]
-    if words[:1] != ["i"] and not borne.is_borne_out(sentence, (*material.said, *told), names):
+    source_sentences = [each for source in material.sources for each in evidence.sentences(source)]
+    if words[:1] != ["i"] and not borne.is_borne_out(sentence, (*material.said, *source_sentences), names):
         return "most of it was not said, or not together"
     return ""
 
@@ -220,22 +220,22 @@ def _confuses(sentence: str, material: Material) -> bool:
     return _resembles(about, material.said) and not _resembles(about, material.answered)
 
 
-def _run(words: Sequence[str], theirs: Sequence[str]) -> list[str]:
+def _run(words: Sequence[str], their_words: Sequence[str]) -> list[str]:
     """Return the longest stretch from "I" or "my" on that both have and that says something."""
     best: list[str] = []
     for n, word in enumerate(words):
         if word not in _FIRST:
             continue
-        for start in (m for m, other in enumerate(theirs) if other == word):
+        for start in (m for m, other in enumerate(their_words) if other == word):
             length = 0
-            pairs = zip(words[n:], theirs[start:], strict=False)
-            for one, other in pairs:
-                if one != other:
+            pairs = zip(words[n:], their_words[start:], strict=False)
+            for own_word, other in pairs:
+                if own_word != other:
                     break
                 length += 1
             run = list(words[n : n + length])
             least = 2 if word in _MINE else 3
-            says = any(one not in stopwords.WORDS and one not in _FIRST for one in run)
+            says = any(token not in stopwords.WORDS and token not in _FIRST for token in run)
             if length >= least and says and length > len(best):
                 best = run
     return best
@@ -306,9 +306,9 @@ def joined(prose: str, quotes: Sequence[str]) -> str:
 
 def quoted(messages: Iterable[Message], zone: tzinfo) -> tuple[str, ...]:
     """Return what a person said that is worth keeping as it was said, oldest first."""
-    told = [one for one in messages if len(one.text.strip()) >= QUOTE_FROM_CHARS]
-    longest = sorted(told, key=lambda one: -len(one.text))[:NEW_QUOTES]
-    chosen = ((one.at.astimezone(zone), one.text) for one in told if one in longest)
+    candidates = [message for message in messages if len(message.text.strip()) >= QUOTE_FROM_CHARS]
+    longest = sorted(candidates, key=lambda message: -len(message.text))[:NEW_QUOTES]
+    chosen = ((message.at.astimezone(zone), message.text) for message in candidates if message in longest)
     return tuple(f'> {at:%Y-%m-%d}: "{_cut(text)}"' for at, text in chosen)
 
 

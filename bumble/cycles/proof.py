@@ -38,7 +38,7 @@ class Rejected:
 
 
 def check(
-    window: Window, items: Iterable[Item], known: Mapping[str, str]
+    window: Window, items: Iterable[Item], known_sections: Mapping[str, str]
 ) -> tuple[list[Item], list[Rejected]]:
     """Keep what its messages bear out.
 
@@ -50,17 +50,17 @@ def check(
     Returns:
         The items that stay, with the messages that complete their evidence, and the others.
     """
-    kept: list[Item] = []
+    kept_items: list[Item] = []
     rejected: list[Rejected] = []
     for item in items:
-        whole, reason = _checked(window, item, known.get(item.title, ""))
-        if not reason and any((one.kind, one.text) == (item.kind, item.text) for one in kept):
+        whole, reason = _checked(window, item, known_sections.get(item.title, ""))
+        if not reason and any((kept_item.kind, kept_item.text) == (item.kind, item.text) for kept_item in kept_items):
             reason = "it is there twice"
         if reason:
             rejected.append(Rejected(item, reason))
         else:
-            kept.append(whole)
-    return kept, rejected
+            kept_items.append(whole)
+    return kept_items, rejected
 
 
 def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
@@ -93,12 +93,12 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
 
     Those before them first; of those after them only what people said.
     """
-    known = [window.entity, *window.speakers, before]
+    known_names = [window.entity, *window.speakers, before]
     texts = [item.text, item.person]
 
     def missing(numbers: Sequence[int]) -> tuple[str, ...]:
         sources = [window.source(n) for n in numbers]
-        return tuple(word for text in texts for word in evidence.unsupported(text, sources, known))
+        return tuple(word for text in texts for word in evidence.unsupported(text, sources, known_names))
 
     cited = list(item.cited)
     lacking = missing(cited)
@@ -112,9 +112,9 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
         may = window.is_persons(n) or (
             window.is_evidence(n) and not any(char.isdigit() for word in lacking for char in word)
         )
-        if may and n not in cited and len(found := missing([*cited, n])) < len(lacking):
+        if may and n not in cited and len(remainder := missing([*cited, n])) < len(lacking):
             cited.append(n)
-            lacking = found
+            lacking = remainder
     return tuple(sorted(set(cited))), lacking
 
 
@@ -123,9 +123,9 @@ def _copied(window: Window, text: str, before: str = "") -> list[str]:
 
     In a long stretch of small talk a small model writes down what the examples say.
     """
-    said = {*_words(window, window.numbers), *stopwords.words(before)}
-    found = [word for word in stopwords.words(text) if word in prompts.load(DISTILL).example_words]
-    return [word for word in found if not any(_alike(word, other) for other in said)]
+    spoken_words = {*_words(window, window.numbers), *stopwords.words(before)}
+    example_words = [word for word in stopwords.words(text) if word in prompts.load(DISTILL).example_words]
+    return [word for word in example_words if not any(_alike(word, other) for other in spoken_words)]
 
 
 def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
@@ -133,9 +133,9 @@ def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
     names = {word for name in (window.entity, *window.speakers) for word in stopwords.words(name)}
     if len(own) == 1 and _says_yes(window, own[0]):
         return True
-    said = _words(window, own)
+    spoken_words = _words(window, own)
     telling = [word for word in stopwords.telling_words(item.text) if word not in names]
-    return any(_alike(word, other) for word in telling for other in said) or not telling
+    return any(_alike(word, other) for word in telling for other in spoken_words) or not telling
 
 
 def _words(window: Window, numbers: Iterable[int]) -> set[str]:
@@ -143,8 +143,8 @@ def _words(window: Window, numbers: Iterable[int]) -> set[str]:
 
 
 def _says_yes(window: Window, number: int) -> bool:
-    said = stopwords.words(window.messages[number - 1].text)
-    return len(said) <= SHORT_WORDS and bool(_YES & set(said))
+    words = stopwords.words(window.messages[number - 1].text)
+    return len(words) <= SHORT_WORDS and bool(_YES & set(words))
 
 
 def _alike(word: str, other: str) -> bool:
@@ -159,7 +159,7 @@ def judge(
     """Let a model tell which items the messages say; without an answer all of them stay."""
     if not items:
         return [], []
-    statements = "\n".join(f"{n}. {one.text}" for n, one in enumerate(items, 1))
+    statements = "\n".join(f"{n}. {item.text}" for n, item in enumerate(items, 1))
     slots = {
         "messages": prompts.harmless(window.text(options.budget_chars), "messages"),
         "statements": prompts.harmless(statements, "statements"),
@@ -174,19 +174,19 @@ def judge(
         temperature=0.1,
     )
     try:
-        said = set(structured.answer(model, request, schema)["said"])
+        said_numbers = set(structured.answer(model, request, schema)["said"])
     except NO_ANSWER:
         return list(items), []
     return (
-        [one for n, one in enumerate(items, 1) if n in said],
-        [Rejected(one, "judged not to be said") for n, one in enumerate(items, 1) if n not in said],
+        [item for n, item in enumerate(items, 1) if n in said_numbers],
+        [Rejected(item, "judged not to be said") for n, item in enumerate(items, 1) if n not in said_numbers],
     )
 
 
-def journal(window: Window, drawn: Drawn) -> str:
+def journal(window: Window, extraction: Drawn) -> str:
     """Return what of the diary entry the messages bear out."""
     sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
-    kept = evidence.supported(drawn.journal, sources, [window.entity, *window.speakers])
-    if secrets.found(kept) or secrets.HIDDEN in kept or _copied(window, kept):
+    entry = evidence.supported(extraction.journal, sources, [window.entity, *window.speakers])
+    if secrets.found(entry) or secrets.HIDDEN in entry or _copied(window, entry):
         return ""
-    return kept
+    return entry

@@ -39,7 +39,7 @@ def run(life: Life, job: Job) -> Outcome:
     soma = feeling.read(life, job.at)
     return Outcome(
         title="soma: time passed",
-        plan=lambda: (feeling.plan(life, job.at, lambda found: found, "time passed"),),
+        plan=lambda: (feeling.plan(life, job.at, lambda soma: soma, "time passed"),),
         lines=(ebb.reflection_line(soma, life.body.soma),),
         data={"at": job.at.isoformat()},
     )

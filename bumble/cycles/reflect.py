@@ -54,13 +54,13 @@ def check(life: Life, only: str = "") -> Check[Job]:
     ages = {job.person: _since_last(life, job.person) for job in waiting}
     ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
     youngest = min((age for age in ages.values() if age is not None), default=None)
-    told = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
+    ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
     gates = (
         Gate("portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled),
         Gate("talks that wait", str(len(waiting)), "at least 1", bool(waiting)),
         Gate(
             "last reflection",
-            told,
+            ago,
             f"at least {gap.total_seconds():.0f} s ago",
             bool(ready) or not waiting,
         ),
@@ -70,19 +70,19 @@ def check(life: Life, only: str = "") -> Check[Job]:
 
 def _waiting(life: Life) -> Iterator[Job]:
     for session_id, keys in cursors.waiting(state.read(life.entity.state)).items():
-        theirs = keys.get(REFLECT)
-        if isinstance(theirs, Mapping) and (life.entity.root / sessions.path(session_id)).exists():
-            yield from (Job(session_id, str(person)) for person in theirs)
+        their_cursors = keys.get(REFLECT)
+        if isinstance(their_cursors, Mapping) and (life.entity.root / sessions.path(session_id)).exists():
+            yield from (Job(session_id, str(person)) for person in their_cursors)
 
 
 def _has_more(life: Life, person: str) -> bool:
-    there = people.known(life, person)
-    return there is not None and bool(drawing.notes(there) or portrait.split(there.text)[1])
+    record = people.known(life, person)
+    return record is not None and bool(drawing.notes(record) or portrait.split(record.text)[1])
 
 
 def _since_last(life: Life, person: str) -> timedelta | None:
-    there = people.known(life, person)
-    last = there.last_reflection if there else None
+    record = people.known(life, person)
+    last = record.last_reflection if record else None
     return None if last is None else abs(life.now() - last)  # ahead: a clock was wrong once
 
 
@@ -97,18 +97,18 @@ def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
     Raises:
         ModelUnreachableError: If no model answers; the talk waits.
     """
-    given = people.known(life, job.person)
+    record = people.known(life, job.person)
     talk = exchange.NOBODY_SPOKE
     if job.session_id:
         talk = exchange.read(life, job.session_id, job.person)
-    person = given or _stranger(life, job, talk.said)
+    person = record or _stranger(life, job, talk.said)
     notes = drawing.notes(person)[: life.config.memory.relational.pending_in_prompt]
     prose, quotes = portrait.split(person.text)
     if not talk.said and not notes and not quotes:
         return _nothing(life, job, talk, person)
     material = _material(life, person, talk, notes)
     mode = _mode(life, prose, talk)
-    drawn = drawing.draw(
+    update = drawing.draw(
         life,
         person,
         material,
@@ -117,12 +117,12 @@ def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
         portrait.quoted(talk.said, life.zone),
         allow_shrink=allow_shrink,
     )
-    return _outcome(life, job, talk, given, person, notes, drawn)
+    return _outcome(life, job, talk, record, person, notes, update)
 
 
-def _stranger(life: Life, job: Job, said: Sequence[Message]) -> Relationship:
+def _stranger(life: Life, job: Job, statements: Sequence[Message]) -> Relationship:
     """Make a file for somebody who has none: it was removed by hand."""
-    names = (one.extra.get("name") for one in said)
+    names = (message.extra.get("name") for message in statements)
     name = next((name for name in names if isinstance(name, str) and name), job.person)
     origin = Provenance(by="reflect", sources=(job.session_id,), audience=(job.person,))
     return relationships.new(name, life.now(), id=job.person, provenance=origin)
@@ -135,7 +135,7 @@ def _mode(life: Life, prose: str, talk: Talk) -> str:
     always there, at .4 or more.
     """
     felt = talk.session.appraisals if talk.session else {}
-    levels = [felt[one.id].intensity for one in talk.said if one.id in felt]
+    levels = [felt[message.id].intensity for message in talk.said if message.id in felt]
     if not levels:
         levels = [affect.intensity for affect in feeling.read(life, life.now()).affects]
     intensity = max(levels, default=0.0)
@@ -145,13 +145,13 @@ def _mode(life: Life, prose: str, talk: Talk) -> str:
 
 def _material(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> Material:
     prose, quotes = portrait.split(person.text)
-    moments = [one.at.astimezone(life.zone) for one in talk.said]
+    moments = [message.at.astimezone(life.zone) for message in talk.said]
     return Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        said=(*(one.text for one in talk.said), *quotes),
-        answered=tuple(one.text for one in talk.answers),
+        said=(*(message.text for message in talk.said), *quotes),
+        answered=tuple(answer.text for answer in talk.answers),
         sources=(prose, *(note.text for note in notes), *portrait.days(moments)),
     )
 
@@ -170,8 +170,8 @@ def _felt(life: Life, person: Relationship, talk: Talk) -> str:
     """Say how it felt, how the body is, and how long the two had not spoken."""
     lines = [ebb.reflection_line(feeling.read(life, life.now()), life.body.soma)]
     felt = talk.session.appraisals if talk.session else {}
-    told = [felt[one.id].felt for one in talk.said if one.id in felt and felt[one.id].felt]
-    lines += [f"It felt like this: {portrait.inside(text)}" for text in told[-2:]]
+    feelings = [felt[message.id].felt for message in talk.said if message.id in felt and felt[message.id].felt]
+    lines += [f"It felt like this: {portrait.inside(text)}" for text in feelings[-2:]]
     gap = exchange.silence(person, talk)
     if gap is not None:
         lines.append(f"Before this you had not spoken for about {people.ago(gap)}.")
@@ -182,33 +182,33 @@ def _asking(
     life: Life, mode: str, material: Material, slots: Mapping[str, str]
 ) -> Callable[[str], Draft]:
     def rewrite(prose: str) -> Draft:
-        given = {"portrait": portrait.inside(prose), **slots}
-        found = _ask(life, "reflect", given, portrait.prose(material.person))
-        kept = portrait.checked(portrait.lines(found), material)
-        return Draft(kept.text or None, kept.dropped)
+        all_slots = {"portrait": portrait.inside(prose), **slots}
+        answer = _ask(life, "reflect", all_slots, portrait.prose(material.person))
+        remainder = portrait.checked(portrait.lines(answer), material)
+        return Draft(remainder.text or None, remainder.dropped)
 
     def amended(prose: str) -> Draft:
         numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
-        given = {"portrait": portrait.inside(numbered), **slots}
-        return _edited(life, prose, _ask(life, "amend", given, portrait.EDITS), material)
+        all_slots = {"portrait": portrait.inside(numbered), **slots}
+        return _edited(life, prose, _ask(life, "amend", all_slots, portrait.EDITS), material)
 
     return amended if mode == "amend" else rewrite
 
 
-def _edited(life: Life, prose: str, found: Mapping[str, Any], material: Material) -> Draft:
+def _edited(life: Life, prose: str, answer: Mapping[str, Any], material: Material) -> Draft:
     """Apply the edits that rest on what was said; none at all is a good answer too."""
     config = life.config.memory.relational
     edits, dropped = list[Edit](), list[str]()
-    for one in found["edits"]:
-        kept = portrait.checked([one["text"]], material)
-        dropped += kept.dropped
-        edits += [Edit(one["op"], one["line"], kept.text)] if kept.text else []
+    for raw_edit in answer["edits"]:
+        remainder = portrait.checked([raw_edit["text"]], material)
+        dropped += remainder.dropped
+        edits += [Edit(raw_edit["op"], raw_edit["line"], remainder.text)] if remainder.text else []
     most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
-    done = amend.apply(prose, edits, most)
-    refused = [(edit, why) for edit, why in done.refused if why != amend.THERE_ALREADY]
+    amendment = amend.apply(prose, edits, most)
+    refused = [(edit, why) for edit, why in amendment.refused if why != amend.THERE_ALREADY]
     dropped += [f"{edit.text} ({why})" for edit, why in refused]
-    usable = bool(done.applied) or not dropped
-    return Draft(done.text if usable else None, tuple(dropped))
+    usable = bool(amendment.applied) or not dropped
+    return Draft(amendment.text if usable else None, tuple(dropped))
 
 
 def _ask(life: Life, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
@@ -237,37 +237,37 @@ def _outcome(
     life: Life,
     job: Job,
     talk: Talk,
-    given: Relationship | None,
+    record: Relationship | None,
     person: Relationship,
     notes: Sequence[Note],
-    drawn: Drawn,
+    update: Drawn,
 ) -> Outcome:
-    said, at, late = [one.id for one in talk.said], life.now(), list[str]()
-    trusts = [one.trust for one in talk.said] + [note.provenance.trust for note in notes]
-    sources = (job.session_id, *said) if said else ()
-    origin = drawing.origin(life, "reflect", person, drawn, sources, trusts)
+    message_ids, at, late = [message.id for message in talk.said], life.now(), list[str]()
+    trusts = [message.trust for message in talk.said] + [note.provenance.trust for note in notes]
+    sources = (job.session_id, *message_ids) if message_ids else ()
+    origin = drawing.origin(life, "reflect", person, update, sources, trusts)
 
     def plan() -> list[Change | None]:
         late.clear()
         now = people.known(life, job.person)
-        if drawing.is_edited(given, now):
+        if drawing.is_edited(record, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
             return []
         if job.session_id and exchange.start(life, job.session_id, job.person) != talk.start:
             late.append(f"{person.name}: somebody else has thought about it meanwhile")
             return []
         more: dict[str, Any] = {}
-        if drawn.good:
+        if update.good:
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
-        change = drawing.plan(life, person, drawn, origin, more)
+        change = drawing.plan(life, person, update, origin, more)
         return [change, exchange.plan_moved(life, talk, job.person)]
 
     return Outcome(
-        f"reflect: {'see' if drawn.good else 'keep the words of'} {person.name}",
+        f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
         plan,
-        tuple(drawing.lines(person, drawn)),
-        drawing.data(person, drawn) | {"session": job.session_id},
-        traced(said, life.model.name if drawn.good else ""),
+        tuple(drawing.lines(person, update)),
+        drawing.data(person, update) | {"session": job.session_id},
+        traced(message_ids, life.model.name if update.good else ""),
         late,
     )

@@ -97,15 +97,15 @@ def conversation(life: Life, session_id: str) -> Session | None:
 
 def _likeness(life: Life) -> Likeness:
     """Return what tells how alike two texts are; opens the embedder when first asked."""
-    known: dict[str, Floats] = {}
+    vectors: dict[str, Floats] = {}
 
-    def alike(text: str, others: Sequence[str]) -> float:
+    def alike(text: str, earlier_texts: Sequence[str]) -> float:
         embedder = life.memory.embedder
         if embedder is None:
             return 1.0  # without one, no topic ever changes
-        new = [one for one in dict.fromkeys((text, *others)) if one not in known]
-        known.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
-        nearest = max(known[other] @ known[text] for other in others)
+        new = [candidate for candidate in dict.fromkeys((text, *earlier_texts)) if candidate not in vectors]
+        vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
+        nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
         return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
 
     return alike
@@ -124,10 +124,10 @@ def run(life: Life, job: Job) -> Outcome:
     if weight.total < life.config.memory.episode_significance_threshold or not scene.said:
         _note(life, job, sentence)
         return _passed_over(life, job, sentence, data)
-    told = telling.tell(life, scene)
-    episode = _episode(life, session, job, scene, weight, told)
-    label = f" ({episode.summary_source}: {told.excerpt})" if told.excerpt else ""
-    title = tokens.cut(" ".join(told.telling.narrative.split()), LINE_TOKENS)
+    result = telling.tell(life, scene)
+    episode = _episode(life, session, job, scene, weight, result)
+    label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
+    title = tokens.cut(" ".join(result.telling.narrative.split()), LINE_TOKENS)
     return Outcome(
         title=f"remember: {title}",
         plan=lambda: _planned(life, job, episode),
@@ -137,8 +137,8 @@ def run(life: Life, job: Job) -> Outcome:
             **data,
             "episode": episode.id,
             "summary_source": episode.summary_source or None,
-            "excerpt_because": told.excerpt or None,
-            "dropped_sentences": list(told.dropped),
+            "excerpt_because": result.excerpt or None,
+            "dropped_sentences": list(result.dropped),
         },
         trailers=traced([job.session_id], episode.provenance.model),
     )
@@ -193,8 +193,8 @@ def scene_of(life: Life, session: Session, messages: Sequence[Message]) -> Scene
     """Describe who took part in some messages, and when."""
     names = {}
     for person in _people(session, messages):
-        given = (str(one.extra.get("name", "")) for one in messages if one.speaker == person)
-        names[person] = next(filter(None, given), person.replace("-", " ").title())
+        stated_names = (str(message.extra.get("name", "")) for message in messages if message.speaker == person)
+        names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
     at = messages[0].at.astimezone(life.zone)
     return Scene(
         life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
@@ -202,28 +202,28 @@ def scene_of(life: Life, session: Session, messages: Sequence[Message]) -> Scene
 
 
 def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
-    found = dict.fromkeys(one.speaker for one in messages if one.role == "user" and one.speaker)
-    return tuple(found) or ((session.by,) if session.by else ())
+    speakers = dict.fromkeys(message.speaker for message in messages if message.role == "user" and message.speaker)
+    return tuple(speakers) or ((session.by,) if session.by else ())
 
 
 def weigh(life: Life, session: Session, job: Job) -> Significance:
     """Tell how much a stretch matters, share by share."""
     config = life.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
-    said = [message.text for message in job.messages if message.role == "user"]
+    texts = [message.text for message in job.messages if message.role == "user"]
     points: dict[str, float] = {}
     for message in job.messages:
         moved = session.appraisals.get(message.id)
         for bar, value in moved.points.items() if moved else ():
             points[bar] = points.get(bar, 0.0) + value
-    known = _people(session, job.messages)
+    participants = _people(session, job.messages)
     return significance.significance(
         meaningful=any(
-            significance.is_meaningful(text, config, used_tool=used_tool) for text in said
+            significance.is_meaningful(text, config, used_tool=used_tool) for text in texts
         ),
-        familiarity=max((_familiarity(life, person) for person in known), default=0.0),
+        familiarity=max((_familiarity(life, person) for person in participants), default=0.0),
         appraisal=significance.appraisal_strength(points, life.body.appraisal.full_points),
-        novelty=_novelty(life, "\n".join(said)),
+        novelty=_novelty(life, "\n".join(texts)),
         config=config,
     )
 
@@ -233,10 +233,10 @@ def _familiarity(life: Life, person: str) -> float:
     return records.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
 
 
-def _novelty(life: Life, said: str) -> float:
+def _novelty(life: Life, text: str) -> float:
     """Tell how unlike all earlier episodes something is, by meaning or else by words."""
     life.memory.sync()
-    query = tokens.cut(said, QUERY_TOKENS)
+    query = tokens.cut(text, QUERY_TOKENS)
     hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
     asked = set(terms.terms(query))
     return significance.novelty(_alike(hit, asked) for hit in hits)
@@ -245,20 +245,20 @@ def _novelty(life: Life, said: str) -> float:
 def _alike(hit: Hit, asked: set[str]) -> float:
     if hit.parts.calibrated is not None:
         return hit.parts.calibrated
-    there = set(terms.terms(hit.text))
-    return len(asked & there) / max(1, min(len(asked), len(there)))
+    hit_terms = set(terms.terms(hit.text))
+    return len(asked & hit_terms) / max(1, min(len(asked), len(hit_terms)))
 
 
 def _episode(
-    life: Life, session: Session, job: Job, scene: Scene, weight: Significance, told: Told
+    life: Life, session: Session, job: Job, scene: Scene, weight: Significance, result: Told
 ) -> Episode:
-    first, last, said = job.messages[0], job.messages[-1], scene.said
-    until = [one for one in session.messages if one.at <= last.at]
+    first, last, spoken_messages = job.messages[0], job.messages[-1], scene.said
+    until = [message for message in session.messages if message.at <= last.at]
     origin = Provenance(
         by=telling.PURPOSE,
-        model="" if told.excerpt else life.model.name,
-        sources=(session.id, *(message.id for message in said)),
-        trust=records.lowest_trust(message.trust for message in said),
+        model="" if result.excerpt else life.model.name,
+        sources=(session.id, *(message.id for message in spoken_messages)),
+        trust=records.lowest_trust(message.trust for message in spoken_messages),
         # who had been there by then: somebody who joins later was not told it
         audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
     )
@@ -267,12 +267,12 @@ def _episode(
         id_of(job),
         first.at.astimezone(life.zone),
         weight.total,
-        told.telling.text,
+        result.telling.text,
         people=_people(session, job.messages),
         imprints=_imprints(life, session, job.messages, tag),
         soma=tag,
         session=session.id,
-        summary_source=told.summary_source,
+        summary_source=result.summary_source,
         provenance=origin,
     )
 
@@ -297,14 +297,14 @@ def _imprints(
     life: Life, session: Session, messages: Sequence[Message], tag: str
 ) -> tuple[Imprint, ...]:
     """Return what was felt: by emotion, the strongest; without appraisals, a strong mood."""
-    felt = [session.appraisals[one.id] for one in messages if one.id in session.appraisals]
+    felt = [session.appraisals[message.id] for message in messages if message.id in session.appraisals]
     if not felt:
         return _mood(life, messages[-1].at, tag)
     strongest: dict[str, Imprint] = {}
-    for each in sorted(felt, key=lambda one: one.intensity):
+    for each in sorted(felt, key=lambda appraisal: appraisal.intensity):
         if each.emotion not in ("", affects.NEUTRAL) and each.intensity > 0:
             strongest[each.emotion] = Imprint(each.emotion, each.intensity, each.trigger)
-    return tuple(sorted(strongest.values(), key=lambda one: -one.intensity))
+    return tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
 
 
 def _mood(life: Life, at: datetime, tag: str) -> tuple[Imprint, ...]:

@@ -52,35 +52,35 @@ def _scene(life: Life, episode: Episode) -> Scene | None:
     session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
     if session is None:
         return None
-    messages = [one for one in session.messages if one.id in wanted]
+    messages = [message for message in session.messages if message.id in wanted]
     return remember.scene_of(life, session, messages) if messages else None
 
 
 def run(life: Life, job: Job) -> Outcome:
     """Let the model tell an excerpt; writes no file."""
     episode = job.episode
-    told = telling.tell(life, job.scene)
+    result = telling.tell(life, job.scene)
     data = {
         "episode": episode.id,
-        "told": not told.excerpt,
-        "why_not": told.excerpt or None,
-        "dropped_sentences": list(told.dropped),
+        "told": not result.excerpt,
+        "why_not": result.excerpt or None,
+        "dropped_sentences": list(result.dropped),
     }
-    if told.excerpt:
+    if result.excerpt:
         return Outcome(
             title=f"remember: {episode.id} stays an excerpt",
-            plan=lambda: [_planned_try(life, episode)] if told.answered else [],
-            lines=(f"{episode.id} stays an excerpt: {told.excerpt}",),
+            plan=lambda: [_planned_try(life, episode)] if result.answered else [],
+            lines=(f"{episode.id} stays an excerpt: {result.excerpt}",),
             data=data,
         )
-    title = tokens.cut(" ".join(told.telling.narrative.split()), remember.LINE_TOKENS)
+    title = tokens.cut(" ".join(result.telling.narrative.split()), remember.LINE_TOKENS)
     origin = replace(episode.provenance, by=telling.PURPOSE, model=life.model.name)
 
     def plan() -> list[Change | None]:
         if not _untouched(life, episode):
             return []
         folder, why = life.entity.episodes, "an excerpt is told"
-        return [episodes.plan_retell(folder, episode, told.telling.text, origin, why)]
+        return [episodes.plan_retell(folder, episode, result.telling.text, origin, why)]
 
     return Outcome(
         title=f"remember: {title}",

@@ -37,8 +37,8 @@ def check(life: Life) -> Check[Job]:
     """Find the people of whom there is enough that is new."""
     config = life.config.memory.relational
     least = config.deep_review_min_new_interactions
-    known = list(relationships.read(life.entity.relationships))
-    new = {one.id: one.interaction_count - one.reviewed_at_count for one in known}
+    acquaintances = list(relationships.read(life.entity.relationships))
+    new = {person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances}
     jobs = tuple(Job(person) for person, count in new.items() if count >= least)
     on = config.enabled and config.deep_review_on_consolidation
     gates = (
@@ -61,20 +61,20 @@ def run(life: Life, job: Job) -> Outcome:
     prose, quotes = portrait.split(person.text)
     noted = "\n".join(f"- {note.text}" for note in notes)
     left = config.deep_review_max_tokens - tokens.estimate(person.text) - tokens.estimate(noted)
-    told = _episodes(life, person, int(left * EPISODE_SHARE))
-    left -= sum(tokens.estimate(_told(one)) for one in told)
-    said, answers, talk = _talk(life, person, left)
-    moments = [one.at for one in told] + [one.at for one in said]
+    chosen_episodes = _episodes(life, person, int(left * EPISODE_SHARE))
+    left -= sum(tokens.estimate(_told(episode)) for episode in chosen_episodes)
+    statements, answers, talk = _talk(life, person, left)
+    moments = [episode.at for episode in chosen_episodes] + [message.at for message in statements]
     material = Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        said=(*(one.text for one in said), *quotes),
-        answered=tuple(one.text for one in answers),
+        said=(*(message.text for message in statements), *quotes),
+        answered=tuple(answer.text for answer in answers),
         sources=(
             prose,
             *(note.text for note in notes),
-            *(one.text for one in told),
+            *(episode.text for episode in chosen_episodes),
             *portrait.days(at.astimezone(life.zone) for at in moments),
         ),
     )
@@ -84,10 +84,10 @@ def run(life: Life, job: Job) -> Outcome:
             "person": person.name,
             "portrait": portrait.inside(prose),
             "notes": portrait.inside(noted),
-            "episodes": portrait.inside("\n".join(_told(one) for one in told)),
+            "episodes": portrait.inside("\n".join(_told(episode) for episode in chosen_episodes)),
             "talk": portrait.inside("\n".join((*quotes, *talk))),
         }
-        found = portrait.ask(
+        answer = portrait.ask(
             life,
             "review",
             slots,
@@ -95,14 +95,14 @@ def run(life: Life, job: Job) -> Outcome:
             max_tokens=config.reflection_max_tokens,
             temperature=config.reflection_temperature,
         )
-        kept = portrait.checked(portrait.lines(found), material)
-        return Draft(kept.text or None, kept.dropped)
+        remainder = portrait.checked(portrait.lines(answer), material)
+        return Draft(remainder.text or None, remainder.dropped)
 
-    drawn = drawing.draw(life, person, material, "review", ask, (), allow_shrink=False)
-    sources = [one.id for one in told] + [one.id for one in said]
-    trusts = [one.trust for one in said] + [one.provenance.trust for one in told]
+    update = drawing.draw(life, person, material, "review", ask, (), allow_shrink=False)
+    sources = [episode.id for episode in chosen_episodes] + [message.id for message in statements]
+    trusts = [message.trust for message in statements] + [episode.provenance.trust for episode in chosen_episodes]
     trusts += [note.provenance.trust for note in notes]
-    origin = drawing.origin(life, "review", person, drawn, sources, trusts)
+    origin = drawing.origin(life, "review", person, update, sources, trusts)
     late: list[str] = []
 
     def plan() -> list[Change | None]:
@@ -113,37 +113,37 @@ def run(life: Life, job: Job) -> Outcome:
             return []
         # not the count of now: a talk in between is yet to be looked at
         more: dict[str, Any] = {"reviewed_at_count": person.interaction_count}
-        if drawn.good:
+        if update.good:
             more["pending"] = tuple(note for note in now.pending if note not in notes)
             more["last_reflection"] = life.now()
-        return [drawing.plan(life, person, drawn, origin, more)]
+        return [drawing.plan(life, person, update, origin, more)]
 
     return Outcome(
         f"review: look at {person.name} again",
         plan,
-        tuple(drawing.lines(person, drawn)),
-        drawing.data(person, drawn),
-        traced(sources, life.model.name if drawn.good else ""),
+        tuple(drawing.lines(person, update)),
+        drawing.data(person, update),
+        traced(sources, life.model.name if update.good else ""),
         late,
     )
 
 
 def _episodes(life: Life, person: Relationship, budget_tokens: int) -> list[Episode]:
     """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
-    theirs = [
-        one
-        for one in episodes.read(life.entity.episodes)
-        if person.id in one.people
-        and records.may_read(one.audience, (person.id,))
-        and one.provenance.trust not in drawing.UNTRUSTED
+    shared_episodes = [
+        episode
+        for episode in episodes.read(life.entity.episodes)
+        if person.id in episode.people
+        and records.may_read(episode.audience, (person.id,))
+        and episode.provenance.trust not in drawing.UNTRUSTED
     ]
     chosen: list[Episode] = []
-    for one in sorted(theirs, key=lambda one: (-one.significance, one.id)):
-        cost = tokens.estimate(_told(one))
+    for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
+        cost = tokens.estimate(_told(episode))
         if cost <= budget_tokens:
-            chosen.append(one)
+            chosen.append(episode)
             budget_tokens -= cost
-    return sorted(chosen, key=lambda one: one.at)
+    return sorted(chosen, key=lambda episode: episode.at)
 
 
 def _told(episode: Episode) -> str:
@@ -155,7 +155,7 @@ def _talk(
     life: Life, person: Relationship, budget_tokens: int
 ) -> tuple[list[Message], list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
-    said, answers, lines = list[Message](), list[Message](), list[str]()
+    statements, answers, lines = list[Message](), list[Message](), list[str]()
     infos = [
         info
         for info in transcripts.infos(life.entity.sessions)
@@ -169,7 +169,7 @@ def _talk(
                 continue
             budget_tokens -= tokens.estimate(line)
             if budget_tokens < 0:
-                return said[::-1], answers[::-1], lines[::-1]
+                return statements[::-1], answers[::-1], lines[::-1]
             lines.append(line)
-            (said if message.role == "user" else answers).append(message)
-    return said[::-1], answers[::-1], lines[::-1]
+            (statements if message.role == "user" else answers).append(message)
+    return statements[::-1], answers[::-1], lines[::-1]

@@ -46,7 +46,7 @@ def derive(life: Life, person: str, text: str, material: Material) -> Scored | N
     slots = {"person": person, "portrait": portrait.inside(text)}
     config = life.config.memory.relational
     try:
-        found = portrait.ask(
+        answer = portrait.ask(
             life,
             "scores",
             slots,
@@ -57,21 +57,21 @@ def derive(life: Life, person: str, text: str, material: Material) -> Scored | N
     except AnswerInvalidError:
         return None
     sources = (text, *material.said, *material.sources)
-    dynamic = _grounded([found.get("dynamic", "")], sources, material, strictly=False)
+    dynamic = _grounded([answer.get("dynamic", "")], sources, material, strictly=False)
     return Scored(
-        Scores(**{name: min(1.0, max(0.0, float(found[name]))) for name in _NAMES}),
+        Scores(**{name: min(1.0, max(0.0, float(answer[name]))) for name in _NAMES}),
         dynamic[0] if dynamic else None,
-        _listed(found, "topics", sources, material),
-        _listed(found, "unresolved", sources, material),
+        _listed(answer, "topics", sources, material),
+        _listed(answer, "unresolved", sources, material),
     )
 
 
 def _listed(
-    found: Mapping[str, Any], name: str, sources: Sequence[str], material: Material
+    answer: Mapping[str, Any], name: str, sources: Sequence[str], material: Material
 ) -> tuple[str, ...] | None:
-    if name not in found:
+    if name not in answer:
         return None
-    return tuple(_grounded(found[name], sources, material, strictly=True))
+    return tuple(_grounded(answer[name], sources, material, strictly=True))
 
 
 def _grounded(
@@ -80,12 +80,12 @@ def _grounded(
     """Keep the texts that add nothing and, strictly, speak of something that was said."""
     spoken = {term for source in sources for term in terms.terms(source)}
     names = (material.entity, *material.names)
-    kept: dict[str, str] = {}
+    kept_texts: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())
         new = evidence.unsupported(line, sources, names)
         about = set(terms.terms(line)) - material.name_terms
         borne_out = borne.is_borne_out(line, sources, names)
         if line and not new and borne_out and (about & spoken or not strictly):
-            kept.setdefault(line.casefold(), line)
-    return list(kept.values())
+            kept_texts.setdefault(line.casefold(), line)
+    return list(kept_texts.values())

@@ -70,10 +70,10 @@ def refuse(*texts: str) -> None:
 
 def _places(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield what is secret, and where; places that overlap are named once, the first."""
-    taken: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for what, start, end in _all(text):
-        if not any(start < other_end and other < end for other, other_end in taken):
-            taken.append((start, end))
+        if not any(start < other_end and other < end for other, other_end in spans):
+            spans.append((start, end))
             yield what, start, end
 
 
@@ -102,5 +102,5 @@ def _is_card(digits: list[int]) -> bool:
 def _is_random(text: str) -> bool:
     """Whether a long run mixes cases and digits as no word or id does."""
     kinds = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in text]
-    turns = sum(one != other for one, other in pairwise(kinds))
+    turns = sum(kind != other for kind, other in pairwise(kinds))
     return len(set(kinds)) == 3 and turns >= len(text) // 3

@@ -59,28 +59,28 @@ def settle(
     """
     left = limit
     for each in passes:
-        for done in _kind(life, each, left, apply):
-            yield done
-            if left is not None and done.problem is None:
+        for settled_pass in _kind(life, each, left, apply):
+            yield settled_pass
+            if left is not None and settled_pass.problem is None:
                 left -= 1
-            if isinstance(done.problem, LockedError):
+            if isinstance(settled_pass.problem, LockedError):
                 return
 
 
 def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
     """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
     tried: list[Any] = []
-    made = failed = 0
+    successes = failed = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
-    while left is None or made < left:
+    while left is None or successes < left:
         try:
-            found = each.check(life)
+            waiting = each.check(life)
         except UserError as error:
             yield Settled(each.name, None, error)
             return
-        job = next((one for one in found.jobs if one not in tried), None)
-        most = max(most, len(found.jobs))
-        if not found.due or job is None or failed >= most:
+        job = next((candidate for candidate in waiting.jobs if candidate not in tried), None)
+        most = max(most, len(waiting.jobs))
+        if not waiting.due or job is None or failed >= most:
             return
         tried.append(job)
         try:
@@ -92,5 +92,5 @@ def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Se
             if isinstance(error, NOT_NOW):
                 return
             continue
-        made += 1
+        successes += 1
         yield Settled(each.name, outcome)

@@ -11,11 +11,11 @@ from bumble.stores import sessions, transcripts
 def last_said(entity: Entity) -> datetime | None:
     """Return the time of the newest message; what cycles add to a transcript says nothing."""
     newest: datetime | None = None
-    found = sorted(transcripts.infos(entity.sessions), key=lambda info: info.last_at, reverse=True)
-    for info in found:
+    infos = sorted(transcripts.infos(entity.sessions), key=lambda info: info.last_at, reverse=True)
+    for info in infos:
         if newest is not None and info.last_at <= newest:
             break
-        said = transcripts.load(entity.sessions / info.id / sessions.FILE).messages
-        if said and (newest is None or said[-1].at > newest):
-            newest = said[-1].at
+        messages = transcripts.load(entity.sessions / info.id / sessions.FILE).messages
+        if messages and (newest is None or messages[-1].at > newest):
+            newest = messages[-1].at
     return newest

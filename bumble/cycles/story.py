@@ -44,21 +44,21 @@ class Sources:
     @property
     def audience(self) -> Audience:
         """For whom a story told from them is."""
-        told = [one.audience for one in self.episodes] + [one.audience for one in self.people]
-        told += [one.audience for one in self.beliefs] + [one.audience for one in self.dreams]
-        return circles.joined(told)
+        audiences = [episode.audience for episode in self.episodes] + [person.audience for person in self.people]
+        audiences += [belief.audience for belief in self.beliefs] + [dream.audience for dream in self.dreams]
+        return circles.joined(audiences)
 
     @property
     def labels(self) -> dict[str, Episode]:
         """The memories by the short names that a model cites them with."""
-        return {f"e{n}": one for n, one in enumerate(self.episodes, 1)}
+        return {f"e{n}": episode for n, episode in enumerate(self.episodes, 1)}
 
     @property
     def trust(self) -> str:
         """The lowest trust among them."""
-        told = [one.provenance.trust for one in self.episodes]
-        told += [one.provenance.trust for one in self.people]
-        return records.lowest_trust(told + [one.provenance.trust for one in self.beliefs])
+        trusts = [episode.provenance.trust for episode in self.episodes]
+        trusts += [person.provenance.trust for person in self.people]
+        return records.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
 
 
 def gather(life: Life) -> Sources:
@@ -66,34 +66,34 @@ def gather(life: Life) -> Sources:
     at, limits, config = life.now(), life.config.memory.narrative, life.config.memory.beliefs
     circle = (people.owner_id(life.entity, life.identity),)
 
-    def fading(one: Episode) -> float:
-        age = seconds_between(one.at, at)
-        return significance.decayed(one.significance, age, life.body.fading)
+    def fading(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, life.body.fading)
 
     lived = [
-        one
-        for one in episodes.read(life.entity.episodes)
-        if circles.within(one.provenance, circle) and not one.dormant
+        episode
+        for episode in episodes.read(life.entity.episodes)
+        if circles.within(episode.provenance, circle) and not episode.dormant
     ]
-    most = sorted(lived, key=lambda one: (-fading(one), one.id))[: limits.max_episodes]
-    known = [
-        one
-        for one in relationships.read(life.entity.relationships)
-        if circles.within(one.provenance, circle) and (one.text or one.dynamic)
+    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[: limits.max_episodes]
+    acquaintances = [
+        person
+        for person in relationships.read(life.entity.relationships)
+        if circles.within(person.provenance, circle) and (person.text or person.dynamic)
     ]
-    closest = sorted(known, key=lambda one: (-one.interaction_count, one.id))
+    closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
     held = [
-        one
-        for one in beliefs.read(life.entity.beliefs)
-        if circles.within(one.provenance, circle) and not one.archived
+        belief
+        for belief in beliefs.read(life.entity.beliefs)
+        if circles.within(belief.provenance, circle) and not belief.archived
     ]
-    strongest = sorted(held, key=lambda one: (-strength(one, at, config), one.id))
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at, config), belief.id))
     dreamt = [
         entry
         for entry in journal.read(life.entity.journal, life.zone).entries
         if DREAM_TAG in entry.tags and circles.fits(entry.audience, circle)
     ][-DREAMS:]
-    chosen = tuple(sorted(most, key=lambda one: (one.at, one.id)))
+    chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
     around = tuple(closest[: limits.max_relationships])
     mark = _fingerprint(chosen, around, held, dreamt)
     return Sources(chosen, around, tuple(strongest[: limits.max_beliefs]), tuple(dreamt), mark)
@@ -101,18 +101,18 @@ def gather(life: Life) -> Sources:
 
 def _fingerprint(
     lived: Iterable[Episode],
-    known: Iterable[Relationship],
+    acquaintances: Iterable[Relationship],
     held: Iterable[Belief],
     dreamt: Iterable[Entry],
 ) -> str:
     """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
-    told = [
-        [[one.id, one.text] for one in lived],
-        [[one.id, one.text, one.dynamic] for one in known],
-        sorted([one.id, one.text] for one in held),
-        [[one.at.isoformat(), one.text] for one in dreamt],
+    contents = [
+        [[episode.id, episode.text] for episode in lived],
+        [[person.id, person.text, person.dynamic] for person in acquaintances],
+        sorted([belief.id, belief.text] for belief in held),
+        [[dream.at.isoformat(), dream.text] for dream in dreamt],
     ]
-    return hashlib.sha256(json.dumps(told).encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def wording(
@@ -132,9 +132,9 @@ def wording(
         slots = {
             "name": life.identity.name,
             "memories": _tagged("memories", _memories(life, sources, cut)),
-            "people": _tagged("people", [_person(one, cut) for one in sources.people]),
-            "beliefs": _tagged("beliefs", [_line(one.text, cut) for one in sources.beliefs]),
-            "dreams": _tagged("dreams", [_line(one.text, cut) for one in sources.dreams]),
+            "people": _tagged("people", [_person(person, cut) for person in sources.people]),
+            "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
+            "dreams": _tagged("dreams", [_line(dream.text, cut) for dream in sources.dreams]),
             "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
             "words": str(words),
         }
@@ -149,8 +149,8 @@ def _tagged(tag: str, lines: Sequence[str]) -> str:
 
 def _memories(life: Life, sources: Sources, cut: int) -> list[str]:
     return [
-        f"[{label}] {day(life, one)}: {_line(one.text, cut)}"
-        for label, one in sources.labels.items()
+        f"[{label}] {day(life, episode)}: {_line(episode.text, cut)}"
+        for label, episode in sources.labels.items()
     ]
 
 
@@ -159,8 +159,8 @@ def day(life: Life, episode: Episode) -> str:
     return f"{episode.at.astimezone(life.zone):%Y-%m-%d}"
 
 
-def _person(one: Relationship, cut: int) -> str:
-    return f"{one.name}: {_line(f'{one.dynamic} {one.text}', cut)}"
+def _person(person: Relationship, cut: int) -> str:
+    return f"{person.name}: {_line(f'{person.dynamic} {person.text}', cut)}"
 
 
 def _line(text: str, cut: int) -> str:
@@ -169,16 +169,16 @@ def _line(text: str, cut: int) -> str:
 
 def grounds(life: Life, sources: Sources, before: str) -> list[str]:
     """Return the texts that a name or a number in the story may come from; dreams are none."""
-    months = (f"{one.at.astimezone(life.zone):%d %B %Y %A}" for one in sources.episodes)
+    months = (f"{episode.at.astimezone(life.zone):%d %B %Y %A}" for episode in sources.episodes)
     return [
         before,
         *months,
-        *(f"{day(life, one)} {one.text}" for one in sources.episodes),
-        *(f"{' '.join(one.names)} {one.dynamic} {one.text}" for one in sources.people),
-        *(one.text for one in sources.beliefs),
+        *(f"{day(life, episode)} {episode.text}" for episode in sources.episodes),
+        *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
+        *(belief.text for belief in sources.beliefs),
     ]
 
 
 def known_names(life: Life, sources: Sources) -> list[str]:
     """Return the names that need no source."""
-    return [life.identity.name, *(name for one in sources.episodes for name in one.people)]
+    return [life.identity.name, *(name for episode in sources.episodes for name in episode.people)]

@@ -102,13 +102,13 @@ def _leaves_topic(
     current: Sequence[Turn], coming: Sequence[Turn], rules: Rules, likeness: Likeness
 ) -> bool:
     """Whether the next turns of substance are all about something else than the stretch so far."""
-    said = [_said(turn) for turn in coming[:TURNS_AWAY]]
-    if len(current) < SETTLED_TURNS or len(said) < TURNS_AWAY:
+    turn_texts = [_said(turn) for turn in coming[:TURNS_AWAY]]
+    if len(current) < SETTLED_TURNS or len(turn_texts) < TURNS_AWAY:
         return False
-    if any(len(stopwords.telling_words(text)) < TELLING_WORDS for text in said):
+    if any(len(stopwords.telling_words(text)) < TELLING_WORDS for text in turn_texts):
         return False
     before = [_text(turn) for turn in current]
-    return all(likeness(text, before) < rules.alike_from for text in said)
+    return all(likeness(text, before) < rules.alike_from for text in turn_texts)
 
 
 def _closed_since(current: Sequence[Turn], rules: Rules, now: datetime, *, ended: bool) -> str:
@@ -118,7 +118,7 @@ def _closed_since(current: Sequence[Turn], rules: Rules, now: datetime, *, ended
         return END
     if now - last[-1].at >= rules.pause:
         return PAUSE
-    if len(current) >= rules.max_turns and any(one.role == "assistant" for one in last):
+    if len(current) >= rules.max_turns and any(message.role == "assistant" for message in last):
         return LENGTH  # a last turn without an answer is still being answered
     return ""
 

@@ -47,7 +47,7 @@ class SummaryInput:
     budget_tokens: int
 
 
-def told(life: Life, given: SummaryInput, note: Callable[[str], None]) -> str:
+def told(life: Life, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
     """Let the model tell it, piece by piece, each telling updating the one before.
 
     An embedded model gets only the lines that say most, for on two cores it reads some thirty
@@ -56,13 +56,13 @@ def told(life: Life, given: SummaryInput, note: Callable[[str], None]) -> str:
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    lines, piece_tokens = _lines(life, given.new), PIECE_TOKENS
+    lines, piece_tokens = _lines(life, summary_input.new), PIECE_TOKENS
     if life.local:
-        lines = excerpt.choose(lines, int(given.budget_tokens * READ_SHARE), given.earlier)
+        lines = excerpt.choose(lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier)
         piece_tokens = SMALL_PIECE_TOKENS
     pieces = _pieces(lines, min(piece_tokens, life.window_tokens // 2))
-    room = int(given.budget_tokens * TOLD_SHARE)
-    values = earlier = _read(given.earlier)
+    room = int(summary_input.budget_tokens * TOLD_SHARE)
+    values = earlier = _read(summary_input.earlier)
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
         if life.local:  # which would only repeat the notes it gets
@@ -72,7 +72,7 @@ def told(life: Life, given: SummaryInput, note: Callable[[str], None]) -> str:
             values = _ask(life, values, piece, room)
     sources = [*(str(line) for line in lines), *earlier.values()]
     checked = {name: _checked(life, values[name], sources) for name in HEADINGS}
-    return _whole(life, given, _bounded(checked, room) if life.local else checked)
+    return _whole(life, summary_input, _bounded(checked, room) if life.local else checked)
 
 
 def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -93,39 +93,39 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
 
 def _checked(life: Life, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
-    known = _known(life)
-    lines = [evidence.supported(line, sources, known) for line in text.splitlines()]
+    known_names = _known(life)
+    lines = [evidence.supported(line, sources, known_names) for line in text.splitlines()]
     if life.local:
         parts = [part for line in lines for part in evidence.sentences(line)]
-        lines = [part for part in parts if _is_borne_out(part, sources, known)]
+        lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
     return "\n".join(filter(None, lines))
 
 
-def _is_borne_out(text: str, sources: Sequence[str], known: Sequence[str]) -> bool:
+def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str]) -> bool:
     """Whether one line says it, in its letters; a mere feeling is anybody's guess."""
     strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
-    own = borne.own_words(text, known)
-    return bool(own) and not strange and borne.is_borne_out(text, sources, known)
+    own = borne.own_words(text, known_names)
+    return bool(own) and not strange and borne.is_borne_out(text, sources, known_names)
 
 
-def excerpt_lines(life: Life, given: SummaryInput, covered: str, budget_tokens: int) -> list[Line]:
+def excerpt_lines(life: Life, summary_input: SummaryInput, covered: str, budget_tokens: int) -> list[Line]:
     """Choose what is carried word for word: new lines, and those an earlier summary carried."""
     names = _names(life)
     own = life.identity.name
-    candidates = [*_carried(given.earlier, own), *excerpt.lines(given.new, names, own)]
+    candidates = [*_carried(summary_input.earlier, own), *excerpt.lines(summary_input.new, names, own)]
     return excerpt.choose(candidates, budget_tokens, covered)
 
 
-def excerpt_text(life: Life, given: SummaryInput) -> str:
+def excerpt_text(life: Life, summary_input: SummaryInput) -> str:
     """Let the lines that say most stand for the rest, behind what a model told before."""
-    return _whole(life, given, _read(given.earlier))
+    return _whole(life, summary_input, _read(summary_input.earlier))
 
 
-def _whole(life: Life, given: SummaryInput, values: Mapping[str, str]) -> str:
+def _whole(life: Life, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
     """Render a summary; lines are carried as far as the budget goes."""
     text = render(values)
-    left = given.budget_tokens - tokens.estimate(text)
-    lines = excerpt_lines(life, given, " ".join(values.values()), left)
+    left = summary_input.budget_tokens - tokens.estimate(text)
+    lines = excerpt_lines(life, summary_input, " ".join(values.values()), left)
     carried = "\n".join(f"{SAID}{line}" for line in lines)
     critical = "\n".join(part for part in (values["critical_context"], carried) if part)
     return render({**values, "critical_context": critical})
@@ -154,8 +154,8 @@ def _carried(text: str, own_name: str) -> list[Line]:
     """Return the lines that an earlier summary carried word for word."""
     pairs = [line[len(SAID) :].partition(": ") for line in text.splitlines() if line[:2] == SAID]
     return [
-        Line("", who, said, excerpt.OWN_WEIGHT if who == own_name else 1.0)
-        for who, colon, said in pairs
+        Line("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        for who, colon, wording in pairs
         if colon
     ]
 
@@ -206,7 +206,7 @@ def _lines(life: Life, stored: Sequence[Message]) -> list[Line]:
 
 
 def _names(life: Life) -> dict[str, str]:
-    return {one.id: one.name for one in relationships.read(life.entity.relationships)}
+    return {person.id: person.name for person in relationships.read(life.entity.relationships)}
 
 
 def _known(life: Life) -> list[str]:

@@ -57,13 +57,13 @@ class Scene:
     @property
     def people(self) -> str:
         """Name everybody but the entity: `Sam and Kim`."""
-        *others, last = self.names.values() or ["somebody"]
-        return f"{', '.join(others)} and {last}" if others else last
+        *other_names, last = self.names.values() or ["somebody"]
+        return f"{', '.join(other_names)} and {last}" if other_names else last
 
     @property
     def said(self) -> list[Message]:
         """What was said aloud, the tools left out."""
-        return [one for one in self.messages if one.role != "tool" and one.text.strip()]
+        return [message for message in self.messages if message.role != "tool" and message.text.strip()]
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def tell(life: Life, scene: Scene) -> Told:
 
 def felt(scene: Scene) -> str:
     """Say by the appraisals what a stretch left behind, where no telling of it holds."""
-    left = [one for one in scene.appraisals.values() if one.emotion]
-    strongest = max(left, key=lambda one: one.intensity, default=None)
+    left = [appraisal for appraisal in scene.appraisals.values() if appraisal.emotion]
+    strongest = max(left, key=lambda appraisal: appraisal.intensity, default=None)
     if strongest is None:
         return ""
     trigger = f": {strongest.trigger.rstrip('.')}" if strongest.trigger else ""
@@ -114,7 +114,7 @@ def felt(scene: Scene) -> str:
 
 def excerpt(scene: Scene) -> Telling:
     """Take the most telling messages as they were said, in their order."""
-    said = scene.said
+    messages = scene.said
 
     def weight(message: Message) -> float:
         words = min(FULL_WORDS, len(set(stopwords.telling_words(message.text))))
@@ -122,8 +122,8 @@ def excerpt(scene: Scene) -> Telling:
         points = sum(abs(each) for each in moved.points.values()) if moved else 0.0
         return (words + points) * (1.0 if message.role == "user" else 0.5)
 
-    best = sorted(said, key=weight, reverse=True)[:EXCERPT_LINES]
-    return Telling("\n>\n".join(_quoted(scene, one) for one in said if one in best))
+    best = sorted(messages, key=weight, reverse=True)[:EXCERPT_LINES]
+    return Telling("\n>\n".join(_quoted(scene, message) for message in messages if message in best))
 
 
 def is_excerpt(scene: Scene, text: str) -> bool:
@@ -188,13 +188,13 @@ def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
 def _keeper(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence keeps to what was said, and to who said it."""
     sources = [message.text for message in scene.said]
-    known = (scene.name, scene.day, *scene.names.values())
-    theirs = [message.text for message in scene.said if message.role == "user"]
+    known_names = (scene.name, scene.day, *scene.names.values())
+    their_texts = [message.text for message in scene.said if message.role == "user"]
 
     def keeps(sentence: str) -> bool:
-        if evidence.unsupported(sentence, sources, known):
+        if evidence.unsupported(sentence, sources, known_names):
             return False
-        return voices.borrowed(sentence, theirs) is None
+        return voices.borrowed(sentence, their_texts) is None
 
     return keeps
 
@@ -206,17 +206,17 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
     entity answered, nor in what they only asked.
     """
     names = (scene.name, *scene.names.values())
-    theirs = [one for one in scene.said if one.role == "user"]
-    answers = [one.text for one in scene.said if one.role != "user"]
-    asked = [one.text for one in theirs if "?" in one.text]
+    their_messages = [message for message in scene.said if message.role == "user"]
+    answers = [message.text for message in scene.said if message.role != "user"]
+    asked = [message.text for message in their_messages if "?" in message.text]
 
     def sources(sentence: str) -> list[str]:
         if _ASKED_ME.search(sentence):
             return asked
         first = sentence.casefold()
-        who = [one for one in theirs if first.startswith(scene.speaker(one).casefold())]
-        told = [_without_questions(one.text) for one in who or theirs]
-        return told if who else [*told, *answers]
+        who = [message for message in their_messages if first.startswith(scene.speaker(message).casefold())]
+        statements = [_without_questions(message.text) for message in who or their_messages]
+        return statements if who else [*statements, *answers]
 
     def rests(sentence: str) -> bool:
         if sentence.endswith("?"):
@@ -231,29 +231,29 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
 
 def _given_away(scene: Scene, sentence: str) -> bool:
     """Whether what somebody told of their own has become another's."""
-    said = [one for one in scene.said if one.role == "user"]
+    their_messages = [message for message in scene.said if message.role == "user"]
     first = sentence.casefold()
     teller = next((n for n in scene.names.values() if first.startswith(n.casefold())), None)
     if teller is None:
         return False
-    told = [one.text for one in said if scene.speaker(one) == teller]
-    others = [one for one in scene.names.values() if one != teller]
-    return voices.given_away(sentence, told, scene.name, others) is not None
+    their_texts = [message.text for message in their_messages if scene.speaker(message) == teller]
+    other_names = [name for name in scene.names.values() if name != teller]
+    return voices.given_away(sentence, their_texts, scene.name, other_names) is not None
 
 
 def _without_questions(text: str) -> str:
-    return " ".join(one for one in evidence.sentences(text) if not one.endswith(("?", "？")))
+    return " ".join(sentence for sentence in evidence.sentences(text) if not sentence.endswith(("?", "？")))
 
 
 def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says only how something said was felt."""
-    known = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
-    there = {word for message in scene.said for word in _stems(message.text)}
+    name_stems = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
+    spoken_stems = {word for message in scene.said for word in _stems(message.text)}
 
     def adds_nothing(sentence: str) -> bool:
-        own = _stems(sentence) - known - _FELT_STEMS
+        own = _stems(sentence) - name_stems - _FELT_STEMS
         is_own = voices.OF_ONESELF.intersection(stopwords.words(sentence))
-        return bool(is_own) and own <= there
+        return bool(is_own) and own <= spoken_stems
 
     return adds_nothing
 
@@ -270,17 +270,17 @@ def _kept(
     text: str, keeps: Callable[[str], bool], rests: Callable[[str], bool]
 ) -> tuple[list[str], tuple[str, ...]]:
     """Part the sentences of a text into those that are kept and those that are not."""
-    kept: list[str] = []
+    kept_sentences: list[str] = []
     dropped = []
     for raw in evidence.sentences(text):
         sentence = re.sub(r"^[#>*\-\s]+", "", raw)
-        if not sentence or sentence in kept:
+        if not sentence or sentence in kept_sentences:
             continue
         if keeps(sentence) and rests(sentence):
-            kept.append(sentence)
+            kept_sentences.append(sentence)
         else:
             dropped.append(sentence)
-    return kept, tuple(dropped)
+    return kept_sentences, tuple(dropped)
 
 
 def _fitting(sentences: Sequence[str], max_chars: int) -> str:

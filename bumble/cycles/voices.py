@@ -53,7 +53,7 @@ ENDING_CHARS = 3  # by which two forms of one word may differ: "live", "lived"
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘][^'’]*['’](?!\w)")
 
 
-def borrowed(sentence: str, said: Iterable[str]) -> str | None:
+def borrowed(sentence: str, statements: Iterable[str]) -> str | None:
     """Return what a sentence claims in the first person that others said of themselves.
 
     Args:
@@ -63,12 +63,12 @@ def borrowed(sentence: str, said: Iterable[str]) -> str | None:
     Returns:
         The word that is theirs ("dog"); None if there is none.
     """
-    theirs = {word for text in said for words in _claims(text) for word in words}
-    mine = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
-    return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
+    their_words = {word for text in statements for words in _claims(text) for word in words}
+    claimed_words = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
+    return next((word for word in claimed_words if any(_same(word, other) for other in their_words)), None)
 
 
-def taken_over(sentence: str, told: Iterable[str]) -> str | None:
+def taken_over(sentence: str, accounts: Iterable[str]) -> str | None:
     """Return what a sentence claims in the first person that is told of somebody else.
 
     Args:
@@ -78,14 +78,14 @@ def taken_over(sentence: str, told: Iterable[str]) -> str | None:
     Returns:
         The word that is another's ("dog"); None if there is none.
     """
-    texts = list(told)
+    texts = list(accounts)
     own = {words[0] for text in texts for words in _claims(text)}
-    theirs = {word for text in texts for word in stopwords.telling_words(text)} - own
-    mine = [words[0] for words in _claims(sentence)]
-    return next((word for word in mine if any(_same(word, other) for other in theirs)), None)
+    their_words = {word for text in texts for word in stopwords.telling_words(text)} - own
+    claimed_words = [words[0] for words in _claims(sentence)]
+    return next((word for word in claimed_words if any(_same(word, other) for other in their_words)), None)
 
 
-def given_away(sentence: str, told: Iterable[str], name: str, others: Iterable[str]) -> str | None:
+def given_away(sentence: str, statements: Iterable[str], name: str, other_names: Iterable[str]) -> str | None:
     """Return who else's a sentence makes what somebody told of their own.
 
     After "My dog ran away" small models write "Sam told me that Ada's dog ran away". Knows the
@@ -97,9 +97,9 @@ def given_away(sentence: str, told: Iterable[str], name: str, others: Iterable[s
         name: What the one they talked to is called; "your dog" is that one's.
         others: Names of all others but the teller.
     """
-    texts = list(told)
+    texts = list(statements)
     spoken_to = any(TO_ANOTHER.intersection(stopwords.words(text)) for text in texts)
-    for owner in (name, *others):
+    for owner in (name, *other_names):
         of_owner = re.compile(rf"\b{re.escape(owner)}['’]s\b", re.IGNORECASE)
         if not of_owner.search(sentence) or any(of_owner.search(text) for text in texts):
             continue
@@ -110,17 +110,17 @@ def given_away(sentence: str, told: Iterable[str], name: str, others: Iterable[s
 
 def _claims(text: str) -> list[list[str]]:
     """Return the words of substance that follow each "I" and "my", where there are any."""
-    found = []
+    claims = []
     for sentence in evidence.sentences(text):
         words = stopwords.words(sentence)
         for n, word in enumerate(words):
             after = words[n + 1 : n + 1 + REACH] if word in FIRST_PERSON else []
-            telling = [one.removesuffix("'s") for one in after if one not in EMPTY]
+            telling = [token.removesuffix("'s") for token in after if token not in EMPTY]
             if telling and telling[0] not in IN_TALK:
-                found.append(telling)
-    return found
+                claims.append(telling)
+    return claims
 
 
-def _same(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
+def _same(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
     return long.startswith(short) and len(long) - len(short) <= ENDING_CHARS

@@ -42,9 +42,9 @@ def weigh(life: Life, claims: Sequence[Claim]) -> list[Claim]:
 
     The index has to be up to date. Asks the model once, if there is anything near.
     """
-    held = {one.id: one for one in store.read(life.entity.beliefs)}
+    held = {belief.id: belief for belief in store.read(life.entity.beliefs)}
     nearest = [_nearest(life, claim, held) for claim in claims]
-    new = [not any(beliefs.repeats(claim, one) for one in held.values()) for claim in claims]
+    new = [not any(beliefs.repeats(claim, belief) for belief in held.values()) for claim in claims]
     asked = [near if is_new else {} for near, is_new in zip(nearest, new, strict=True)]
     verdicts = _judged(life, claims, asked, held)
     limit = _limit(life, list(held.values()))
@@ -93,7 +93,7 @@ def _judged(
     slots = {
         "held": "\n".join(f"{n}. {_line(held[name].text)}" for n, name in numbered.items()),
         "claims": "\n".join(
-            f"{a}. {_line(one.text)}" for a, one in zip(letters, claims, strict=True)
+            f"{a}. {_line(claim.text)}" for a, claim in zip(letters, claims, strict=True)
         ),
     }
     request = asking.request(life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
@@ -141,9 +141,9 @@ def _same(claim: Claim, belief: Belief, likeness: float | None, limit: float) ->
     """Whether a claim that nobody judged is a belief in nearly the same words."""
     if belief.category != claim.category or (likeness is not None and likeness < limit):
         return False
-    words, others = set(terms.terms(claim.text)), set(terms.terms(belief.text))
+    words, other_words = set(terms.terms(claim.text)), set(terms.terms(belief.text))
     return (
-        len(words & others) >= SHARED_WORDS * len(words | others)
+        len(words & other_words) >= SHARED_WORDS * len(words | other_words)
         and _negated(claim.text) == _negated(belief.text)
         and not evidence.unsupported(claim.text, [belief.text])
         and not evidence.unsupported(belief.text, [claim.text])
@@ -158,7 +158,7 @@ def _negated(text: str) -> bool:
 def _limit(life: Life, held: Sequence[Belief]) -> float:
     """Return the calibrated similarity from which two claims are near, for this entity."""
     embedder = life.memory.embedder
-    sample = [one.text for one in held if not one.archived][-MOST_SAMPLED:]
+    sample = [belief.text for belief in held if not belief.archived][-MOST_SAMPLED:]
     pairs = len(sample) * (len(sample) - 1) // 2
     if embedder is None or pairs < LEAST_PAIRS:
         return NEAR

@@ -31,8 +31,8 @@ class Window:
     @property
     def hash(self) -> str:
         """Identify what was said."""
-        said = "\n".join(f"{one.id} {one.text}" for one in self.messages)
-        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+        content = "\n".join(f"{message.id} {message.text}" for message in self.messages)
+        return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
     @property
     def last(self) -> Message:
@@ -47,8 +47,8 @@ class Window:
     @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        said = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
-        return tuple(dict.fromkeys(self.speaker(one) for one in said))
+        person_messages = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
+        return tuple(dict.fromkeys(self.speaker(message) for message in person_messages))
 
     def text(self, limit_chars: int, most_chars: int | None = None) -> str:
         """Render the messages for a prompt, secrets left out.
@@ -58,14 +58,14 @@ class Window:
             most_chars: What all may take; of more, the lines that say most are shown.
         """
         shown = {
-            n: _shown(one.text, limit_chars)
-            for n, one in enumerate(self.messages, 1)
-            if one.text.strip()
+            n: _shown(message.text, limit_chars)
+            for n, message in enumerate(self.messages, 1)
+            if message.text.strip()
         }
         if most_chars is not None and sum(map(len, shown.values())) > most_chars:
             shown = self._most_telling(shown, most_chars)
-        said = self.messages
-        return "\n".join(f"[{n}] {self.speaker(said[n - 1])}: {text}" for n, text in shown.items())
+        messages = self.messages
+        return "\n".join(f"[{n}] {self.speaker(messages[n - 1])}: {text}" for n, text in shown.items())
 
     def _most_telling(self, shown: Mapping[int, str], most_chars: int) -> dict[int, str]:
         lines = [
@@ -73,10 +73,10 @@ class Window:
             for n, text in shown.items()
             for part in excerpt.parts(text)
         ]
-        kept: dict[int, list[str]] = {}
+        parts_by_number: dict[int, list[str]] = {}
         for line in excerpt.choose(lines, most_chars // 4):
-            kept.setdefault(int(line.message), []).append(line.text)
-        return {n: " ".join(texts) for n, texts in kept.items()}
+            parts_by_number.setdefault(int(line.message), []).append(line.text)
+        return {n: " ".join(texts) for n, texts in parts_by_number.items()}
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
@@ -101,8 +101,8 @@ class Window:
 
     def source(self, number: int) -> str:
         """Return a message with who said it and when: what its memories may name."""
-        one = self.messages[number - 1]
-        return f"{self.speaker(one)} ({day(one.at, self.zone)}): {one.text}"
+        message = self.messages[number - 1]
+        return f"{self.speaker(message)} ({day(message.at, self.zone)}): {message.text}"
 
     def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """Return the ids of messages."""
@@ -123,7 +123,7 @@ def _shown(text: str, limit_chars: int) -> str:
     return tokens.cut(line, max(1, limit_chars // 4))
 
 
-def split(
+def split_windows(
     session: Session,
     messages: Sequence[Message],
     names: Mapping[str, str],
@@ -135,12 +135,12 @@ def split(
 
     Messages at the end that have no reply yet are left for later.
     """
-    unanswered = {one.id for one in session.unanswered}
-    settled = [one for one in messages if one.id not in unanswered]
+    unanswered = {message.id for message in session.unanswered}
+    settled = [message for message in messages if message.id not in unanswered]
     groups: list[list[Message]] = [[]]
     used = 0
     for turn in _turns(settled):
-        size = sum(min(len(one.text), budget_chars) + 20 for one in turn)
+        size = sum(min(len(message.text), budget_chars) + 20 for message in turn)
         if groups[-1] and used + size > budget_chars:
             groups.append([])
             used = 0

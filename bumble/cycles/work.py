@@ -71,8 +71,8 @@ class Outcome:
 
 def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
     """Return the trailers of an outcome: what it rests on, and the model that wrote it, if any."""
-    told = tuple(("Evidence", one) for one in evidence)
-    return (*told, ("Model", model)) if model else told
+    trailers = tuple(("Evidence", id_) for id_ in evidence)
+    return (*trailers, ("Model", model)) if model else trailers
 
 
 def apply(life: Life, outcome: Outcome) -> list[Path]:
