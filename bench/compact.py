@@ -41,9 +41,9 @@ from ruamel.yaml import YAML
 from bumble import stopwords
 from bumble.body import parameters
 from bumble.cycles import compact, cursors, evidence, excerpt, flush, history, work
-from bumble.cycles.compact import Job
-from bumble.cycles.excerpt import Line
-from bumble.cycles.life import Life
+from bumble.cycles.compact import CompactJob
+from bumble.cycles.excerpt import SpokenLine
+from bumble.cycles.life import Runtime
 from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
@@ -312,7 +312,7 @@ def life_for(
     embedder: Embedder | None = None,
     *,
     writes: bool,
-) -> Life:
+) -> Runtime:
     """Wake somebody up who may keep a share of a conversation."""
     ratio = share * sum(map(cost, whole(one.session))) / WINDOW_TOKENS
     entity = create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
@@ -332,7 +332,7 @@ def life_for(
         config=loaded.config.recall,
         syncs=writes,
     )
-    return Life(
+    return Runtime(
         entity,
         loaded.identity,
         loaded.config,
@@ -429,13 +429,13 @@ class View:
 class Slept:
     """A conversation that was compacted where it lies, and what was distilled before that."""
 
-    life: Life
+    life: Runtime
     session: Session  # compacted
     drawn: tuple[str, ...]  # facts and beliefs
     problems: tuple[str, ...] = ()
 
 
-def sleep(life: Life, one: Sample, *, flushes: bool) -> Slept:
+def sleep(life: Runtime, one: Sample, *, flushes: bool) -> Slept:
     """Compact a conversation in its folder as `bumble compact` does."""
     talk = one.session
     new = sessions.new(talk.id, NOON, "sam")
@@ -445,7 +445,7 @@ def sleep(life: Life, one: Sample, *, flushes: bool) -> Slept:
     begun = (sessions.plan_start(new, ""), sessions.plan_append(new, talk.messages, ""))
     life.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
     try:
-        made = compact.run(life, Job(talk, STABLE_TOKENS))
+        made = compact.run(life, CompactJob(talk, STABLE_TOKENS))
     except AnswerInvalidError as error:  # then nothing changes, and it counts as that
         return Slept(life, talk, (), (str(error).splitlines()[0],))
     problems: tuple[str, ...] = ()
@@ -484,9 +484,9 @@ def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
     return View(shown(talk), asked=found)
 
 
-def compacted(life: Life, one: Sample, **how: Any) -> list[str]:
+def compacted(life: Runtime, one: Sample, **how: Any) -> list[str]:
     """Compact a conversation by the product's own code."""
-    job = Job(one.session, STABLE_TOKENS, **how)
+    job = CompactJob(one.session, STABLE_TOKENS, **how)
     return shown(compact.make(life, job, lambda _: None).session)
 
 
@@ -520,7 +520,7 @@ def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
         parts = sorted((int(key[8:]), key) for key in talk if re.fullmatch(r"session_\d+", key))
         turns = [turn for _, key in parts for turn in talk[key]]
         lines = [
-            Line("", turn["speaker"], text)
+            SpokenLine("", turn["speaker"], text)
             for turn in turns
             for text in evidence.sentences(turn["text"])
         ]

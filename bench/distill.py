@@ -24,7 +24,7 @@ from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
 from bumble.cycles import extract, proof
-from bumble.cycles.extract import Drawn, Item, Options
+from bumble.cycles.extract import ExtractedItem, Extraction, Options
 from bumble.cycles.window import Window
 from bumble.errors import AnswerInvalidError
 from bumble.llm.embedded import EmbeddedModel
@@ -63,7 +63,7 @@ def window_of(label: Mapping[str, Any]) -> Window:
     return Window(label["id"], tuple(people), people, "Ada", tuple(messages), UTC)
 
 
-def said(item: Item) -> str:
+def said(item: ExtractedItem) -> str:
     """Return all that an item says."""
     return f"{item.title}: {item.text}" if item.title else item.text
 
@@ -94,7 +94,7 @@ def run(model: Model, label: Mapping[str, Any], *, judge: bool) -> dict[str, Any
         drawn = extract.draw(model, window, OPTIONS, known)
         problem = ""
     except AnswerInvalidError as error:
-        drawn, problem = Drawn(), str(error).splitlines()[0]
+        drawn, problem = Extraction(), str(error).splitlines()[0]
     seconds = time.perf_counter() - started
     kept, rejected = proof.check(window, drawn.items, known)
     stages = {"as drawn": list(drawn.items), "checked": kept}

@@ -77,7 +77,7 @@ def _text(text: str, *, required: bool) -> str:
         raise UsageError("The text is not UTF-8; nothing was changed.") from None
     if size > markdown.MAX_BYTES:
         raise UsageError(_too_long())
-    if (what := secrets.found(text)) is not None:
+    if (what := secrets.find_secret(text)) is not None:
         raise RefusedError(
             f"The text holds what looks like {what}; nothing was changed.\n"
             "Secrets do not go into memory, where a prompt may show them. To keep it all the same,"

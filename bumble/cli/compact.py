@@ -15,9 +15,9 @@ from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
 from bumble.cycles import compact as compacting
 from bumble.cycles import flush
-from bumble.cycles.compact import Job
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.compact import CompactJob
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.errors import UsageError
 from bumble.stores import sessions, transcripts
 
@@ -67,7 +67,7 @@ def compact(
     talk = _session(opened, session)
     thinks = not (undo or prune_only or no_model or check)
     with minds.open_life(opened, "compact", needs_model=thinks) as life:
-        found: Check[Any]
+        found: Due[Any]
         if undo:
             found = _undo_check(talk)
         else:
@@ -76,7 +76,7 @@ def compact(
             jobs = (
                 replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
             )
-            found = Check(gates, tuple(jobs))
+            found = Due(gates, tuple(jobs))
         cycling.carry_out(
             opened,
             life,
@@ -90,7 +90,7 @@ def compact(
         )
 
 
-def _compact(life: Life, job: Job, *, dry_run: bool) -> Outcome:
+def _compact(life: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
     made = compacting.run(life, job, note)
     if not job.use_model:
@@ -103,17 +103,17 @@ def _compact(life: Life, job: Job, *, dry_run: bool) -> Outcome:
     return replace(made, lines=(*made.lines, told))
 
 
-def _undo_check(talk: Session | None) -> Check[Session]:
+def _undo_check(talk: Session | None) -> Due[Session]:
     made = len(talk.compactions) if talk else 0
-    gate = Gate("compactions", str(made), "one to take back", made > 0)
-    return Check((gate,), (talk,) if talk else ())
+    gate = Condition("compactions", str(made), "one to take back", made > 0)
+    return Due((gate,), (talk,) if talk else ())
 
 
-def _undo(life: Life, talk: Session) -> Outcome:
+def _undo(life: Runtime, talk: Session) -> JobResult:
     last = talk.compactions[-1]
     line = sessions.Undo(life.now(), last.id)
     told = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
-    return Outcome(
+    return JobResult(
         f"compact: take back {last.id}",
         lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
         (told,),

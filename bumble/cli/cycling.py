@@ -15,12 +15,12 @@ import typer
 from bumble.cli import output, writing
 from bumble.cli.opening import Opened
 from bumble.cycles import work
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
     from bumble.cycles.budget import Budgeted
-    from bumble.cycles.life import Life
+    from bumble.cycles.life import Runtime
 
 NOTHING_DUE = 4  # with --exit-code
 
@@ -37,10 +37,10 @@ VerboseOption = Annotated[
 
 def carry_out(
     opened: Opened,
-    life: Life,
+    life: Runtime,
     command: str,
-    check: Callable[[Life], Check[Any]],
-    run: Callable[[Life, Any], Outcome],
+    check: Callable[[Runtime], Due[Any]],
+    run: Callable[[Runtime, Any], JobResult],
     *,
     only_check: bool,
     dry_run: bool,
@@ -83,14 +83,14 @@ def carry_out(
 
 def _done(
     opened: Opened,
-    life: Life,
+    life: Runtime,
     command: str,
-    found: Check[Any],
-    run: Callable[[Life, Any], Outcome],
+    found: Due[Any],
+    run: Callable[[Runtime, Any], JobResult],
     limit: int | None,
     *,
     dry_run: bool,
-) -> Iterator[tuple[Outcome, list[dict[str, Any]]]]:
+) -> Iterator[tuple[JobResult, list[dict[str, Any]]]]:
     """Do jobs, and write a line about them into the run ledger."""
     from bumble.cycles.settle import Settled
     from bumble.upkeep import tick
@@ -111,7 +111,7 @@ def _done(
             yield outcome, shown
 
 
-def _counted(life: Life) -> Budgeted:
+def _counted(life: Runtime) -> Budgeted:
     from bumble.cycles.budget import Budgeted
 
     if not isinstance(life.model, Budgeted):
@@ -120,7 +120,7 @@ def _counted(life: Life) -> Budgeted:
 
 
 def _written(
-    opened: Opened, life: Life, outcome: Outcome, *, dry_run: bool
+    opened: Opened, life: Runtime, outcome: JobResult, *, dry_run: bool
 ) -> list[dict[str, Any]]:
     shown = [writing.shown_change(opened, one) for one in outcome.change_set().changes]
     if not dry_run:
@@ -129,7 +129,7 @@ def _written(
     return shown
 
 
-def _told(outcome: Outcome, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
+def _told(outcome: JobResult, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
     if not dry_run:
         return [*outcome.lines, *outcome.late]
     diffs = [line for one in shown for line in (f"{one['path']}: {one['why']}", *one["diff"])]
@@ -148,7 +148,7 @@ def tell(
 def show_check(
     opened: Opened,
     command: str,
-    found: Check[Any],
+    found: Due[Any],
     more: Mapping[str, Any] | None = None,
     lines: Sequence[str] = (),
 ) -> None:
@@ -163,7 +163,7 @@ def show_check(
     output.result(opened.shell, command, data, [*output.table(rows), *lines, verdict])
 
 
-def gates(found: Check[Any]) -> list[dict[str, Any]]:
+def gates(found: Due[Any]) -> list[dict[str, Any]]:
     """Return gates as data."""
     return [
         {"name": one.name, "value": one.value, "wants": one.wants, "passes": one.passes}
@@ -171,9 +171,9 @@ def gates(found: Check[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def why_not(found: Check[Any]) -> str:
+def why_not(found: Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[Gate] = [gate for gate in found.gates if not gate.passes]
+    closed: list[Condition] = [gate for gate in found.gates if not gate.passes]
     if closed:
         return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
     return "nothing is waiting"

@@ -21,7 +21,7 @@ from bumble.cli.options import (
 )
 from bumble.cycles import dream as cycle
 from bumble.cycles import dream_pool
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[
@@ -79,7 +79,7 @@ def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
     return open_entity(ctx, entity, llm__model=model) if model else opened
 
 
-def _pairs(opened: Opened, life: Life) -> tuple[dict[str, object], str]:
+def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
     pool = dream_pool.find(life, life.now())
     told = records.counted(len(pool.pairs), "pair")

@@ -16,7 +16,7 @@ from bumble.cli.choosing import choose_model
 from bumble.cli.opening import Opened
 from bumble.cli.presence import body_of as body_of
 from bumble.cycles import compact, feeling, flush, work
-from bumble.cycles.life import TEMPERATURE, Life
+from bumble.cycles.life import TEMPERATURE, Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.index.memory import Memory
@@ -44,7 +44,7 @@ class OpenMind:
     def __init__(
         self,
         opened: Opened,
-        life: Life,
+        life: Runtime,
         person: Person,
         choice: Choice | None,
         present: Sequence[Person] = (),
@@ -136,7 +136,9 @@ class OpenMind:
         if not self.life.writes:
             return ["Nothing may be written in this conversation."]
         stable = turn.stable_part(self.life, self.session.people)
-        job = compact.Job(self.session, tokens.estimate_message(stable.text), falls_back=True)
+        job = compact.CompactJob(
+            self.session, tokens.estimate_message(stable.text), falls_back=True
+        )
         outcome = compact.run(self.life, job, note)
         outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
         work.apply(self.life, outcome)
@@ -315,7 +317,7 @@ def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
 @contextmanager
 def open_life(
     opened: Opened, command: str, *, yes: bool = False, needs_model: bool = True
-) -> Iterator[Life]:
+) -> Iterator[Runtime]:
     """Open everything a cycle needs; model and embedder only once they are asked for.
 
     Args:
@@ -332,7 +334,9 @@ def open_life(
         model.close()
 
 
-def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool) -> Life:
+def _life(
+    opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool
+) -> Runtime:
     memory = Memory(
         opened.entity,
         lambda: weights.embedder(opened, fetch_with_yes=yes),
@@ -342,7 +346,7 @@ def _life(opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, wri
         syncs=writes,
     )
     run = chosen.entry.chat if chosen and chosen.entry else None
-    return Life(
+    return Runtime(
         entity=opened.entity,
         identity=opened.identity,
         config=opened.config,

@@ -174,7 +174,7 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     from bumble.cycles import people
 
-    known = people.known(mind.life, mind.person.id)
+    known = people.find_person(mind.life, mind.person.id)
     if known is None:
         output.say("You have not talked yet.")
         return False

@@ -23,9 +23,9 @@ from bumble.errors import UserError
 
 if TYPE_CHECKING:
     from bumble.cycles.budget import Budgeted
-    from bumble.cycles.life import Life
+    from bumble.cycles.life import Runtime
     from bumble.cycles.settle import Pass, Settled
-    from bumble.cycles.work import Outcome
+    from bumble.cycles.work import JobResult
     from bumble.llm.protocol import Model
     from bumble.upkeep.tick import Work
 
@@ -125,7 +125,7 @@ def _asking(model: Model, each: Pass, name: str) -> Pass:
 
 def _run(
     opened: Opened,
-    life: Life,
+    life: Runtime,
     command: str,
     model: Budgeted,
     wanted: Sequence[Pass],
@@ -141,7 +141,7 @@ def _run(
 
     into = upkeep.Work()
 
-    def apply(life: Life, outcome: Outcome) -> Sequence[object]:
+    def apply(life: Runtime, outcome: JobResult) -> Sequence[object]:
         if not dry_run:
             return work.apply(life, outcome)
         return outcome.change_set().changes
@@ -182,7 +182,7 @@ def _done(opened: Opened, one: Settled, *, dry_run: bool) -> dict[str, Any]:
     return {**told, "lines": lines}
 
 
-def _show_checks(opened: Opened, life: Life, wanted: Sequence[Pass], *, exit_code: bool) -> None:
+def _show_checks(opened: Opened, life: Runtime, wanted: Sequence[Pass], *, exit_code: bool) -> None:
     """Print the gates of every pass."""
     data: dict[str, Any] = {}
     rows: list[list[str]] = []

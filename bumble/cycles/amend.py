@@ -15,7 +15,7 @@ THERE_ALREADY = "the line is there already"
 
 
 @dataclass(frozen=True)
-class Edit:
+class LineEdit:
     """One edit of a text."""
 
     op: Literal["insert", "replace"]
@@ -24,12 +24,12 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Amended:
+class Amendment:
     """A text after some edits."""
 
     text: str
-    applied: tuple[Edit, ...]
-    refused: tuple[tuple[Edit, str], ...]  # with the reason
+    applied: tuple[LineEdit, ...]
+    refused: tuple[tuple[LineEdit, str], ...]  # with the reason
 
 
 def limit(text: str, max_share: float, max_lines: int) -> int:
@@ -42,7 +42,7 @@ def numbered(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in markdown.lines(text) if line.strip()]
 
 
-def apply(text: str, edits: Sequence[Edit], most: int) -> Amended:
+def apply(text: str, edits: Sequence[LineEdit], most: int) -> Amendment:
     """Apply edits, each to the text as it was; what can't be is refused, not guessed at.
 
     Args:
@@ -55,7 +55,7 @@ def apply(text: str, edits: Sequence[Edit], most: int) -> Amended:
     line_keys = {files.same_name(line) for line in own}
     replaced: dict[int, str] = {}
     behind: dict[int, list[str]] = {}
-    applied, refused = list[Edit](), list[tuple[Edit, str]]()
+    applied, refused = list[LineEdit](), list[tuple[LineEdit, str]]()
     for edit in edits:
         line = " ".join(edit.text.split())
         problem = _problem(edit, line, len(places), line_keys, replaced, len(applied) < most)
@@ -68,11 +68,11 @@ def apply(text: str, edits: Sequence[Edit], most: int) -> Amended:
             replaced[edit.line] = line
         else:
             behind.setdefault(edit.line, []).append(line)
-    return Amended(_joined(own, places, replaced, behind), tuple(applied), tuple(refused))
+    return Amendment(_joined(own, places, replaced, behind), tuple(applied), tuple(refused))
 
 
 def _problem(
-    edit: Edit, line: str, count: int, line_keys: set[str], replaced: dict[int, str], room: bool
+    edit: LineEdit, line: str, count: int, line_keys: set[str], replaced: dict[int, str], room: bool
 ) -> str:
     if not line:
         return "it is empty"

@@ -76,7 +76,7 @@ def month(word: str) -> int | None:
     return _OF_MONTH.get(word)
 
 
-def found(words: Sequence[str]) -> Iterator[str]:
+def find_forms(words: Sequence[str]) -> Iterator[str]:
     """Yield the numbers and months that a text gives, in every form it may be asked for."""
     before: Decimal | None = None
     for word in words:
@@ -101,7 +101,7 @@ def _of_date(first: str, second: str, third: str) -> Iterator[str]:
     yield from (f"@{int(month)}" for month in months)
 
 
-def found_in_signs(text: str) -> Iterator[str]:
+def find_forms_in_signs(text: str) -> Iterator[str]:
     """Yield the numbers that single signs stand for, in scripts without spaces: 三."""
     for char in text:
         if unicodedata.category(char) == "Lo" and (number := unicodedata.numeric(char, None)):

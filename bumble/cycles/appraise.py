@@ -23,8 +23,8 @@ from bumble.body.affects import EMOTIONS
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
 from bumble.cycles import asking, cursors, evidence, feeling, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import structured, tokens
@@ -57,7 +57,7 @@ LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobo
 
 
 @dataclass(frozen=True)
-class Job:
+class AppraiseJob:
     """A stretch of a conversation that waits."""
 
     session: str
@@ -65,7 +65,7 @@ class Job:
     last: str  # id of its last message
 
 
-def check(life: Life) -> Check[Job]:
+def check(life: Runtime) -> Due[AppraiseJob]:
     """Find what waits to be appraised: one stretch of each conversation, the oldest first."""
     jobs, broken = [], 0
     file = state.read(life.entity.state)
@@ -80,10 +80,10 @@ def check(life: Life) -> Check[Job]:
             broken += 1
             continue
         if stretch := _stretch(life, _answered(session, cursors.messages(file, session, KEY))):
-            jobs.append(Job(session_id, first, stretch[-1].id))
+            jobs.append(AppraiseJob(session_id, first, stretch[-1].id))
     unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
-    gate = Gate("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
-    return Check((gate,), tuple(jobs))
+    gate = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
+    return Due((gate,), tuple(jobs))
 
 
 def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
@@ -92,7 +92,7 @@ def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
     return list(takewhile(lambda message: message.id not in open_ends, waiting))
 
 
-def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
+def _stretch(life: Runtime, waiting: Sequence[Message]) -> list[Message]:
     """Take turns from the beginning, up to a pause or to the length of an episode."""
     pause = timedelta(minutes=life.config.memory.episode_pause_minutes)
     stretch: list[Message] = []
@@ -108,11 +108,13 @@ def _stretch(life: Life, waiting: Sequence[Message]) -> list[Message]:
     return stretch
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: AppraiseJob) -> JobResult:
     """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
     session = transcripts.load(life.entity.root / sessions.path(job.session))
     stretch = cursors.between(session, job.first, job.last)
-    their_message = next((message for message in reversed(stretch) if message.role == "user" and message.text), None)
+    their_message = next(
+        (message for message in reversed(stretch) if message.role == "user" and message.text), None
+    )
     if their_message is None:
         return _passed_over(life, job, "nobody said anything in it")
     try:
@@ -122,7 +124,7 @@ def run(life: Life, job: Job) -> Outcome:
     return _felt(life, job, their_message, stretch[-1].at, assessment)
 
 
-def _asked(life: Life, session: Session, stretch: Sequence[Message]) -> Appraisal:
+def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
     limits = life.body.appraisal
     soma = feeling.read(life, stretch[0].at)
     before = session.messages[: session.messages.index(stretch[0])]
@@ -196,11 +198,15 @@ def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str])
     """Return which share of what a text names, persons left out, was spoken of."""
     names = {word for name in speaker_names for word in stopwords.telling_words(name)}
     words = {word.removesuffix("'s") for word in stopwords.telling_words(trigger)} - names
-    spoken_stems = {word[:SHARED_LETTERS] for text in texts for word in stopwords.telling_words(text)}
+    spoken_stems = {
+        word[:SHARED_LETTERS] for text in texts for word in stopwords.telling_words(text)
+    }
     return sum(word[:SHARED_LETTERS] in spoken_stems for word in words) / max(1, len(words))
 
 
-def _felt(life: Life, job: Job, their_message: Message, ended: datetime, assessment: Appraisal) -> Outcome:
+def _felt(
+    life: Runtime, job: AppraiseJob, their_message: Message, ended: datetime, assessment: Appraisal
+) -> JobResult:
     """Let the body be moved by what is left of an appraisal, and note all of it."""
     model, at = life.model.name, life.now()
     left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
@@ -210,7 +216,14 @@ def _felt(life: Life, job: Job, their_message: Message, ended: datetime, assessm
         emotion = (
             (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
         )
-        noted = Appraised(at, their_message.id, assessment.points, assessment.felt, *emotion, extra={"model": model})
+        noted = Appraised(
+            at,
+            their_message.id,
+            assessment.points,
+            assessment.felt,
+            *emotion,
+            extra={"model": model},
+        )
         added = sessions.plan_append(session, [noted], "note what it did to the body")
         if not left:
             return [added]
@@ -230,9 +243,11 @@ def _felt(life: Life, job: Job, their_message: Message, ended: datetime, assessm
         return [added, moved]
 
     moved = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
-    effects = "; ".join(filter(None, [moved or "nothing moved", ", ".join(assessment.affects), assessment.felt]))
+    effects = "; ".join(
+        filter(None, [moved or "nothing moved", ", ".join(assessment.affects), assessment.felt])
+    )
     late = "" if left else " (too long ago to be felt now)"
-    return Outcome(
+    return JobResult(
         title=f"appraise: {_name(their_message)} and {life.identity.name}",
         plan=_planned(life, job, more),
         lines=(f"{_name(their_message)} and {life.identity.name}: {effects}{late}",),
@@ -250,16 +265,16 @@ def _felt(life: Life, job: Job, their_message: Message, ended: datetime, assessm
     )
 
 
-def _left(life: Life, age_seconds: float) -> float:
+def _left(life: Runtime, age_seconds: float) -> float:
     """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
     config = life.body.soma.affects
     left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
     return left if left >= config.forget_below else 0.0
 
 
-def _passed_over(life: Life, job: Job, problem: str) -> Outcome:
+def _passed_over(life: Runtime, job: AppraiseJob, problem: str) -> JobResult:
     """Go on without an appraisal: the body stays as it is."""
-    return Outcome(
+    return JobResult(
         title="appraise: nothing to feel",
         plan=_planned(life, job, lambda _: []),
         lines=(f"Not appraised, the body stays as it is: {problem}",),
@@ -268,7 +283,7 @@ def _passed_over(life: Life, job: Job, problem: str) -> Outcome:
 
 
 def _planned(
-    life: Life, job: Job, more: Callable[[Session], Sequence[Change | None]]
+    life: Runtime, job: AppraiseJob, more: Callable[[Session], Sequence[Change | None]]
 ) -> Callable[[], Sequence[Change | None]]:
     """Plan to move the cursor, and more with it; nothing if another process was faster."""
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bumble import prompts
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.llm.protocol import Message, Request
 
 
 def request(
-    life: Life,
+    life: Runtime,
     purpose: str,
     slots: Mapping[str, str],
     *,

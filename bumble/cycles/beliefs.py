@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from bumble import files
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import BeliefsConfig
 from bumble.stores import beliefs, records
@@ -125,12 +125,12 @@ def superseded(
     )
 
 
-def plan_claim(life: Life, claim: Claim, at: datetime) -> list[Change]:
+def plan_claim(life: Runtime, claim: Claim, at: datetime) -> list[Change]:
     """Plan what one claim does to what is held; see `plan_claims`."""
     return plan_claims(life, [claim], at)
 
 
-def plan_claims(life: Life, claims: Sequence[Claim], at: datetime) -> list[Change]:
+def plan_claims(life: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
     """Plan what claims do to what is held, as the files are now: one change a file.
 
     A claim confirms the beliefs that it was judged the same as, or whose text it repeats, unless
@@ -166,8 +166,14 @@ class _Book:
         else:
             self._put(None, beliefs.plan_new(_new(claim, self.at), "believe something new"))
             name = claim.id
-        against = [belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"]
-        for other in (self.now[belief_id] for belief_id in against if belief_id in self.now and belief_id != name):
+        against = [
+            belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"
+        ]
+        for other in (
+            self.now[belief_id]
+            for belief_id in against
+            if belief_id in self.now and belief_id != name
+        ):
             self._contradict(name, other, claim)
 
     def _same(self, claim: Claim) -> Belief | None:

@@ -143,7 +143,9 @@ class Budgeted:
             )
         self._tally.calls += 1
         completion = self._had(lambda: self._model.complete(request, on_text))
-        self._tally.tokens += (completion.usage.prompt_tokens or 0) + (completion.usage.completion_tokens or 0)
+        self._tally.tokens += (completion.usage.prompt_tokens or 0) + (
+            completion.usage.completion_tokens or 0
+        )
         return completion
 
     def warm(self, request: Request) -> None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bumble.cycles import flush, history, summary, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.summary import SummaryInput
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.work import NO_ANSWER, Condition, Due, JobResult
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.llm import tokens
 from bumble.stores import records, sessions
@@ -36,11 +36,11 @@ DID = {
     "cut": "long texts cut",
 }
 
-Note = Callable[[str], None]
+Listener = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class CompactJob:
     """A conversation that is too long."""
 
     session: Session
@@ -51,7 +51,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Size:
+class ContextSize:
     """How long the next request is, estimated."""
 
     stable: int
@@ -91,7 +91,7 @@ class Size:
 
 
 @dataclass
-class Made:
+class CompactionSteps:
     """What a compaction did."""
 
     session: Session  # as it is once the records are in the transcript
@@ -105,7 +105,7 @@ class Made:
         self.session = sessions.appended(self.session, [record])
 
 
-def measure(life: Life, session: Session, stable_tokens: int) -> Size:
+def measure(life: Runtime, session: Session, stable_tokens: int) -> ContextSize:
     """Estimate the next request without a model."""
     config = life.config.cognition.history_compression
     window = life.window_tokens
@@ -113,7 +113,9 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
     parts = history.shown(session)
     learnt = life.token_ratio
-    history_tokens = int(learnt * sum(tokens.estimate_message(part.message.content) for part in parts))
+    history_tokens = int(
+        learnt * sum(tokens.estimate_message(part.message.content) for part in parts)
+    )
     limit, stable = int(window * ratio), int(stable_tokens * learnt)
     target, summary_most = int(window * config.compaction_target_ratio), None
     if small:
@@ -121,28 +123,30 @@ def measure(life: Life, session: Session, stable_tokens: int) -> Size:
         summary_most = int((SMALL_FULL_WORDS if full else SMALL_WORDS) * TOKENS_PER_WORD)
         target = min(limit // 2, summary_most + target)
     most = config.max_messages
-    return Size(stable, history_tokens, window, limit, target, len(parts), most, learnt, summary_most)
+    return ContextSize(
+        stable, history_tokens, window, limit, target, len(parts), most, learnt, summary_most
+    )
 
 
-def check(life: Life, session: Session | None, stable_tokens: int) -> Check[Job]:
+def check(life: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
     """Tell whether a conversation is too long; asks no model, writes nothing."""
     config = life.config.cognition.history_compression
-    enabled = Gate("enabled", str(config.enabled).lower(), "true", config.enabled)
+    enabled = Condition("enabled", str(config.enabled).lower(), "true", config.enabled)
     if session is None:
-        return Check((enabled, Gate("conversation", "none", "one", False)), ())
+        return Due((enabled, Condition("conversation", "none", "one", False)), ())
     size = measure(life, session, stable_tokens)
     share = size.total / size.window
-    length = Gate(
+    length = Condition(
         "length",
         f"~{size.total} tokens, {share:.0%} of {size.window}"
         f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
         f"over {size.threshold}, or over {size.most_messages} messages",
         size.full,
     )
-    return Check((enabled, length), (Job(session, stable_tokens),))
+    return Due((enabled, length), (CompactJob(session, stable_tokens),))
 
 
-def run(life: Life, job: Job, note: Note = lambda _: None) -> Outcome:
+def run(life: Runtime, job: CompactJob, note: Listener = lambda _: None) -> JobResult:
     """Compact a conversation.
 
     Raises:
@@ -152,7 +156,7 @@ def run(life: Life, job: Job, note: Note = lambda _: None) -> Outcome:
     return _outcome(life, job, make(life, job, note))
 
 
-def _outcome(life: Life, job: Job, steps: Made) -> Outcome:
+def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResult:
     """Say what was made, and plan to write it."""
     before = measure(life, job.session, job.stable_tokens)
     after = measure(life, steps.session, job.stable_tokens)
@@ -180,10 +184,10 @@ def _outcome(life: Life, job: Job, steps: Made) -> Outcome:
         return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
     lines = (headline, *steps.notes, *([reason] if reason else []))
-    return Outcome(f"compact: {job.session.id}", plan, lines, data)
+    return JobResult(f"compact: {job.session.id}", plan, lines, data)
 
 
-def _reason(life: Life, steps: Made, after: Size) -> str:
+def _reason(life: Runtime, steps: CompactionSteps, after: ContextSize) -> str:
     """Say why a conversation is still longer than it should be; empty if it is not."""
     if after.history <= after.target:
         return ""
@@ -192,12 +196,14 @@ def _reason(life: Life, steps: Made, after: Size) -> str:
     if bounds is None:
         return "still longer than wanted: what is protected at its ends is all there is"
     protected = len(steps.session.messages) - (bounds[1] - bounds[0])
-    return f"still longer than wanted: the {protected} protected messages at its ends take most of it"
+    return (
+        f"still longer than wanted: the {protected} protected messages at its ends take most of it"
+    )
 
 
-def make(life: Life, job: Job, note: Note) -> Made:
+def make(life: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
     """Work out the steps, cheapest first, until the conversation fits."""
-    config, steps = life.config.cognition.history_compression, Made(job.session)
+    config, steps = life.config.cognition.history_compression, CompactionSteps(job.session)
     first = cut_long(life, steps.session)
     if first is not None:
         steps.add(first)
@@ -214,12 +220,12 @@ def make(life: Life, job: Job, note: Note) -> Made:
     return steps
 
 
-def _fits(life: Life, steps: Made, job: Job) -> bool:
+def _fits(life: Runtime, steps: CompactionSteps, job: CompactJob) -> bool:
     size = measure(life, steps.session, job.stable_tokens)
     return size.history <= size.target
 
 
-def _pass(life: Life, job: Job, steps: Made, note: Note) -> bool:
+def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
     config = life.config.cognition.history_compression
     size = measure(life, steps.session, job.stable_tokens)
@@ -262,11 +268,15 @@ def _given(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInp
 
 
 def _summary(
-    life: Life, job: Job, steps: Made, summary_input: SummaryInput, note: Note
+    life: Runtime,
+    job: CompactJob,
+    steps: CompactionSteps,
+    summary_input: SummaryInput,
+    note: Listener,
 ) -> tuple[str, Mapping[str, Any]]:
     if job.use_model:
         try:
-            return summary.told(life, summary_input, note), {"model": life.model.name}
+            return summary.summarize(life, summary_input, note), {"model": life.model.name}
         except NO_ANSWER as error:
             if not job.falls_back:
                 raise
@@ -311,7 +321,7 @@ def _group_end(stored: Sequence[Message], at: int) -> int:
     return at
 
 
-def prune(life: Life, session: Session, *, protect: int) -> Compaction | None:
+def prune(life: Runtime, session: Session, *, protect: int) -> Compaction | None:
     """Clear old tool results: all but the newest, and none among the protected messages."""
     config = life.config.cognition.history_compression
     stored = session.messages
@@ -324,11 +334,13 @@ def prune(life: Life, session: Session, *, protect: int) -> Compaction | None:
         message.id for old in session.compactions if old.kind == "prune"
         for message in history.stretch(session, old)
     }  # fmt: skip
-    old = [result for result in results if result.id not in protected_ids and result.id not in cleared]
+    old = [
+        result for result in results if result.id not in protected_ids and result.id not in cleared
+    ]
     return _record(life, "prune", old[0].id, old[-1].id) if old else None
 
 
-def prune_batch(life: Life, session: Session) -> Compaction | None:
+def prune_batch(life: Runtime, session: Session) -> Compaction | None:
     """Clear old tool results if there are many: done once, at the start of a turn."""
     pruning = prune(life, session, protect=0)
     if pruning is None:
@@ -337,16 +349,21 @@ def prune_batch(life: Life, session: Session) -> Compaction | None:
     return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
-def cut_long(life: Life, session: Session) -> Compaction | None:
+def cut_long(life: Runtime, session: Session) -> Compaction | None:
     """Cut very long messages outside the recent ones."""
     config = life.config.cognition.history_compression
     limits = (config.message_max_tokens, config.tool_result_max_tokens)
-    keep_counts = {"user": config.keep_messages_per_role, "assistant": config.keep_messages_per_role}
+    keep_counts = {
+        "user": config.keep_messages_per_role,
+        "assistant": config.keep_messages_per_role,
+    }
     keep_counts["tool"] = config.keep_tool_results
     head = _group_end(
         session.messages, min(config.compaction_protect_first_n, len(session.messages))
     )
-    end = min(_position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts)
+    end = min(
+        _position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts
+    )
     cut_ids = {
         message.id for old in session.compactions if old.kind == "cut"
         for message in history.stretch(session, old)
@@ -354,12 +371,13 @@ def cut_long(life: Life, session: Session) -> Compaction | None:
     long = [
         message
         for message in session.messages[head:end]
-        if message.id not in cut_ids and tokens.estimate(message.text) > limits[message.role == "tool"]
+        if message.id not in cut_ids
+        and tokens.estimate(message.text) > limits[message.role == "tool"]
     ]
     return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
 
 
-def leave_out(life: Life, session: Session) -> Compaction | None:
+def leave_out(life: Runtime, session: Session) -> Compaction | None:
     """Leave out the middle of a conversation of very many messages, without a model.
 
     The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
@@ -392,7 +410,7 @@ def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> i
 
 
 def _record(
-    life: Life, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
+    life: Runtime, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
 ) -> Compaction:
     at = life.now()
     name = records.new_id(sessions.COMPACTION_PREFIX, at, life.rng)
@@ -403,7 +421,9 @@ def _cost(stored: Sequence[Message]) -> int:
     return sum(tokens.estimate_message(history.render(message).content) for message in stored)
 
 
-def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session, Outcome | None]:
+def make_room(
+    life: Runtime, session: Session, stable_tokens: int
+) -> tuple[Session, JobResult | None]:
     """Compact a conversation before its next turn, if it has to be.
 
     Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
@@ -418,11 +438,11 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     if not config.enabled:
         return session, None
     tells = not life.local if config.summary == "auto" else config.summary == "model"
-    job = Job(session, stable_tokens, use_model=tells, falls_back=True)
+    job = CompactJob(session, stable_tokens, use_model=tells, falls_back=True)
     if _is_worth_it(life, session, measure(life, session, stable_tokens)):
         steps = make(life, job, lambda _: None)
     else:
-        steps = Made(session)
+        steps = CompactionSteps(session)
         for step in (leave_out, prune_batch):
             record = step(life, steps.session)
             if record is not None:
@@ -438,7 +458,7 @@ def make_room(life: Life, session: Session, stable_tokens: int) -> tuple[Session
     return steps.session, outcome
 
 
-def _is_worth_it(life: Life, session: Session, size: Size) -> bool:
+def _is_worth_it(life: Runtime, session: Session, size: ContextSize) -> bool:
     """Whether a conversation is too long, and enough is new that a summary can stand for.
 
     Where its protected ends alone are too long, each turn would have it summarised again.

@@ -20,8 +20,8 @@ from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.cycles import beliefs as believing
 from bumble.cycles import narrate, notes, retell, review, silence
-from bumble.cycles.life import Life
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import NO_ANSWER, Condition, Due, JobResult
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.stores import beliefs, dreams, episodes, records, relationships, state
@@ -33,26 +33,26 @@ MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
 
 
 @dataclass(frozen=True)
-class Part:
+class ConsolidationPart:
     """One kind of work in a consolidation."""
 
     name: str
-    check: Callable[[Life], Check[Any]]
-    run: Callable[[Life, Any], Outcome]
+    check: Callable[[Runtime], Due[Any]]
+    run: Callable[[Runtime, Any], JobResult]
     most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
     alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
 
 
 @dataclass(frozen=True)
-class Step:
+class ConsolidationStep:
     """One job of a part; without a part, the note that all was done."""
 
-    part: Part | None
+    part: ConsolidationPart | None
     job: Any
 
 
 @dataclass(frozen=True)
-class Done:
+class ConsolidationNote:
     """What the note says."""
 
     at: datetime
@@ -60,19 +60,21 @@ class Done:
     seen: str  # what there was
 
 
-def parts() -> tuple[Part, ...]:
+def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
-        Part("excerpts", retell.check, retell.run, most=MOST_RETOLD),
-        Part("fading", faded, let_fade),
-        Part("beliefs", weak, archive),
-        Part("notes", notes.check, notes.run),
-        Part("portraits", review.check, review.run, most=MOST_REVIEWS),
-        Part("story", story_due, narrate.run, most=1, alone=False),
+        ConsolidationPart("excerpts", retell.check, retell.run, most=MOST_RETOLD),
+        ConsolidationPart("fading", faded, let_fade),
+        ConsolidationPart("beliefs", weak, archive),
+        ConsolidationPart("notes", notes.check, notes.run),
+        ConsolidationPart("portraits", review.check, review.run, most=MOST_REVIEWS),
+        ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
     )
 
 
-def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None) -> Check[Step]:
+def check(
+    life: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
+) -> Due[ConsolidationStep]:
     """Tell what is to be done; asks no model.
 
     Args:
@@ -85,7 +87,7 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
     interval = life.config.memory.consolidation_interval
     # a clock that was wrong once may have left a time far ahead
     since = None if last is None else abs(seconds_between(last, at))
-    waited = Gate(
+    waited = Condition(
         "interval",
         "never done" if since is None else f"{since:.0f} s since the last",
         f"at least {interval:g} s",
@@ -97,20 +99,24 @@ def check(life: Life, *, force: bool = False, work: Sequence[Part] | None = None
     urgent = [step for step in steps if step.part and step.part.alone]
     if urgent:
         news += f", {len(urgent)} to do"
-    changed = Gate("changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force)
-    return Check((waited, changed), (*steps, Step(None, Done(at, count, now))))
+    changed = Condition(
+        "changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force
+    )
+    return Due(
+        (waited, changed), (*steps, ConsolidationStep(None, ConsolidationNote(at, count, now)))
+    )
 
 
-def _steps(life: Life, work: Sequence[Part]) -> list[Step]:
+def _steps(life: Runtime, work: Sequence[ConsolidationPart]) -> list[ConsolidationStep]:
     steps = []
     for part in work:
         due_work = part.check(life)
         if due_work.due:
-            steps += [Step(part, job) for job in due_work.jobs[: part.most]]
+            steps += [ConsolidationStep(part, job) for job in due_work.jobs[: part.most]]
     return steps
 
 
-def run(life: Life, step: Step) -> Outcome:
+def run(life: Runtime, step: ConsolidationStep) -> JobResult:
     """Do one step; what a model can't do now waits until the next time."""
     if step.part is None:
         return _note(life, step.job)
@@ -118,7 +124,7 @@ def run(life: Life, step: Step) -> Outcome:
         outcome = step.part.run(life, step.job)
     except NO_ANSWER as error:
         why = str(error).splitlines()[0]
-        return Outcome(
+        return JobResult(
             title=f"consolidate: {step.part.name} waits",
             plan=tuple,
             lines=(f"{step.part.name} waits: {why}",),
@@ -128,7 +134,7 @@ def run(life: Life, step: Step) -> Outcome:
     return replace(outcome, title=title, data={"part": step.part.name, **outcome.data})
 
 
-def signature(life: Life) -> str:
+def signature(life: Runtime) -> str:
     """Identify what has been lived so far, without reading it: ids, and when last was spoken.
 
     What a dream left is no reason to put memory in order the moment it is over: a dream and its
@@ -151,7 +157,7 @@ def _moment(record_id: str) -> str:
     return record_id.rpartition("_")[2][:10]  # of a ULID, the first ten digits are the time
 
 
-def _past(life: Life) -> tuple[datetime | None, int, str]:
+def _past(life: Runtime) -> tuple[datetime | None, int, str]:
     """Read when it was last done, how often it was, and what there was to see then."""
     file = state.read(life.entity.state)
     try:
@@ -162,7 +168,7 @@ def _past(life: Life) -> tuple[datetime | None, int, str]:
         raise RecordInvalidError(life.entity.state, str(error)) from error
 
 
-def _note(life: Life, note: Done) -> Outcome:
+def _note(life: Runtime, note: ConsolidationNote) -> JobResult:
     """Note that it was done; where another process has noted it already, leave that."""
 
     def plan() -> Sequence[Change | None]:
@@ -173,7 +179,7 @@ def _note(life: Life, note: Done) -> Outcome:
         file: MappingFile = state.read(life.entity.state)
         return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
 
-    return Outcome(
+    return JobResult(
         title="consolidate: memory is in order",
         plan=plan,
         lines=("Memory is in order.",),
@@ -193,7 +199,7 @@ class Fading:
     awake: tuple[str, ...]
 
 
-def faded(life: Life) -> Check[Fading]:
+def faded(life: Runtime) -> Due[Fading]:
     """Find what has faded, and what a person has since given more weight."""
     at = life.now()
     asleep, awake = [], []
@@ -203,21 +209,25 @@ def faded(life: Life) -> Check[Fading]:
         elif episode.dormant and episode.faded and not _is_faint(life, episode, at):
             awake.append(episode.id)
     jobs = (Fading(at, tuple(asleep), tuple(awake)),) if asleep or awake else ()
-    return Check((), jobs)
+    return Due((), jobs)
 
 
-def _is_faint(life: Life, episode: Episode, at: datetime) -> bool:
-    left = significance.decayed(episode.significance, seconds_between(episode.at, at), life.body.fading)
+def _is_faint(life: Runtime, episode: Episode, at: datetime) -> bool:
+    left = significance.decayed(
+        episode.significance, seconds_between(episode.at, at), life.body.fading
+    )
     return left < life.config.memory.dormant_below
 
 
-def let_fade(life: Life, job: Fading) -> Outcome:
+def let_fade(life: Runtime, job: Fading) -> JobResult:
     """Take what has faded out of recall; search still finds it."""
     folder = life.entity.episodes
 
     def plan() -> Sequence[Change | None]:
         planned: list[Change | None] = []
-        for episode_id, dormant in [(x, True) for x in job.asleep] + [(x, False) for x in job.awake]:
+        for episode_id, dormant in [(x, True) for x in job.asleep] + [
+            (x, False) for x in job.awake
+        ]:
             if episodes.locate(folder, episode_id) is None:
                 continue
             episode = episodes.find(folder, episode_id)
@@ -231,7 +241,7 @@ def let_fade(life: Life, job: Fading) -> Outcome:
     phrases = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
     phrases += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
     sentence = ", ".join(phrases)
-    return Outcome(
+    return JobResult(
         title=sentence,
         plan=plan,
         lines=(f"{sentence[:1].upper()}{sentence[1:]}.",),
@@ -247,20 +257,20 @@ def counted(count: int, singular: str, many: str) -> str:
 # beliefs
 
 
-def weak(life: Life) -> Check[int]:
+def weak(life: Runtime) -> Due[int]:
     """Count the beliefs of which hardly anything is left."""
     count = len(_put_away(life, life.now()))
-    return Check((), (count,) if count else ())
+    return Due((), (count,) if count else ())
 
 
-def archive(life: Life, job: int) -> Outcome:
+def archive(life: Runtime, job: int) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
     title = f"{counted(job, 'belief', 'beliefs')} archived"
     plan = partial(_put_away, life, life.now())
-    return Outcome(title=title, plan=plan, lines=(f"{title}.",), data={"archived": job})
+    return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": job})
 
 
-def _put_away(life: Life, at: datetime) -> Sequence[Change]:
+def _put_away(life: Runtime, at: datetime) -> Sequence[Change]:
     config = life.config.memory.beliefs
     return believing.archive_check(beliefs.read(life.entity.beliefs), at, config)
 
@@ -268,12 +278,14 @@ def _put_away(life: Life, at: datetime) -> Sequence[Change]:
 # the story
 
 
-def story_due(life: Life) -> Check[narrate.Job]:
+def story_due(life: Runtime) -> Due[narrate.NarrateJob]:
     """Tell whether it is the turn of the story, and there is something new to tell."""
     _, count, _ = _past(life)
     every = life.config.memory.narrative_every_n_consolidations
-    turn = Gate("cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0)
+    turn = Condition(
+        "cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0
+    )
     if not turn.passes:
-        return Check((turn,), ())
+        return Due((turn,), ())
     due_story = narrate.check(life)
     return replace(due_story, gates=(turn, *due_story.gates))

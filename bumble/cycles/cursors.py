@@ -28,7 +28,9 @@ Key = tuple[str, ...]  # ("appraise",), or ("reflect", person id)
 def waiting(file: MappingFile) -> Mapping[str, Mapping[str, Any]]:
     """Return what is left of each conversation, oldest conversation first."""
     positions = file.get(SECTION, default={})
-    return {name: positions[name] for name in sorted(positions) if isinstance(positions[name], Mapping)}
+    return {
+        name: positions[name] for name in sorted(positions) if isinstance(positions[name], Mapping)
+    }
 
 
 def first(file: MappingFile, session_id: str, key: Key) -> str | None:

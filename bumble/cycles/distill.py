@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 from bumble.cycles import cursors, extract, feeling, keep, proof, weigh
 from bumble.cycles.cursors import DISTILL, REFLECT
-from bumble.cycles.extract import Drawn, Item, Options
-from bumble.cycles.keep import Keeping
-from bumble.cycles.life import Life
+from bumble.cycles.extract import ExtractedItem, Extraction, Options
+from bumble.cycles.keep import WindowMemories
+from bumble.cycles.life import Runtime
 from bumble.cycles.proof import Rejected
 from bumble.cycles.window import USER, Window, split_windows
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
+from bumble.cycles.work import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
 from bumble.errors import AnswerInvalidError
@@ -37,7 +37,7 @@ TRIES = 3  # unusable answers after which a window is passed over
 
 
 @dataclass(frozen=True)
-class Job:
+class DistillJob:
     """One window to be distilled."""
 
     session: str  # id
@@ -45,7 +45,7 @@ class Job:
     last: str
 
 
-def check(life: Life, session_id: str | None = None, *, force: bool = False) -> Check[Job]:
+def check(life: Runtime, session_id: str | None = None, *, force: bool = False) -> Due[DistillJob]:
     """Find what is due, without a model and without writing.
 
     Args:
@@ -58,8 +58,8 @@ def check(life: Life, session_id: str | None = None, *, force: bool = False) -> 
     names = [session_id] if session_id else list(cursors.waiting(file))
     if force and not names:
         names = [path.parent.name for path in transcripts.paths(life.entity.sessions)[-1:]]
-    jobs: list[Job] = []
-    shown: list[tuple[Gate, ...]] = []
+    jobs: list[DistillJob] = []
+    shown: list[tuple[Condition, ...]] = []
     for name in names:
         session = transcripts.find(life.entity.sessions, name)
         windows = _windows(life, session, cursors.messages(file, session, (DISTILL,)))
@@ -67,17 +67,17 @@ def check(life: Life, session_id: str | None = None, *, force: bool = False) -> 
             windows = _windows(life, session, session.messages)[-1:]
         gates = () if force else _gates(life, file, session, windows)
         if windows and all(gate.passes for gate in gates):
-            jobs += [Job(session.id, span.messages[0].id, span.last.id) for span in windows]
+            jobs += [DistillJob(session.id, span.messages[0].id, span.last.id) for span in windows]
             shown.insert(0, gates)
         else:
             shown.append(gates)
     if force:
-        return Check((Gate("forced", "yes", "nothing else", True),), tuple(jobs))
+        return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
     gates = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
-    return Check(gates, tuple(jobs))
+    return Due(gates, tuple(jobs))
 
 
-def up_to(life: Life, session_id: str, message_id: str) -> Job | None:
+def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
     """Return the next window that waits among the messages up to one, whatever the gates say."""
     session = transcripts.find(life.entity.sessions, session_id)
     waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
@@ -86,24 +86,29 @@ def up_to(life: Life, session_id: str, message_id: str) -> Job | None:
         return None
     later = len(ids) - ids.index(message_id) - 1
     windows = _windows(life, session, waits[: max(0, len(waits) - later)])
-    return Job(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
+    return (
+        DistillJob(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
+    )
 
 
-def _passed(gates: Sequence[Gate]) -> int:
+def _passed(gates: Sequence[Condition]) -> int:
     return sum(gate.passes for gate in gates)
 
 
-def _nothing(life: Life) -> tuple[Gate, ...]:
-    return (_enabled(life.config.memory.distillation), Gate("new turns", "0", "at least 1", False))
+def _nothing(life: Runtime) -> tuple[Condition, ...]:
+    return (
+        _enabled(life.config.memory.distillation),
+        Condition("new turns", "0", "at least 1", False),
+    )
 
 
-def _enabled(config: DistillationConfig) -> Gate:
-    return Gate("enabled", "yes" if config.enabled else "no", "yes", config.enabled)
+def _enabled(config: DistillationConfig) -> Condition:
+    return Condition("enabled", "yes" if config.enabled else "no", "yes", config.enabled)
 
 
 def _gates(
-    life: Life, file: MappingFile, session: Session, windows: Sequence[Window]
-) -> tuple[Gate, ...]:
+    life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
+) -> tuple[Condition, ...]:
     config, now = life.config.memory.distillation, life.now()
     waiting = [message for each in windows for message in each.messages]
     new, depth = _turns(waiting), _turns(session.messages)
@@ -113,20 +118,20 @@ def _gates(
     seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
     return (
         _enabled(config),
-        Gate("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
-        Gate(
+        Condition("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
+        Condition(
             "time or turns",
             f"{seconds:.0f} s, {new} turns",
             f"at least {config.cycle_seconds:g} s or {enough} turns",
             seconds >= config.cycle_seconds or new >= enough,
         ),
-        Gate(
+        Condition(
             "depth",
             f"{depth} turns",
             f"at least {config.min_turns_absolute}",
             depth >= config.min_turns_absolute,
         ),
-        Gate(
+        Condition(
             "urgency",
             f"{intensity:.2f} felt, so {enough} turns are enough",
             f"fewer than {config.min_turns} above {config.soma_urgency_from:g}",
@@ -157,14 +162,14 @@ def _since(
     return waiting[0].at if waiting else now
 
 
-def _windows(life: Life, session: Session, messages: Sequence[Message]) -> list[Window]:
+def _windows(life: Runtime, session: Session, messages: Sequence[Message]) -> list[Window]:
     people = relationships.read(life.entity.relationships)
     names = {person.id: person.name for person in people}
     budget = life.config.memory.distillation.context_char_budget
     return split_windows(session, messages, names, life.identity.name, life.zone, budget)
 
 
-def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
+def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     """Distill one window; asks the model once, and twice more where there is something to judge.
 
     Args:
@@ -184,7 +189,7 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _outcome(life, session, window, Keeping(), message, ran=False)
+        return _outcome(life, session, window, WindowMemories(), message, ran=False)
     known_sections = _known(life, window)
     options = _options(life, session, window)
     try:
@@ -203,19 +208,19 @@ def run(life: Life, job: Job, *, judge: bool = True) -> Outcome:
 
 
 def _made(
-    life: Life,
+    life: Runtime,
     session: Session,
     window: Window,
-    extraction: Drawn,
-    items: Sequence[Item],
+    extraction: Extraction,
+    items: Sequence[ExtractedItem],
     rejected: Sequence[Rejected],
-) -> Outcome:
+) -> JobResult:
     at = life.now()
     claims = [keep.claim(life, window, item, at) for item in items if item.kind == "belief"]
     if claims:
         life.memory.sync()
         claims = weigh.weigh(life, claims)
-    keeping = Keeping(
+    keeping = WindowMemories(
         at,
         tuple(item for item in items if item.kind != "belief"),
         tuple(claims),
@@ -226,24 +231,31 @@ def _made(
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
     outcome = _outcome(life, session, window, keeping, "\n".join(lines))
     reasons = [
-        {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason} for rejection in rejected
+        {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
+        for rejection in rejected
     ]
     kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
     data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
-    return Outcome(
+    return JobResult(
         outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
     )
 
 
-def _counted(items: Sequence[Item]) -> str:
+def _counted(items: Sequence[ExtractedItem]) -> str:
     kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
     counts = {name: sum(item.kind == kind for item in items) for kind, name in kinds.items()}
     return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
 def _outcome(
-    life: Life, session: Session, window: Window, keeping: Keeping, report: str, *, ran: bool = True
-) -> Outcome:
+    life: Runtime,
+    session: Session,
+    window: Window,
+    keeping: WindowMemories,
+    report: str,
+    *,
+    ran: bool = True,
+) -> JobResult:
     lines = report.splitlines()
     refused: list[str] = []
 
@@ -253,7 +265,7 @@ def _outcome(
         return [*keep.plan(life, window, keeping, refused), *cursor_moves]
 
     plan()  # says what will be refused
-    return Outcome(
+    return JobResult(
         f"distill: {', '.join(window.speakers) or session.id}",
         plan,
         (*lines, *(f"  not written: {why}" for why in refused)),
@@ -267,7 +279,7 @@ def _outcome(
     )
 
 
-def _dealt_with(life: Life, window: Window, failed: int = 0) -> Change | None:
+def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None:
     """Plan to move the cursor behind a window, and to remember what it was."""
     file = state.read(life.entity.state)
     session = transcripts.find(life.entity.sessions, window.session)
@@ -301,7 +313,9 @@ def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
     return session_ids[: max(0, len(session_ids) - KEPT + 1)]
 
 
-def _failed(life: Life, session: Session, window: Window, error: AnswerInvalidError) -> Outcome:
+def _failed(
+    life: Runtime, session: Session, window: Window, error: AnswerInvalidError
+) -> JobResult:
     """Count an unusable answer; after a few the window is passed over."""
     marked = state.read(life.entity.state).get(SECTION, session.id, default={})
     same = marked.get("tried") == window.hash
@@ -319,15 +333,15 @@ def _failed(life: Life, session: Session, window: Window, error: AnswerInvalidEr
 
     after = "the window is passed over" if failed >= TRIES else "it waits for another try"
     lines = (f"Nothing was distilled: {why}", f"  try {failed} of {TRIES}; {after}")
-    return Outcome(f"distill: no usable answer for {session.id}", counted, lines, data)
+    return JobResult(f"distill: no usable answer for {session.id}", counted, lines, data)
 
 
-def _waits(why: str) -> Outcome:
+def _waits(why: str) -> JobResult:
     line = f"Nothing was distilled: {why}. It waits."
-    return Outcome("distill: nothing", list, (line,), {"ran": False, "why": why})
+    return JobResult("distill: nothing", list, (line,), {"ran": False, "why": why})
 
 
-def _options(life: Life, session: Session, window: Window) -> Options:
+def _options(life: Runtime, session: Session, window: Window) -> Options:
     config = life.config.memory.distillation
     relational: Literal["none", "notes", "scalar"] = "notes"
     if not life.config.memory.relational.enabled:
@@ -344,15 +358,19 @@ def _options(life: Life, session: Session, window: Window) -> Options:
     )
 
 
-def _reflected(life: Life, session: Session, window: Window) -> bool:
+def _reflected(life: Runtime, session: Session, window: Window) -> bool:
     """Whether reflections have dealt with all that people said in a window."""
     file = state.read(life.entity.state)
-    spoke = {message.speaker for message in window.messages if message.role == USER and message.speaker}
+    spoke = {
+        message.speaker for message in window.messages if message.role == USER and message.speaker
+    }
     starts = [cursors.first(file, window.session, (REFLECT, person)) for person in spoke]
-    return all(start is None or cursors.is_behind(session, start, window.last.id) for start in starts)
+    return all(
+        start is None or cursors.is_behind(session, start, window.last.id) for start in starts
+    )
 
 
-def _known(life: Life, window: Window) -> Mapping[str, str]:
+def _known(life: Runtime, window: Window) -> Mapping[str, str]:
     """Return the sections of knowledge nearest to a window that its people may know."""
     life.memory.sync()
     query = " ".join(message.text for message in window.messages if message.role == USER)
@@ -360,4 +378,8 @@ def _known(life: Life, window: Window) -> Mapping[str, str]:
     hits = life.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
     book = knowledge.read(life.entity.knowledge)
     sections = [knowledge.find(book, hit.id) for hit in hits]
-    return {section.title: section.text for section in sections if section is not None and not section.locked}
+    return {
+        section.title: section.text
+        for section in sections
+        if section is not None and not section.locked
+    }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bumble.cycles import people, portrait, scoring
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.portrait import Material
 from bumble.cycles.scoring import Scored
 from bumble.entity.changes import Change
@@ -24,7 +24,7 @@ UNTRUSTED = ("tool", "imported")  # never becomes part of a portrait
 
 
 @dataclass(frozen=True)
-class Draft:
+class PortraitDraft:
     """What the model made of the material."""
 
     text: str | None  # without what rested on nothing; None: nothing was left
@@ -32,7 +32,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PortraitUpdate:
     """A portrait as it is to be written, and how it came about."""
 
     mode: str  # amend, rewrite or review
@@ -56,15 +56,15 @@ def notes(person: Relationship) -> list[Note]:
 
 
 def draw(
-    life: Life,
+    life: Runtime,
     person: Relationship,
     material: Material,
     mode: str,
-    ask: Callable[[str], Draft],
+    ask: Callable[[str], PortraitDraft],
     quotes: Sequence[str],
     *,
     allow_shrink: bool,
-) -> Drawn:
+) -> PortraitUpdate:
     """Let the model write, and judge what came.
 
     Args:
@@ -81,7 +81,7 @@ def draw(
     """
     config = life.config.memory.relational
     prose, old_quotes = portrait.split(person.text)
-    refused, draft = "", Draft(None)
+    refused, draft = "", PortraitDraft(None)
     try:
         draft = ask(prose)
     except AnswerInvalidError as error:
@@ -95,15 +95,19 @@ def draw(
         all_quotes = dict.fromkeys((*old_quotes, *quotes))
         text = portrait.joined(prose, tuple(all_quotes)) if all_quotes else person.text
         mark = EXCERPT if all_quotes else ""
-        return Drawn(mode, text, False, mark, refused, draft.dropped, None)
+        return PortraitUpdate(mode, text, False, mark, refused, draft.dropped, None)
     if draft.text == prose:
-        update = Drawn(mode, person.text, True, person.portrait_source, "", draft.dropped, None)
+        update = PortraitUpdate(
+            mode, person.text, True, person.portrait_source, "", draft.dropped, None
+        )
     else:
-        update = Drawn(mode, draft.text, True, "", "", draft.dropped, None)
+        update = PortraitUpdate(mode, draft.text, True, "", "", draft.dropped, None)
     return _scored(life, person, material, update)
 
 
-def _scored(life: Life, person: Relationship, material: Material, update: Drawn) -> Drawn:
+def _scored(
+    life: Runtime, person: Relationship, material: Material, update: PortraitUpdate
+) -> PortraitUpdate:
     """Read the scores off a new portrait; a failure keeps the old ones."""
     if not life.config.memory.relational.score_derivation:
         return update
@@ -119,9 +123,9 @@ def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
 
 
 def plan(
-    life: Life,
+    life: Runtime,
     person: Relationship,
-    update: Drawn,
+    update: PortraitUpdate,
     origin: Provenance,
     more: Mapping[str, Any],
 ) -> Change | None:
@@ -134,7 +138,7 @@ def plan(
         origin: Of the new text.
         more: Further values for `relationships.plan_update`.
     """
-    record = people.known(life, person.id)
+    record = people.find_person(life, person.id)
     now = record or person
     values = dict(more)
     if life.config.memory.relational.flush_to_disk and update.text != now.text:
@@ -158,10 +162,10 @@ def plan(
 
 
 def origin(
-    life: Life,
+    life: Runtime,
     by: str,
     person: Relationship,
-    update: Drawn,
+    update: PortraitUpdate,
     sources: Sequence[str],
     trusts: Sequence[str],
 ) -> Provenance:
@@ -175,10 +179,12 @@ def origin(
     )
 
 
-def lines(person: Relationship, update: Drawn) -> Iterator[str]:
+def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
     """Tell a person what came of it."""
     if not update.good:
-        consequence = "their own words are kept" if update.text != person.text else "the portrait stays"
+        consequence = (
+            "their own words are kept" if update.text != person.text else "the portrait stays"
+        )
         yield f"{person.name}: {update.refused}; {consequence}"
     elif update.text == person.text:
         yield f"{person.name}: nothing new"
@@ -195,7 +201,7 @@ def lines(person: Relationship, update: Drawn) -> Iterator[str]:
         yield "  the scores could not be read; they stay as they were"
 
 
-def data(person: Relationship, update: Drawn) -> dict[str, Any]:
+def data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
     """Return the same for JSON."""
     return {
         "person": person.id,

@@ -30,11 +30,11 @@ from bumble.cycles import (
 )
 from bumble.cycles import beliefs as believing
 from bumble.cycles.beliefs import Claim
-from bumble.cycles.dream_pool import Pool
+from bumble.cycles.dream_pool import DreamPool
 from bumble.cycles.dream_text import Dreamt
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.pairs import Pair
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.llm import tokens
 from bumble.llm.protocol import Message, Request
@@ -52,7 +52,7 @@ TIME_ALONE = "no embedding model is here, so only time decided which memories me
 
 
 @dataclass(frozen=True)
-class Job:
+class DreamJob:
     """One dream to be dreamt."""
 
     at: datetime
@@ -73,21 +73,21 @@ class Night:
     provenance: Provenance
 
 
-def check(life: Life, *, force: bool = False, seed: int | None = None) -> Check[Job]:
+def check(life: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
     """Look at the five gates; asks no model and looks at no memory."""
     at = life.now()
     conditions = dream_gates.gates(life, at)
     closed = tuple(gate.name for gate in conditions if not gate.passes)
     if force:
         conditions = tuple(gate if gate.passes else _bypassed(gate) for gate in conditions)
-    return Check(conditions, (Job(at, closed if force else (), seed),))
+    return Due(conditions, (DreamJob(at, closed if force else (), seed),))
 
 
-def _bypassed(gate: Gate) -> Gate:
+def _bypassed(gate: Condition) -> Condition:
     return replace(gate, value=f"{gate.value} (bypassed)", passes=True)
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: DreamJob) -> JobResult:
     """Dream; what came of it is written by the outcome."""
     seed = life.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
@@ -133,7 +133,7 @@ def run(life: Life, job: Job) -> Outcome:
             data["events"] = [details["events"][0], left]
         return changes
 
-    return Outcome(
+    return JobResult(
         title=f"dream: {shown}",
         plan=plan,
         lines=(f"Dreamt: {gist}", *notes),
@@ -143,21 +143,21 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _dreamt_before(life: Life) -> set[pairs.Key]:
+def _dreamt_before(life: Runtime) -> set[pairs.Key]:
     files = dreams.paths(life.entity.dreams)[-REMEMBERED_DREAMS:]
     nights = (records.load(file, dreams.parse) for file in files)
     return {frozenset(pair) for night in nights for pair in night.pairs}
 
 
 def _nothing(
-    life: Life, job: Job, why: str, details: Mapping[str, Any], notes: Sequence[str]
-) -> Outcome:
+    life: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
+) -> JobResult:
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
     def plan() -> Sequence[Change | None]:
         return [dream_gates.plan_empty(life, job.at, why)]
 
-    return Outcome(
+    return JobResult(
         title=f"dream: none, {why}",
         plan=plan,
         lines=(f"No dream: {why}.", *notes),
@@ -165,7 +165,9 @@ def _nothing(
     )
 
 
-def _dreamt(life: Life, job: Job, pool: Pool, chosen: Sequence[Pair], seed: int) -> Dreamt:
+def _dreamt(
+    life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], seed: int
+) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
     config = life.config.soma.dreams
     request = Request(
@@ -203,7 +205,7 @@ def _read(text: str) -> Dreamt:
     )
 
 
-def _slots(life: Life, job: Job, pool: Pool, chosen: Sequence[Pair]) -> dict[str, str]:
+def _slots(life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair]) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
         for letter, episode_id in zip("ab", pair.ids, strict=True):
@@ -216,16 +218,16 @@ def _slots(life: Life, job: Job, pool: Pool, chosen: Sequence[Pair]) -> dict[str
     }
 
 
-def _memory(life: Life, episode: Episode) -> str:
+def _memory(life: Runtime, episode: Episode) -> str:
     day = episode.at.astimezone(life.zone)
     lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
     return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
 
 
 def _night(
-    life: Life,
-    job: Job,
-    pool: Pool,
+    life: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
     chosen: tuple[Pair, ...],
     dreamt: Dreamt,
     rng: random.Random,
@@ -234,7 +236,9 @@ def _night(
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
     known_names = (life.identity.name, *(person for episode in met for person in episode.people))
-    strange = evidence.unsupported(dreamt.thread, [_whole(life, episode) for episode in met], known_names)
+    strange = evidence.unsupported(
+        dreamt.thread, [_whole(life, episode) for episode in met], known_names
+    )
     return Night(
         id=records.new_id(dreams.PREFIX, job.at, rng),
         belief_id=records.new_id(beliefs.PREFIX, job.at, rng),
@@ -252,11 +256,11 @@ def _night(
     )
 
 
-def _whole(life: Life, episode: Episode) -> str:
+def _whole(life: Runtime, episode: Episode) -> str:
     return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
 
 
-def _plan(life: Life, job: Job, night: Night, late: list[str]) -> Sequence[Change | None]:
+def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequence[Change | None]:
     """Plan all that a dream becomes, on the files as they are; nothing where a gate has closed."""
     config, past = life.config.soma.dreams, dream_gates.read(life)
     late.clear()
@@ -294,7 +298,7 @@ def _plan(life: Life, job: Job, night: Night, late: list[str]) -> Sequence[Chang
     )
 
 
-def _diary(life: Life, job: Job, night: Night) -> Change:
+def _diary(life: Runtime, job: DreamJob, night: Night) -> Change:
     parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
     parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
     return journal.plan_add(
@@ -307,7 +311,7 @@ def _diary(life: Life, job: Job, night: Night) -> Change:
     )
 
 
-def _belief(life: Life, job: Job, night: Night) -> list[Change]:
+def _belief(life: Runtime, job: DreamJob, night: Night) -> list[Change]:
     """Half believe the thread, or what is already believed a little more."""
     claim = Claim(
         id=night.belief_id,
@@ -322,7 +326,7 @@ def _belief(life: Life, job: Job, night: Night) -> list[Change]:
     return believing.plan_claim(life, claim, job.at)
 
 
-def _noise(life: Life, job: Job, night: Night) -> Change | None:
+def _noise(life: Runtime, job: DreamJob, night: Night) -> Change | None:
     most, audience = life.config.soma.dreams.max_noise_fragments, night.provenance.audience
     thoughts = tuple(
         noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)

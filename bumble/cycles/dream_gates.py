@@ -7,8 +7,8 @@ from datetime import datetime
 
 from bumble.body.circadian import in_hours, seconds_between
 from bumble.cycles import silence
-from bumble.cycles.life import Life
-from bumble.cycles.work import Gate
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.stores import records, state
@@ -18,7 +18,7 @@ SECTION = "dream"
 
 
 @dataclass(frozen=True)
-class Past:
+class DreamHistory:
     """What there was before, as `state.yaml` keeps it."""
 
     file: MappingFile
@@ -32,16 +32,18 @@ class Past:
         return self.count if self.day == day else 0
 
 
-def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
+def gates(life: Runtime, at: datetime) -> tuple[Condition, ...]:
     """Return the gates as they stand at a time."""
     config = life.config.soma.dreams
     hours = ", ".join(map(str, config.dream_hours)) or "none"
     past = read(life)
     return (
-        Gate("enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled),
+        Condition(
+            "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
+        ),
         _silence(life, at),
         _cooldown(life, past, at),
-        Gate(
+        Condition(
             "hours",
             f"{at.astimezone(life.zone):%H:%M}",
             f"one of the hours {hours}",
@@ -51,7 +53,7 @@ def gates(life: Life, at: datetime) -> tuple[Gate, ...]:
     )
 
 
-def read(life: Life) -> Past:
+def read(life: Runtime) -> DreamHistory:
     """Read what there was.
 
     Raises:
@@ -69,13 +71,16 @@ def read(life: Life) -> Past:
         count = records.field(values, "count", int, 0)
     except ValueError as error:
         raise RecordInvalidError(life.entity.state, str(error)) from error
-    return Past(file, times[0], times[1], str(values.get("day", "")), count)
+    return DreamHistory(file, times[0], times[1], str(values.get("day", "")), count)
 
 
-def _silence(life: Life, at: datetime) -> Gate:
-    wanted, last_message_at = life.config.soma.dreams.min_silence_seconds, silence.last_said(life.entity)
+def _silence(life: Runtime, at: datetime) -> Condition:
+    wanted, last_message_at = (
+        life.config.soma.dreams.min_silence_seconds,
+        silence.last_said(life.entity),
+    )
     quiet = None if last_message_at is None else seconds_between(last_message_at, at)
-    return Gate(
+    return Condition(
         "silence",
         "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
         f"at least {wanted:g} s",
@@ -83,7 +88,7 @@ def _silence(life: Life, at: datetime) -> Gate:
     )
 
 
-def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
+def _cooldown(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
     """Time since the last dream, and since a night in which there was nothing to dream of."""
     config = life.config.soma.dreams
     times = [
@@ -91,25 +96,27 @@ def _cooldown(life: Life, past: Past, at: datetime) -> Gate:
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
     ]
     # a clock that was wrong once may have left a time far ahead
-    waits = [(abs(seconds_between(moment, at)), least, what) for moment, least, what in times if moment]
+    waits = [
+        (abs(seconds_between(moment, at)), least, what) for moment, least, what in times if moment
+    ]
     if not waits:
-        return Gate("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
+        return Condition("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
     since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
-    return Gate(
+    return Condition(
         "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
     )
 
 
-def _cap(life: Life, past: Past, at: datetime) -> Gate:
+def _cap(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
     most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
-    return Gate("daily cap", f"{count} today", f"fewer than {most}", count < most)
+    return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
 
 
-def _day(life: Life, at: datetime) -> str:
+def _day(life: Runtime, at: datetime) -> str:
     return at.astimezone(life.zone).date().isoformat()
 
 
-def plan_counted(life: Life, past: Past, at: datetime) -> Change | None:
+def plan_counted(life: Runtime, past: DreamHistory, at: datetime) -> Change | None:
     """Plan to remember a dream."""
     day = _day(life, at)
     values = {"last_at": records.stamp(at), "day": day, "count": past.count_on(day) + 1}
@@ -117,13 +124,13 @@ def plan_counted(life: Life, past: Past, at: datetime) -> Change | None:
     return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
 
 
-def plan_empty(life: Life, at: datetime, why: str) -> Change | None:
+def plan_empty(life: Runtime, at: datetime, why: str) -> Change | None:
     """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
     values = {SECTION: {"empty_at": records.stamp(at)}}
     return state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")
 
 
-def closed(life: Life, past: Past, at: datetime) -> list[Gate]:
+def closed(life: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
     """Return the gates that have closed since a dream began, where others talk and dream too."""
     still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
     return [gate for gate in still if not gate.passes]

@@ -10,7 +10,7 @@ from functools import partial
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.cycles import circles, pairs
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.pairs import Pair
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
@@ -21,7 +21,7 @@ EVENT = "dream"  # what made a memory that was dreamt
 
 
 @dataclass(frozen=True)
-class Pool:
+class DreamPool:
     """What there is to dream of."""
 
     episodes: Mapping[str, Episode]
@@ -29,26 +29,35 @@ class Pool:
     similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
 
 
-def find(life: Life, at: datetime) -> Pool:
+def find(life: Runtime, at: datetime) -> DreamPool:
     """Find what may be dreamt of, and which of it may meet."""
     config = life.config.soma.dreams
-    dreamable = {episode.id: episode for episode in episodes.read(life.entity.episodes) if _can_be_dreamt(episode)}
+    dreamable = {
+        episode.id: episode
+        for episode in episodes.read(life.entity.episodes)
+        if _can_be_dreamt(episode)
+    }
 
     def left(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
         return significance.decayed(episode.significance, age, life.body.fading)
 
-    rules = pairs.Rules(
+    rules = pairs.PairRules(
         config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
     )
-    memories = [pairs.Memory(episode.id, episode.at, left(episode), episode.audience) for episode in dreamable.values()]
+    memories = [
+        pairs.PairCandidate(episode.id, episode.at, left(episode), episode.audience)
+        for episode in dreamable.values()
+    ]
     best = pairs.candidates(memories, rules)
     vectors = _vectors(life, [dreamable[memory.id] for memory in best])
     eligible_pairs = pairs.eligible(best, rules, vectors, partial(_scaled, life))
-    return Pool(dreamable, eligible_pairs, "none" if vectors is None else life.config.embedding.similarity)
+    return DreamPool(
+        dreamable, eligible_pairs, "none" if vectors is None else life.config.embedding.similarity
+    )
 
 
-def _vectors(life: Life, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+def _vectors(life: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
     """Embed what sets memories apart; None without an embedder.
 
     The vectors of the index will not do: each has date, people and the form of a telling in it,
@@ -59,7 +68,9 @@ def _vectors(life: Life, memories: Sequence[Episode]) -> dict[str, Floats] | Non
         return None
     tellings = [episodes.telling(episode.text) for episode in memories]
     names = [life.identity.name]
-    names += [name for person in relationships.read(life.entity.relationships) for name in person.names]
+    names += [
+        name for person in relationships.read(life.entity.relationships) for name in person.names
+    ]
     texts = pairs.distinct([telling.narrative or telling.reflection for telling in tellings], names)
     rows = embedder.embed_documents(texts) if texts else ()
     return {episode.id: row for episode, row in zip(memories, rows, strict=True)}
@@ -73,7 +84,7 @@ def _can_be_dreamt(episode: Episode) -> bool:
     return not dreamt and not episode.dormant and origin.trust not in circles.UNTRUSTED
 
 
-def _scaled(life: Life, cosine: Floats) -> Floats:
+def _scaled(life: Runtime, cosine: Floats) -> Floats:
     embedder = life.memory.embedder
     if embedder is None or life.config.embedding.similarity == "raw":
         return cosine

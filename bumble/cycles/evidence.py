@@ -75,7 +75,9 @@ def _goes_on(before: str, behind: str) -> bool:
     return not before.rstrip().endswith(" I.")
 
 
-def unsupported(text: str, sources: Iterable[str], known_names: Iterable[str] = ()) -> tuple[str, ...]:
+def unsupported(
+    text: str, sources: Iterable[str], known_names: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return the names, numbers and dates in a text that occur in none of its sources.
 
     Args:
@@ -89,7 +91,9 @@ def unsupported(text: str, sources: Iterable[str], known_names: Iterable[str] = 
 
 def supported(text: str, sources: Sequence[str], known_names: Sequence[str] = ()) -> str:
     """Return the sentences of a text that hold no name, number or date of their own."""
-    kept_sentences = [sentence for sentence in sentences(text) if not unsupported(sentence, sources, known_names)]
+    kept_sentences = [
+        sentence for sentence in sentences(text) if not unsupported(sentence, sources, known_names)
+    ]
     return " ".join(kept_sentences)
 
 
@@ -100,8 +104,8 @@ def _forms(source: str) -> Iterator[str]:
         yield word
         yield _GENITIVE.sub("", word)
         yield from _JOINTS.split(word)
-    yield from amounts.found(words)
-    yield from amounts.found_in_signs(source)
+    yield from amounts.find_forms(words)
+    yield from amounts.find_forms_in_signs(source)
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,9 @@ def _occurs(word: str, source_forms: set[str]) -> bool:
     if len(parts) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
         return all(_occurs(part, source_forms) for part in marked)
-    if plain.endswith("s") and plain[:-1] in source_forms:  # the genitive of names without apostrophe
+    if (
+        plain.endswith("s") and plain[:-1] in source_forms
+    ):  # the genitive of names without apostrophe
         return True
     least = _SHARED_PREFIX if plain.isascii() else _SHARED_PREFIX_INFLECTED
     stem = plain[: max(least, len(plain) - 3)]

@@ -33,7 +33,7 @@ LINE_TOKENS = 2  # what a line costs beside its words
 
 
 @dataclass(frozen=True)
-class Line:
+class SpokenLine:
     """One sentence, and who said it."""
 
     message: str  # id
@@ -45,7 +45,7 @@ class Line:
         return f"{self.speaker}: {self.text}"
 
 
-def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) -> list[Line]:
+def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) -> list[SpokenLine]:
     """Split what was said into lines; tool results are left out.
 
     Args:
@@ -59,7 +59,9 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
             continue
         own = message.role == "assistant"
         speaker, weight = (own_name, OWN_WEIGHT) if own else (name_of(message, names), 1.0)
-        spoken_lines += [Line(message.id, speaker, text, weight) for text in parts(message.text)]
+        spoken_lines += [
+            SpokenLine(message.id, speaker, text, weight) for text in parts(message.text)
+        ]
     return spoken_lines
 
 
@@ -76,7 +78,9 @@ def name_of(message: Message, names: Mapping[str, str]) -> str:
     return str(message.extra.get("name") or names.get(message.speaker) or message.speaker)
 
 
-def choose(candidates: Sequence[Line], budget_tokens: int, covered: str = "") -> list[Line]:
+def choose(
+    candidates: Sequence[SpokenLine], budget_tokens: int, covered: str = ""
+) -> list[SpokenLine]:
     """Choose the lines that say most, in the order in which they were said.
 
     Args:
@@ -104,7 +108,7 @@ def choose(candidates: Sequence[Line], budget_tokens: int, covered: str = "") ->
     return [candidates[n] for n in sorted(chosen)]
 
 
-def _weights(candidates: Sequence[Line], words: Sequence[frozenset[str]]) -> dict[str, float]:
+def _weights(candidates: Sequence[SpokenLine], words: Sequence[frozenset[str]]) -> dict[str, float]:
     """Weigh each word by its rarity among the lines; names and numbers more."""
     counts = Counter(word for each in words for word in each)
     claims = {
@@ -119,9 +123,9 @@ def _weights(candidates: Sequence[Line], words: Sequence[frozenset[str]]) -> dic
     }
 
 
-def _worth(line: Line, new: frozenset[str], weights: Mapping[str, float]) -> float:
+def _worth(line: SpokenLine, new: frozenset[str], weights: Mapping[str, float]) -> float:
     return line.weight * sum(weights[word] for word in new) / math.pow(_cost(line), COST_POWER)
 
 
-def _cost(line: Line) -> int:
+def _cost(line: SpokenLine) -> int:
     return tokens.estimate(str(line)) + LINE_TOKENS

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from bumble.cycles import cursors
 from bumble.cycles.cursors import REFLECT
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change
 from bumble.llm import tokens
 from bumble.stores import state, transcripts
@@ -20,7 +20,7 @@ MESSAGE_TOKENS = 200  # of one message
 
 
 @dataclass(frozen=True)
-class Talk:
+class Dialogue:
     """What of a conversation one pass thinks about."""
 
     session: Session | None  # None: no conversation, only what waits in the person's own file
@@ -31,16 +31,18 @@ class Talk:
     text: str = ""  # as the model reads it
 
 
-NOBODY_SPOKE = Talk(None)
+NOBODY_SPOKE = Dialogue(None)
 
 
-def read(life: Life, session_id: str, person: str) -> Talk:
+def read(life: Runtime, session_id: str, person: str) -> Dialogue:
     """Read what waits of the talk with one person; what others said in it is left out."""
     file = state.read(life.entity.state)
     session = transcripts.find(life.entity.sessions, session_id)
     key = (REFLECT, person)
     unanswered = {message.id for message in session.unanswered}
-    waiting = [message for message in cursors.messages(file, session, key) if message.id not in unanswered]
+    waiting = [
+        message for message in cursors.messages(file, session, key) if message.id not in unanswered
+    ]
     statements, answers, lines = list[Message](), list[Message](), list[str]()
     used, last = 0, ""
     for message, turned_to in between(waiting):
@@ -53,7 +55,7 @@ def read(life: Life, session_id: str, person: str) -> Talk:
             lines.append(shown)
             (statements if message.role == "user" else answers).append(message)
     start = cursors.first(file, session.id, key)
-    return Talk(session, start, last, tuple(statements), tuple(answers), "\n".join(lines))
+    return Dialogue(session, start, last, tuple(statements), tuple(answers), "\n".join(lines))
 
 
 def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
@@ -64,7 +66,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
         yield message, turned_to
 
 
-def line(life: Life, message: Message) -> str:
+def line(life: Runtime, message: Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
     text = tokens.cut(" ".join(message.text.split()), MESSAGE_TOKENS)
     if not text or message.role == "tool":
@@ -74,7 +76,7 @@ def line(life: Life, message: Message) -> str:
     return f'{message.extra.get("name") or message.speaker} said: "{text}"'
 
 
-def silence(person: Relationship, talk: Talk) -> timedelta | None:
+def silence(person: Relationship, talk: Dialogue) -> timedelta | None:
     """Return how long it was quiet before a talk, as far as the conversation can tell."""
     if not talk.said or talk.session is None:
         return None
@@ -84,12 +86,12 @@ def silence(person: Relationship, talk: Talk) -> timedelta | None:
     return None if last is None else max(timedelta(0), first.at - last)
 
 
-def start(life: Life, session_id: str, person: str) -> str | None:
+def start(life: Runtime, session_id: str, person: str) -> str | None:
     """Return where the cursor stands now."""
     return cursors.first(state.read(life.entity.state), session_id, (REFLECT, person))
 
 
-def plan_moved(life: Life, talk: Talk, person: str) -> Change | None:
+def plan_moved(life: Runtime, talk: Dialogue, person: str) -> Change | None:
     """Plan to move the cursor behind what was dealt with, on the files as they are."""
     if talk.session is None or not talk.last:
         return None

@@ -28,7 +28,7 @@ LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get
 
 
 @dataclass(frozen=True)
-class Item:
+class ExtractedItem:
     """One thing worth keeping."""
 
     kind: Kind
@@ -43,10 +43,10 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Extraction:
     """What a model drew from a window, before it is checked."""
 
-    items: tuple[Item, ...] = ()
+    items: tuple[ExtractedItem, ...] = ()
     journal: str = ""
     malformed: int = 0  # parts of the answer that could not be read
 
@@ -71,7 +71,9 @@ def trusted(model_name: str) -> bool:
     return chat is None or chat.trust_extraction
 
 
-def draw(model: Model, window: Window, options: Options, known_sections: Mapping[str, str]) -> Drawn:
+def draw(
+    model: Model, window: Window, options: Options, known_sections: Mapping[str, str]
+) -> Extraction:
     """Ask a model what is worth keeping.
 
     Args:
@@ -84,7 +86,7 @@ def draw(model: Model, window: Window, options: Options, known_sections: Mapping
         AnswerInvalidError: If not even a part of the answer can be read.
     """
     if not any(window.is_persons(n) for n in window.numbers):
-        return Drawn()
+        return Extraction()
     schema = _schema(window, options)
     slots = {
         "name": window.entity,
@@ -123,7 +125,9 @@ _RELATIONAL = {
 def _known(known_sections: Mapping[str, str]) -> str:
     if not known_sections:
         return ""
-    lines = "\n".join(f"{title}: {' '.join(text.split())}" for title, text in known_sections.items())
+    lines = "\n".join(
+        f"{title}: {' '.join(text.split())}" for title, text in known_sections.items()
+    )
     return (
         f"<known>\n{lines.replace('</', '‹/')}\n</known>\n"
         "What is known is not written again. To correct or extend it, use its title.\n"
@@ -187,9 +191,9 @@ def _salvaged(error: AnswerInvalidError) -> Any:
     return value
 
 
-def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options) -> Drawn:
+def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options) -> Extraction:
     """Read every part of an answer that is as it should be."""
-    items: list[Item] = []
+    items: list[ExtractedItem] = []
     malformed = 0
     for name, make in (("knowledge", _fact), ("beliefs", _belief), ("relational", _note)):
         raw_items = answer.get(name, [])
@@ -203,7 +207,7 @@ def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options
             else:
                 malformed += 1
     journal = answer.get("journal_entry", "")
-    return Drawn(tuple(items), journal if isinstance(journal, str) else "", malformed)
+    return Extraction(tuple(items), journal if isinstance(journal, str) else "", malformed)
 
 
 def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,13 +216,18 @@ def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**schema, "properties": {**schema["properties"], "from": numbers}}
 
 
-def _fact(raw_item: Mapping[str, Any], options: Options) -> Item:
-    return Item("knowledge", raw_item["body"].strip(), tuple(raw_item["from"]), title=raw_item["title"].strip())
+def _fact(raw_item: Mapping[str, Any], options: Options) -> ExtractedItem:
+    return ExtractedItem(
+        "knowledge",
+        raw_item["body"].strip(),
+        tuple(raw_item["from"]),
+        title=raw_item["title"].strip(),
+    )
 
 
-def _belief(raw_item: Mapping[str, Any], options: Options) -> Item:
+def _belief(raw_item: Mapping[str, Any], options: Options) -> ExtractedItem:
     confidence = min(max(float(raw_item["confidence"]), LOWEST), HIGHEST)
-    return Item(
+    return ExtractedItem(
         "belief",
         " ".join(raw_item["content"].split()),
         tuple(raw_item["from"]),
@@ -227,9 +236,9 @@ def _belief(raw_item: Mapping[str, Any], options: Options) -> Item:
     )
 
 
-def _note(raw_item: Mapping[str, Any], options: Options) -> Item:
+def _note(raw_item: Mapping[str, Any], options: Options) -> ExtractedItem:
     limit = options.max_delta
-    return Item(
+    return ExtractedItem(
         "relational",
         " ".join(raw_item["note"].split()),
         tuple(raw_item["from"]),

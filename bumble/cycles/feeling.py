@@ -20,14 +20,14 @@ from bumble.stores import soma as store
 from bumble.stores.mappings import MappingFile
 
 if TYPE_CHECKING:
-    from bumble.cycles.life import Life  # looking at a body needs no index and no model
+    from bumble.cycles.life import Runtime  # looking at a body needs no index and no model
 
 REACH_OUT, EXPLORE = "reach_out", "explore_something"
 TOOL_EVENTS = ("tool", "tool_failed")
 SPOKE = "message_out"
 
 
-def read(life: Life, at: datetime) -> Soma:
+def read(life: Runtime, at: datetime) -> Soma:
     """Return the body as it is at a time; nothing is written.
 
     Raises:
@@ -36,7 +36,7 @@ def read(life: Life, at: datetime) -> Soma:
     return _at(life, store.read(life.entity.soma), at)
 
 
-def _at(life: Life, file: MappingFile, at: datetime) -> Soma:
+def _at(life: Runtime, file: MappingFile, at: datetime) -> Soma:
     return present(life.entity.soma, file, at, life.zone, life.body.soma)
 
 
@@ -67,17 +67,17 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
         raise RecordInvalidError(place, str(error)) from error
 
 
-def mood(life: Life, soma: Soma) -> Mood:
+def mood(life: Runtime, soma: Soma) -> Mood:
     """Name the mood of a body that was brought to the present."""
     return affects.mood(soma.bars, life.body.soma.affects)
 
 
-def intensity(life: Life, soma: Soma) -> float:
+def intensity(life: Runtime, soma: Soma) -> float:
     """Tell how strongly anything is felt, in [0, 1]."""
     return affects.emotional_intensity(mood(life, soma), soma.affects)
 
 
-def plan(life: Life, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
+def plan(life: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
     """Plan to let something move the body, as its file is now.
 
     Args:
@@ -94,7 +94,7 @@ def plan(life: Life, at: datetime, move: Callable[[Soma], Soma], why: str) -> Ch
     return store.plan_write(file, values, why, remove=gone)
 
 
-def events(life: Life, names: Sequence[str]) -> Callable[[Soma], Soma]:
+def events(life: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
     """Return what some events do to a body, the impulses they let out included."""
 
     def move(soma: Soma) -> Soma:

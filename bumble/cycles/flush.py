@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from bumble.cycles import distill, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import JobResult
 from bumble.errors import UserError
 
-Note = Callable[[str], None]
+Listener = Callable[[str], None]
 
 
-def job(life: Life, compaction: Outcome) -> distill.Job | None:
+def job(life: Runtime, compaction: JobResult) -> distill.DistillJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
@@ -34,8 +34,8 @@ def job(life: Life, compaction: Outcome) -> distill.Job | None:
 
 
 def before(
-    life: Life, compaction: Outcome, *, limit: int | None, judge: bool, note: Note
-) -> Outcome:
+    life: Runtime, compaction: JobResult, *, limit: int | None, judge: bool, note: Listener
+) -> JobResult:
     """Distill what leaves the view, each window written at once; a failure is told, no more.
 
     Args:
@@ -48,7 +48,7 @@ def before(
     Returns:
         The compaction, with what was drawn told beside it.
     """
-    tried: list[distill.Job] = []
+    tried: list[distill.DistillJob] = []
     lines: list[str] = []
     reports: list[dict[str, Any]] = []
     while limit is None or len(tried) < limit:

@@ -15,8 +15,8 @@ from typing import Any
 
 from bumble import prompts
 from bumble.cycles import asking, evidence
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
@@ -47,7 +47,7 @@ _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
 @dataclass(frozen=True)
-class Job:
+class HandoverJob:
     """A conversation that ended without leaving a brief."""
 
     session: Session
@@ -64,21 +64,23 @@ class Brief:
     fits: bool
 
 
-def check(life: Life) -> Check[Job]:
+def check(life: Runtime) -> Due[HandoverJob]:
     """Find conversations that are over and have left no brief: the last one with each person."""
     over, without = _over(life), _without(life)
     jobs = [
-        Job(session)
+        HandoverJob(session)
         for info in over
         if info.id not in without
         and not (life.entity.sessions / info.id / "handover.md").exists()
         and is_worth(session := transcripts.find(life.entity.sessions, info.id))
     ]
-    gate = Gate("conversations that are over", str(len(over)), "one without a brief", bool(jobs))
-    return Check((gate,), tuple(jobs))
+    gate = Condition(
+        "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
+    )
+    return Due((gate,), tuple(jobs))
 
 
-def _over(life: Life) -> list[SessionInfo]:
+def _over(life: Runtime) -> list[SessionInfo]:
     """Return the last conversation with each person, of those that are over, oldest first."""
     now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
     newest: dict[str, SessionInfo] = {}
@@ -93,13 +95,13 @@ def is_worth(session: Session) -> bool:
     return len(session.messages) >= LEAST_MESSAGES
 
 
-def _without(life: Life) -> list[str]:
+def _without(life: Runtime) -> list[str]:
     """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
     session_ids = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
     return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is asked only once.
 
     Raises:
@@ -127,7 +129,9 @@ def run(life: Life, job: Job) -> Outcome:
         by="handover",
         model=life.model.name,
         sources=(session.id,),
-        trust=records.lowest_trust(message.trust for message in session.messages if message.role == "user"),
+        trust=records.lowest_trust(
+            message.trust for message in session.messages if message.role == "user"
+        ),
         audience=session.people,
     )
 
@@ -137,7 +141,7 @@ def run(life: Life, job: Job) -> Outcome:
         return [transcripts.plan_handover(session.id, old, text, life.now(), origin, why)]
 
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
-    return Outcome(
+    return JobResult(
         f"handover: a brief of the talk {_of(session)}",
         plan,
         (headline,),
@@ -146,7 +150,7 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Outcome:
+def _none(life: Runtime, session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
     """Say why there is no brief, and plan not to ask again."""
 
     def plan() -> list[Change | None]:
@@ -156,17 +160,19 @@ def _none(life: Life, session: Session, why: str, data: Mapping[str, Any]) -> Ou
 
     headline = f"no brief for the next conversation: {why}"
     title = f"handover: no brief of the talk {_of(session)}"
-    return Outcome(title, plan, (headline,), {**data, "why": why})
+    return JobResult(title, plan, (headline,), {**data, "why": why})
 
 
 def _of(session: Session) -> str:
     """Say with whom a conversation was, and when."""
-    spoken = (str(message.extra.get("name", "")) for message in session.messages if message.role == "user")
+    spoken = (
+        str(message.extra.get("name", "")) for message in session.messages if message.role == "user"
+    )
     names = list(dict.fromkeys(name for name in spoken if name))
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
-def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]:
+def _told(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
     """Let the model tell it; what it names that nobody said is dropped, sentence by sentence."""
     answer = structured.answer(life.model, _request(life, sources), _schema())
     known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
@@ -176,7 +182,7 @@ def _told(life: Life, session: Session, sources: list[str]) -> Mapping[str, str]
     }
 
 
-def _request(life: Life, sources: list[str]) -> Request:
+def _request(life: Runtime, sources: list[str]) -> Request:
     lines: list[str] = []
     left = TEXT_TOKENS
     for line in reversed(sources):
@@ -211,16 +217,18 @@ def touched(session: Session) -> list[str]:
         if message.role == "tool":
             continue
         files = _FILE.findall(message.text)
-        names = [claim for claim in evidence.claims(message.text) if not any(claim in f for f in files)]
+        names = [
+            claim for claim in evidence.claims(message.text) if not any(claim in f for f in files)
+        ]
         mentions += [*files, *names]
     return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
 
 
-def _name(life: Life, message: Message) -> str:
+def _name(life: Runtime, message: Message) -> str:
     return life.identity.name if message.role != "user" else str(message.extra.get("name", ""))
 
 
-def brief(life: Life, session: Session) -> Brief | None:
+def brief(life: Runtime, session: Session) -> Brief | None:
     """Return the brief of the last conversation with the same people, None if there is none.
 
     It is held against what a person said first in this one: the entity may have greeted them.
@@ -263,7 +271,7 @@ def _likeness(embedder: Embedder | None, text: str, message: str) -> float | Non
     return (cosine - mean) / (1 - mean)
 
 
-def prompt_text(life: Life, last_brief: Brief, at: datetime) -> str:
+def prompt_text(life: Runtime, last_brief: Brief, at: datetime) -> str:
     """Word a brief for a prompt; an old one says how old it is."""
     age = at - last_brief.at
     aged = age > timedelta(hours=life.config.session.handover_aged_hours)

@@ -34,7 +34,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ViewPart:
     """One part of a view."""
 
     id: str  # of the message; of the compaction, for a summary
@@ -71,27 +71,37 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
     return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
-def shown(session: Session, *, before: str | None = None) -> list[Shown]:
+def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
     """Return every part of the view, oldest first, however long it is."""
     summary = standing(session)
     covered = {message.id for message in stretch(session, summary)} if summary else set()
-    effects = [(compaction, {each.id for each in stretch(session, compaction)}) for compaction in session.compactions]
-    parts: list[Shown] = []
+    effects = [
+        (compaction, {each.id for each in stretch(session, compaction)})
+        for compaction in session.compactions
+    ]
+    parts: list[ViewPart] = []
     for message in session.messages:
         if message.id == before:
             break
         if message.id not in covered:
             within = [compaction for compaction, ids in effects if message.id in ids]
-            parts.append(Shown(message.id, message.role, _render(message, within)))
+            parts.append(ViewPart(message.id, message.role, _render(message, within)))
         elif summary is not None:
-            parts.append(Shown(summary.id, "summary", Message("user", framed(summary.summary))))
+            parts.append(ViewPart(summary.id, "summary", Message("user", framed(summary.summary))))
             summary = None
     return parts
 
 
 def standing(session: Session) -> Compaction | None:
     """Return the summary that stands: each updates the one before it."""
-    return next((compaction for compaction in reversed(session.compactions) if compaction.kind == "summary"), None)
+    return next(
+        (
+            compaction
+            for compaction in reversed(session.compactions)
+            if compaction.kind == "summary"
+        ),
+        None,
+    )
 
 
 def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
@@ -102,9 +112,9 @@ def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message,
     return session.messages[ids.index(compaction.first) : ids.index(compaction.last) + 1]
 
 
-def _turns(parts: Sequence[Shown]) -> list[list[Shown]]:
+def _turns(parts: Sequence[ViewPart]) -> list[list[ViewPart]]:
     """Group the parts into turns: what a person said and all that followed; a summary alone."""
-    turns: list[list[Shown]] = []
+    turns: list[list[ViewPart]] = []
     for part in parts:
         if part.role in ("user", "summary") or not turns or turns[-1][0].role == "summary":
             turns.append([])
@@ -112,7 +122,7 @@ def _turns(parts: Sequence[Shown]) -> list[list[Shown]]:
     return turns
 
 
-def _cost(turn: Sequence[Shown]) -> int:
+def _cost(turn: Sequence[ViewPart]) -> int:
     return sum(tokens.estimate_message(part.message.content) for part in turn)
 
 

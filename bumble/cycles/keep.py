@@ -13,8 +13,8 @@ from datetime import datetime
 from bumble import stopwords
 from bumble.cycles import beliefs, evidence
 from bumble.cycles.beliefs import Claim
-from bumble.cycles.extract import SELF_INSIGHT, Item
-from bumble.cycles.life import Life
+from bumble.cycles.extract import SELF_INSIGHT, ExtractedItem
+from bumble.cycles.life import Runtime
 from bumble.cycles.window import Window
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -31,16 +31,16 @@ SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of 
 
 
 @dataclass(frozen=True)
-class Keeping:
+class WindowMemories:
     """What of a window is to be kept."""
 
     at: datetime | None = None
-    items: tuple[Item, ...] = ()  # facts and notes
+    items: tuple[ExtractedItem, ...] = ()  # facts and notes
     claims: tuple[Claim, ...] = ()
     diary: str = ""
 
 
-def claim(life: Life, window: Window, item: Item, at: datetime) -> Claim:
+def claim(life: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
     """Make a claim of an item."""
     return Claim(
         id=records.new_id(held.PREFIX, at, life.rng),
@@ -55,7 +55,7 @@ def claim(life: Life, window: Window, item: Item, at: datetime) -> Claim:
     )
 
 
-def _provenance(life: Life, window: Window, cited: Sequence[int]) -> Provenance:
+def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenance:
     return Provenance(
         by=BY,
         model=life.model.name,
@@ -65,7 +65,9 @@ def _provenance(life: Life, window: Window, cited: Sequence[int]) -> Provenance:
     )
 
 
-def plan(life: Life, window: Window, keeping: Keeping, refused: list[str]) -> list[Change | None]:
+def plan(
+    life: Runtime, window: Window, keeping: WindowMemories, refused: list[str]
+) -> list[Change | None]:
     """Plan to keep it, on the files as they are now; what is refused is added to a list."""
     if keeping.at is None:
         return []
@@ -85,7 +87,7 @@ def plan(life: Life, window: Window, keeping: Keeping, refused: list[str]) -> li
 
 
 def _plan_facts(
-    life: Life, window: Window, facts: Sequence[Item], refused: list[str]
+    life: Runtime, window: Window, facts: Sequence[ExtractedItem], refused: list[str]
 ) -> Change | None:
     before = knowledge.read(life.entity.knowledge)
     book, last = before, None
@@ -118,7 +120,7 @@ def _whole(before: Knowledge, last: Change | None) -> Change | None:
     return Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(window: Window, item: Item, section: Section | None) -> None:
+def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
     Raises:
@@ -152,7 +154,11 @@ def corrected(old: str, new: str) -> str:
     that was known.
     """
     fresh = evidence.sentences(new)
-    kept_sentences = [sentence for sentence in evidence.sentences(old) if not any(_same_thing(sentence, n) for n in fresh)]
+    kept_sentences = [
+        sentence
+        for sentence in evidence.sentences(old)
+        if not any(_same_thing(sentence, n) for n in fresh)
+    ]
     return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
 
 
@@ -163,7 +169,7 @@ def _same_thing(sentence: str, other: str) -> bool:
 
 
 def _plan_notes(
-    life: Life, window: Window, notes: Sequence[Item], at: datetime
+    life: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[Change | None]:
     planned: list[Change | None] = []
     people = list(relationships.read(life.entity.relationships))
@@ -172,12 +178,16 @@ def _plan_notes(
         file = relationships.match(people, name)
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
-        pending = [Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes]
+        pending = [
+            Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes
+        ]
         change = relationships.plan_update(
             person,
             f"notes on {name}",
             pending=_with_new(person, pending),
-            scores=None if life.config.memory.relational.enabled else _moved(life, person, their_notes),
+            scores=None
+            if life.config.memory.relational.enabled
+            else _moved(life, person, their_notes),
         )
         if change is not None and file is None:
             change = Change(change.path, f"meet {name}", change.data)
@@ -190,7 +200,7 @@ def _with_new(person: Relationship, notes: Sequence[Note]) -> tuple[Note, ...]:
     return (*person.pending, *(note for note in notes if note.text.casefold() not in known_texts))
 
 
-def _moved(life: Life, person: Relationship, notes: Sequence[Item]) -> Scores:
+def _moved(life: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:
     """Return the scores after what the notes ask for; one window never moves them further."""
     limit = life.config.memory.distillation.max_delta
     warmth = min(max(sum(note.warmth for note in notes), -limit), limit)

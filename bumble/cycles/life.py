@@ -27,7 +27,7 @@ def _unheard(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Life:
+class Runtime:
     """An entity that is awake, or asleep, in this process."""
 
     entity: Entity

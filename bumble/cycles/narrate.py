@@ -16,9 +16,9 @@ from typing import Any
 
 from bumble import markdown
 from bumble.cycles import asking, evidence, story
-from bumble.cycles.life import Life
-from bumble.cycles.story import Sources
-from bumble.cycles.work import NO_ANSWER, Check, Gate, Outcome, traced
+from bumble.cycles.life import Runtime
+from bumble.cycles.story import StorySources
+from bumble.cycles.work import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
@@ -41,25 +41,25 @@ LEAST_TOKENS = 400  # for the answer, however small the window
 
 
 @dataclass(frozen=True)
-class Job:
+class NarrateJob:
     """One telling."""
 
     at: datetime
-    sources: Sources
+    sources: StorySources
     before: Narrative | None
 
 
-def check(life: Life, *, force: bool = False) -> Check[Job]:
+def check(life: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     """Tell whether there is anything new to tell."""
     sources, before = story.gather(life), narrative.read(life.entity.narrative)
     last_fingerprint = before.fingerprint if before else ""
     new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
     gates = (
-        Gate("memories", str(count), "at least 1", count > 0),
-        Gate("news", _news(before, new=new), "something new to tell", new or force),
+        Condition("memories", str(count), "at least 1", count > 0),
+        Condition("news", _news(before, new=new), "something new to tell", new or force),
     )
-    return Check(gates, (Job(life.now(), sources, before),))
+    return Due(gates, (NarrateJob(life.now(), sources, before),))
 
 
 def _news(before: Narrative | None, *, new: bool) -> str:
@@ -69,7 +69,7 @@ def _news(before: Narrative | None, *, new: bool) -> str:
     return f"something new since {when}" if new else f"nothing new since {when}"
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: NarrateJob) -> JobResult:
     """Tell the story.
 
     Raises:
@@ -85,7 +85,7 @@ def run(life: Life, job: Job) -> Outcome:
 
 
 @dataclass(frozen=True)
-class Telling:
+class StoryDraft:
     """A story, ready to be written."""
 
     text: str
@@ -94,14 +94,14 @@ class Telling:
     dropped: int = 0  # sentences that said what nobody knows
 
 
-def _outcome(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Outcome:
+def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool) -> JobResult:
     words = len(draft.text.split())
     lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
     if excerpt:
         lines = ["No model told the story: the memories themselves stand in order instead."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
-    return Outcome(
+    return JobResult(
         title="narrate: the story so far",
         plan=partial(_plan, life, job, draft, excerpt=excerpt),
         lines=tuple(lines),
@@ -116,7 +116,9 @@ def _outcome(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Outcome:
     )
 
 
-def _plan(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Sequence[Change | None]:
+def _plan(
+    life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool
+) -> Sequence[Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
     now = narrative.read(life.entity.narrative)
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
@@ -139,7 +141,7 @@ def _plan(life: Life, job: Job, draft: Telling, *, excerpt: bool) -> Sequence[Ch
     return (replace(change, keeps=now is not None) if change else None,)
 
 
-def _told(life: Life, job: Job) -> Telling:
+def _told(life: Runtime, job: NarrateJob) -> StoryDraft:
     """Ask a model, and hold what it says against what is known.
 
     Raises:
@@ -161,12 +163,14 @@ def _told(life: Life, job: Job) -> Telling:
     for name, paragraphs in parts.items():
         if not any(paragraphs):
             raise _unusable(life, f'nothing is left under "{PARTS[name]}"')
-    used = {name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts}
+    used = {
+        name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts
+    }
     text = _rendered(parts, used)
     _guard(life, job.before, text)
     cited = tuple(dict.fromkeys(id_ for ids in used.values() for id_ in ids))
     everything = tuple(episode.id for episode in job.sources.episodes)
-    return Telling(text, cited or everything, life.model.name, dropped)
+    return StoryDraft(text, cited or everything, life.model.name, dropped)
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
@@ -192,7 +196,9 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
 Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
 
 
-def _supported(life: Life, job: Job, answer: Mapping[str, Any], before: str) -> tuple[Parts, int]:
+def _supported(
+    life: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
+) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
     grounds = story.grounds(life, job.sources, before)
     known_names = story.known_names(life, job.sources)
@@ -202,7 +208,11 @@ def _supported(life: Life, job: Job, answer: Mapping[str, Any], before: str) -> 
         parts[name] = []
         for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
             sentences = evidence.sentences(paragraph)
-            kept_sentences = [sentence for sentence in sentences if not evidence.unsupported(sentence, grounds, known_names)]
+            kept_sentences = [
+                sentence
+                for sentence in sentences
+                if not evidence.unsupported(sentence, grounds, known_names)
+            ]
             dropped += len(sentences) - len(kept_sentences)
             parts[name].append(kept_sentences)
     return parts, dropped
@@ -239,7 +249,7 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[str]]) -> str:
     return "\n\n".join(blocks)
 
 
-def _guard(life: Life, before: Narrative | None, text: str) -> None:
+def _guard(life: Runtime, before: Narrative | None, text: str) -> None:
     """Refuse a telling that loses most of the story before it."""
     if before is None or before.summary_source == narrative.EXCERPT:
         return
@@ -248,14 +258,14 @@ def _guard(life: Life, before: Narrative | None, text: str) -> None:
         raise _unusable(life, f"only {new / old:.0%} of the story's length would be left")
 
 
-def _unusable(life: Life, problem: str) -> AnswerInvalidError:
+def _unusable(life: Runtime, problem: str) -> AnswerInvalidError:
     return AnswerInvalidError(
         f"{life.model.name} gave no usable story: {problem}\n"
         "The story stays as it was. Run it again, or choose a larger model."
     )
 
 
-def _chronicle(life: Life, job: Job) -> Telling:
+def _chronicle(life: Runtime, job: NarrateJob) -> StoryDraft:
     """Put the memories in order without a model: the first sentence of each, by date."""
     lines, left = [], life.config.memory.narrative.max_words
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
@@ -265,4 +275,4 @@ def _chronicle(life: Life, job: Job) -> Telling:
         if first and left >= 0:
             lines.append(line)
     text = f"## {PARTS['happening']}\n\n" + "\n".join(reversed(lines))
-    return Telling(text, tuple(episode.id for episode in job.sources.episodes), "")
+    return StoryDraft(text, tuple(episode.id for episode in job.sources.episodes), "")

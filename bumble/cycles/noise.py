@@ -19,8 +19,8 @@ from bumble.body import soma as body
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma
 from bumble.cycles import asking, evidence, feeling, silence, voices, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change
 from bumble.llm import structured, tokens
 from bumble.stores import dreams, episodes, narrative, records, relationships
@@ -51,7 +51,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True)
-class Job:
+class StrayThoughtsJob:
     """A tick."""
 
     after: datetime | None  # when a thought was last asked for
@@ -65,7 +65,7 @@ class Piece:
     audience: tuple[str, ...]  # empty: everyone
 
 
-def check(life: Life, *, stirred: bool = False) -> Check[Job]:
+def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     """Tell whether it is time for a new thought.
 
     Args:
@@ -76,9 +76,9 @@ def check(life: Life, *, stirred: bool = False) -> Check[Job]:
     config, at = life.body.soma.noise, life.now()
     ticked_at = feeling.read(life, at).noise_ticked_at
     ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
-    gates: tuple[Gate, ...] = (
-        Gate("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
-        Gate(
+    gates: tuple[Condition, ...] = (
+        Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
+        Condition(
             "last thought",
             ago,
             f"at least {config.interval_seconds:g} s ago",
@@ -88,12 +88,16 @@ def check(life: Life, *, stirred: bool = False) -> Check[Job]:
     if stirred:
         last_message_at = silence.last_said(life.entity)
         news = last_message_at is not None and (ticked_at is None or last_message_at > ticked_at)
-        when = "nothing was said yet" if last_message_at is None else f"last said {last_message_at:%Y-%m-%d %H:%M}"
-        gates = (*gates, Gate("news", when, "something said since the last thought", news))
-    return Check(gates, (Job(ticked_at),))
+        when = (
+            "nothing was said yet"
+            if last_message_at is None
+            else f"last said {last_message_at:%Y-%m-%d %H:%M}"
+        )
+        gates = (*gates, Condition("news", when, "something said since the last thought", news))
+    return Due(gates, (StrayThoughtsJob(ticked_at),))
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = life.now()
     soma = feeling.read(life, at)
@@ -116,8 +120,10 @@ def run(life: Life, job: Job) -> Outcome:
         and not evidence.unsupported(text, sources)
         and voices.taken_over(text, [piece.text for piece in pieces]) is None
     )
-    fragments = [fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new]
-    return Outcome(
+    fragments = [
+        fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new
+    ]
+    return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
         lines=(_told(fragments, len(thoughts), problem),),
@@ -131,7 +137,7 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _pieces(life: Life, soma: Soma, at: datetime) -> Iterator[Piece]:
+def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
     """Yield what lies about: feelings, what happened, whom it met, what it dreamt, its story."""
     relational = life.config.memory.relational
     entity, tail = life.entity, relational.gen_tail_sentences
@@ -166,21 +172,23 @@ def _piece(
         yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def _audience(life: Life, candidates: Sequence[Piece]) -> tuple[str, ...]:
+def _audience(life: Runtime, candidates: Sequence[Piece]) -> tuple[str, ...]:
     """Draw for whom to think, among those for whom something lies about; else for everyone."""
     audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
     return life.rng.choice(audiences) if audiences else ()
 
 
-def _names(life: Life, audience: Sequence[str]) -> list[str]:
+def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
     people = relationships.read(life.entity.relationships)
     return [name for person in people if person.id in audience for name in person.names]
 
 
-def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
+def _asked(life: Runtime, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
-    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace("</", "< /")
+    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace(
+        "</", "< /"
+    )
     slots = {
         "body": ebb.reflection_line(soma, life.body.soma),
         "around": around or "(nothing: it is quiet)",
@@ -190,7 +198,9 @@ def _asked(life: Life, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
     return [str(thought) for thought in structured.answer(life.model, request, SCHEMA)["thoughts"]]
 
 
-def _plan(life: Life, job: Job, at: datetime, new: tuple[Fragment, ...]) -> Sequence[Change | None]:
+def _plan(
+    life: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+) -> Sequence[Change | None]:
     """Plan to hear the thoughts; nothing if another process was faster."""
     if feeling.read(life, at).noise_ticked_at != job.after:
         return ()

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Due, JobResult
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.stores import journal, records, scratch
@@ -20,17 +20,17 @@ from bumble.stores.records import Provenance
 TAG = "note"
 
 
-def check(life: Life) -> Check[int]:
+def check(life: Runtime) -> Due[int]:
     """Count the notes."""
     count = len(scratch.lines(life.entity.root / scratch.PATH))
-    return Check((), (count,) if count else ())
+    return Due((), (count,) if count else ())
 
 
-def run(life: Life, job: int) -> Outcome:
+def run(life: Runtime, job: int) -> JobResult:
     """Move them, all or none."""
     at = life.now()
     amount = "1 note" if job == 1 else f"{job} notes"
-    return Outcome(
+    return JobResult(
         title=f"{amount} to the journal",
         plan=lambda: _moved(life, at),
         lines=(f"{amount} moved to the journal.",),
@@ -38,7 +38,7 @@ def run(life: Life, job: int) -> Outcome:
     )
 
 
-def _moved(life: Life, at: datetime) -> Sequence[Change]:
+def _moved(life: Runtime, at: datetime) -> Sequence[Change]:
     path = life.entity.root / scratch.PATH
     lines = scratch.lines(path)
     if not lines:

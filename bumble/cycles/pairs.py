@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Memory:
+class PairCandidate:
     """An episode as far as pairing goes."""
 
     id: str
@@ -39,7 +39,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Rules:
+class PairRules:
     """What makes two memories a pair."""
 
     min_significance: float  # both are above it
@@ -63,7 +63,7 @@ class Pair:
         return frozenset(self.ids)
 
 
-def candidates(memories: Iterable[Memory], rules: Rules) -> list[Memory]:
+def candidates(memories: Iterable[PairCandidate], rules: PairRules) -> list[PairCandidate]:
     """Return the memories that matter enough, the most significant of them, oldest first."""
     able = [memory for memory in memories if memory.significance > rules.min_significance]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
@@ -90,12 +90,14 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
         return "" if match[0].casefold() in dropped else match[0]
 
     stripped_texts = (" ".join(_WORD.sub(left, text).split()) for text in texts)
-    return [own if _WORD.search(own) else text for own, text in zip(stripped_texts, texts, strict=True)]
+    return [
+        own if _WORD.search(own) else text for own, text in zip(stripped_texts, texts, strict=True)
+    ]
 
 
 def eligible(
-    memories: Iterable[Memory],
-    rules: Rules,
+    memories: Iterable[PairCandidate],
+    rules: PairRules,
     vectors: Mapping[str, Floats] | None,
     scaled: Callable[[Floats], Floats] = lambda cosine: cosine,
 ) -> tuple[Pair, ...]:
@@ -124,7 +126,7 @@ def eligible(
     )
 
 
-def _far_apart(best: Sequence[Memory], hours: float) -> tuple[Places, Places]:
+def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Places]:
     """Return the places of all pairs, older and newer, that time and audience let meet."""
     at = np.array([memory.at.timestamp() for memory in best])
     older, newer = np.triu_indices(len(best), 1)
@@ -137,14 +139,14 @@ def _far_apart(best: Sequence[Memory], hours: float) -> tuple[Places, Places]:
     return older[together], newer[together]
 
 
-def _kept(likeness: Floats, rules: Rules) -> Mask:
+def _kept(likeness: Floats, rules: PairRules) -> Mask:
     if not rules.band or not likeness.size:
         return np.asarray(likeness <= rules.max_similarity)
     low, high = np.quantile(likeness, rules.band)
     return np.asarray((likeness >= low) & (likeness <= high))
 
 
-def _pair(older: Memory, newer: Memory, similarity: float | None) -> Pair:
+def _pair(older: PairCandidate, newer: PairCandidate, similarity: float | None) -> Pair:
     weight = older.significance * newer.significance
     return Pair((older.id, newer.id), weight, similarity, older.audience or newer.audience)
 

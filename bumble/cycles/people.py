@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from bumble.body import familiarity, significance
 from bumble.body.familiarity import Bond
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.config_memory import StagesConfig
@@ -25,15 +25,17 @@ from bumble.stores.sessions import Session
 STEADY = 0.01  # a change of health smaller than this is none
 
 
-def known(life: Life, person: str) -> Relationship | None:
+def find_person(life: Runtime, person: str) -> Relationship | None:
     """Read the file of a person; None where there is none."""
     file = life.entity.root / relationships.path(person)
     return records.load(file, relationships.parse) if file.exists() else None
 
 
-def plan_met(life: Life, person: str, name: str, at: datetime, session: Session) -> Change | None:
+def plan_met(
+    life: Runtime, person: str, name: str, at: datetime, session: Session
+) -> Change | None:
     """Plan to count one more exchange with somebody, who gets a file at the first."""
-    record = known(life, person)
+    record = find_person(life, person)
     if record is not None:
         scores = _after_exchange(life, record, at, session)
         return relationships.plan_met(record, at, f"talked with {record.name}", scores=scores)
@@ -53,9 +55,11 @@ def owner_id(entity: Entity, identity: Identity) -> str:
     return match.id if match else relationships.person_id(owner)
 
 
-def plan_felt(life: Life, person: str, points: Mapping[str, float], at: datetime) -> Change | None:
+def plan_felt(
+    life: Runtime, person: str, points: Mapping[str, float], at: datetime
+) -> Change | None:
     """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
-    record, direction = known(life, person), familiarity.direction(points)
+    record, direction = find_person(life, person), familiarity.direction(points)
     if record is None or not direction or not _is_scalar(life, record):
         return None
     scores, step = _present(life, record), life.body.scalar.step * direction
@@ -68,7 +72,7 @@ def plan_felt(life: Life, person: str, points: Mapping[str, float], at: datetime
     )
 
 
-def plan_noted(life: Life, name: str, note: Note, at: datetime) -> Change | None:
+def plan_noted(life: Runtime, name: str, note: Note, at: datetime) -> Change | None:
     """Plan to keep a note about somebody; a person nobody knew gets a stub of a file."""
     record = relationships.match(relationships.read(life.entity.relationships), name)
     if record is not None:
@@ -79,11 +83,11 @@ def plan_noted(life: Life, name: str, note: Note, at: datetime) -> Change | None
     return None if noted is None else Change(noted.path, noted.why, noted.data)
 
 
-def _is_scalar(life: Life, person: Relationship) -> bool:
+def _is_scalar(life: Runtime, person: Relationship) -> bool:
     return person.last_scored is None or not life.config.memory.relational.enabled
 
 
-def _present(life: Life, person: Relationship) -> Scores:
+def _present(life: Runtime, person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
     if person.source.meta.get("scores"):
         return person.scores
@@ -92,7 +96,7 @@ def _present(life: Life, person: Relationship) -> Scores:
 
 
 def _after_exchange(
-    life: Life, person: Relationship, at: datetime, session: Session
+    life: Runtime, person: Relationship, at: datetime, session: Session
 ) -> Scores | None:
     """Return the scores after one more exchange; what it did good or harm to, `plan_felt` adds."""
     if not _is_scalar(life, person):
@@ -115,7 +119,7 @@ def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def interactions(life: Life) -> int:
+def interactions(life: Runtime) -> int:
     """Return how many exchanges the entity has had in its whole life."""
     return sum(person.interaction_count for person in relationships.read(life.entity.relationships))
 

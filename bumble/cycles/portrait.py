@@ -16,7 +16,7 @@ from typing import Any
 
 from bumble import markdown, stopwords
 from bumble.cycles import asking, borne, evidence, voices
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
 from bumble.index import terms
@@ -95,7 +95,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedText:
     """What is left of a text."""
 
     text: str
@@ -103,7 +103,7 @@ class Checked:
 
 
 def ask(
-    life: Life,
+    life: Runtime,
     purpose: str,
     slots: Mapping[str, str],
     schema: Mapping[str, Any],
@@ -155,7 +155,7 @@ def lines(answer: Mapping[str, Any]) -> list[str]:
     return [*answer["about"], answer["mine"]]
 
 
-def checked(lines: Iterable[str], material: Material) -> Checked:
+def checked(lines: Iterable[str], material: Material) -> CheckedText:
     """Keep the sentences that rest on the material, line by line; a line twice is kept once."""
     kept_lines: dict[str, str] = {}
     dropped: list[str] = []
@@ -170,7 +170,7 @@ def checked(lines: Iterable[str], material: Material) -> Checked:
         text = " ".join(good)
         if text:
             kept_lines.setdefault(text.casefold(), text)
-    return Checked("\n".join(kept_lines.values()), tuple(dropped))
+    return CheckedText("\n".join(kept_lines.values()), tuple(dropped))
 
 
 def _plain(line: str) -> str:
@@ -198,7 +198,9 @@ def problem(sentence: str, material: Material) -> str:
     names = (material.entity, *material.names)
     # an episode tells of many things; what belongs together stands in one sentence of it
     source_sentences = [each for source in material.sources for each in evidence.sentences(source)]
-    if words[:1] != ["i"] and not borne.is_borne_out(sentence, (*material.said, *source_sentences), names):
+    if words[:1] != ["i"] and not borne.is_borne_out(
+        sentence, (*material.said, *source_sentences), names
+    ):
         return "most of it was not said, or not together"
     return ""
 
@@ -308,7 +310,9 @@ def quoted(messages: Iterable[Message], zone: tzinfo) -> tuple[str, ...]:
     """Return what a person said that is worth keeping as it was said, oldest first."""
     candidates = [message for message in messages if len(message.text.strip()) >= QUOTE_FROM_CHARS]
     longest = sorted(candidates, key=lambda message: -len(message.text))[:NEW_QUOTES]
-    chosen = ((message.at.astimezone(zone), message.text) for message in candidates if message in longest)
+    chosen = (
+        (message.at.astimezone(zone), message.text) for message in candidates if message in longest
+    )
     return tuple(f'> {at:%Y-%m-%d}: "{_cut(text)}"' for at, text in chosen)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bumble import prompts, stopwords
 from bumble.cycles import asking, evidence, secrets
 from bumble.cycles.extract import PURPOSE as DISTILL
-from bumble.cycles.extract import SELF_INSIGHT, Drawn, Item, Options
+from bumble.cycles.extract import SELF_INSIGHT, ExtractedItem, Extraction, Options
 from bumble.cycles.window import Window
 from bumble.cycles.work import NO_ANSWER
 from bumble.llm import structured
@@ -33,13 +33,13 @@ _YES = frozenset(_YES_WORDS.split())
 class Rejected:
     """An item that is not kept."""
 
-    item: Item
+    item: ExtractedItem
     reason: str
 
 
 def check(
-    window: Window, items: Iterable[Item], known_sections: Mapping[str, str]
-) -> tuple[list[Item], list[Rejected]]:
+    window: Window, items: Iterable[ExtractedItem], known_sections: Mapping[str, str]
+) -> tuple[list[ExtractedItem], list[Rejected]]:
     """Keep what its messages bear out.
 
     Args:
@@ -50,11 +50,13 @@ def check(
     Returns:
         The items that stay, with the messages that complete their evidence, and the others.
     """
-    kept_items: list[Item] = []
+    kept_items: list[ExtractedItem] = []
     rejected: list[Rejected] = []
     for item in items:
         whole, reason = _checked(window, item, known_sections.get(item.title, ""))
-        if not reason and any((kept_item.kind, kept_item.text) == (item.kind, item.text) for kept_item in kept_items):
+        if not reason and any(
+            (kept_item.kind, kept_item.text) == (item.kind, item.text) for kept_item in kept_items
+        ):
             reason = "it is there twice"
         if reason:
             rejected.append(Rejected(item, reason))
@@ -63,7 +65,7 @@ def check(
     return kept_items, rejected
 
 
-def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
+def _checked(window: Window, item: ExtractedItem, before: str) -> tuple[ExtractedItem, str]:
     """Return an item with its evidence complete, and why it is not kept: "" if it is."""
     if not item.text or (item.kind == "knowledge" and not item.title):
         return item, "it says nothing"
@@ -74,7 +76,7 @@ def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
     own = [n for n in item.cited if window.is_persons(n)]
     if not own and item.category != SELF_INSIGHT:
         return item, "no person said it"
-    if what := secrets.found(f"{item.title}\n{item.text}"):
+    if what := secrets.find_secret(f"{item.title}\n{item.text}"):
         return item, f"it holds {what}"
     if secrets.HIDDEN in f"{item.title}{item.text}":
         return item, "it holds a place where a secret was"
@@ -88,7 +90,9 @@ def _checked(window: Window, item: Item, before: str) -> tuple[Item, str]:
     return replace(item, cited=cited), ""
 
 
-def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def _completed(
+    window: Window, item: ExtractedItem, before: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Add the messages near those cited that hold a name the item takes from them.
 
     Those before them first; of those after them only what people said.
@@ -98,7 +102,9 @@ def _completed(window: Window, item: Item, before: str) -> tuple[tuple[int, ...]
 
     def missing(numbers: Sequence[int]) -> tuple[str, ...]:
         sources = [window.source(n) for n in numbers]
-        return tuple(word for text in texts for word in evidence.unsupported(text, sources, known_names))
+        return tuple(
+            word for text in texts for word in evidence.unsupported(text, sources, known_names)
+        )
 
     cited = list(item.cited)
     lacking = missing(cited)
@@ -124,11 +130,15 @@ def _copied(window: Window, text: str, before: str = "") -> list[str]:
     In a long stretch of small talk a small model writes down what the examples say.
     """
     spoken_words = {*_words(window, window.numbers), *stopwords.words(before)}
-    example_words = [word for word in stopwords.words(text) if word in prompts.load(DISTILL).example_words]
-    return [word for word in example_words if not any(_alike(word, other) for other in spoken_words)]
+    example_words = [
+        word for word in stopwords.words(text) if word in prompts.load(DISTILL).example_words
+    ]
+    return [
+        word for word in example_words if not any(_alike(word, other) for other in spoken_words)
+    ]
 
 
-def _in_their_words(window: Window, item: Item, own: Sequence[int]) -> bool:
+def _in_their_words(window: Window, item: ExtractedItem, own: Sequence[int]) -> bool:
     """Whether an item takes up a word of what people said, or they said yes to it."""
     names = {word for name in (window.entity, *window.speakers) for word in stopwords.words(name)}
     if len(own) == 1 and _says_yes(window, own[0]):
@@ -154,8 +164,8 @@ def _alike(word: str, other: str) -> bool:
 
 
 def judge(
-    model: Model, window: Window, items: Sequence[Item], options: Options
-) -> tuple[list[Item], list[Rejected]]:
+    model: Model, window: Window, items: Sequence[ExtractedItem], options: Options
+) -> tuple[list[ExtractedItem], list[Rejected]]:
     """Let a model tell which items the messages say; without an answer all of them stay."""
     if not items:
         return [], []
@@ -179,14 +189,18 @@ def judge(
         return list(items), []
     return (
         [item for n, item in enumerate(items, 1) if n in said_numbers],
-        [Rejected(item, "judged not to be said") for n, item in enumerate(items, 1) if n not in said_numbers],
+        [
+            Rejected(item, "judged not to be said")
+            for n, item in enumerate(items, 1)
+            if n not in said_numbers
+        ],
     )
 
 
-def journal(window: Window, extraction: Drawn) -> str:
+def journal(window: Window, extraction: Extraction) -> str:
     """Return what of the diary entry the messages bear out."""
     sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
     entry = evidence.supported(extraction.journal, sources, [window.entity, *window.speakers])
-    if secrets.found(entry) or secrets.HIDDEN in entry or _copied(window, entry):
+    if secrets.find_secret(entry) or secrets.HIDDEN in entry or _copied(window, entry):
         return ""
     return entry

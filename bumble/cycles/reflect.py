@@ -15,13 +15,13 @@ from typing import Any
 
 from bumble.body import ebb
 from bumble.cycles import amend, cursors, drawing, exchange, feeling, people, portrait
-from bumble.cycles.amend import Edit
+from bumble.cycles.amend import LineEdit
 from bumble.cycles.cursors import REFLECT
-from bumble.cycles.drawing import Draft, Drawn
-from bumble.cycles.exchange import Talk
-from bumble.cycles.life import Life
+from bumble.cycles.drawing import PortraitDraft, PortraitUpdate
+from bumble.cycles.exchange import Dialogue
+from bumble.cycles.life import Runtime
 from bumble.cycles.portrait import Material
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.stores import relationships, sessions, state
 from bumble.stores.records import Provenance
@@ -32,14 +32,14 @@ LONG_WORDS = 220  # a longer portrait is written anew, shorter
 
 
 @dataclass(frozen=True)
-class Job:
+class ReflectJob:
     """One person in one conversation."""
 
     session_id: str  # empty: only what waits in the person's own file
     person: str
 
 
-def check(life: Life, only: str = "") -> Check[Job]:
+def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
     """Find who waits to be thought about.
 
     Args:
@@ -49,44 +49,49 @@ def check(life: Life, only: str = "") -> Check[Job]:
     config = life.config.memory.relational
     waiting = [job for job in _waiting(life) if only in ("", job.person)]
     if only and not waiting and _has_more(life, only):
-        waiting = [Job("", only)]
+        waiting = [ReflectJob("", only)]
     gap = timedelta(seconds=config.reflection_min_gap_seconds)
     ages = {job.person: _since_last(life, job.person) for job in waiting}
     ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
     youngest = min((age for age in ages.values() if age is not None), default=None)
     ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
     gates = (
-        Gate("portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled),
-        Gate("talks that wait", str(len(waiting)), "at least 1", bool(waiting)),
-        Gate(
+        Condition(
+            "portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled
+        ),
+        Condition("talks that wait", str(len(waiting)), "at least 1", bool(waiting)),
+        Condition(
             "last reflection",
             ago,
             f"at least {gap.total_seconds():.0f} s ago",
             bool(ready) or not waiting,
         ),
     )
-    return Check(gates, tuple(ready))
+    return Due(gates, tuple(ready))
 
 
-def _waiting(life: Life) -> Iterator[Job]:
+def _waiting(life: Runtime) -> Iterator[ReflectJob]:
     for session_id, keys in cursors.waiting(state.read(life.entity.state)).items():
         their_cursors = keys.get(REFLECT)
-        if isinstance(their_cursors, Mapping) and (life.entity.root / sessions.path(session_id)).exists():
-            yield from (Job(session_id, str(person)) for person in their_cursors)
+        if (
+            isinstance(their_cursors, Mapping)
+            and (life.entity.root / sessions.path(session_id)).exists()
+        ):
+            yield from (ReflectJob(session_id, str(person)) for person in their_cursors)
 
 
-def _has_more(life: Life, person: str) -> bool:
-    record = people.known(life, person)
+def _has_more(life: Runtime, person: str) -> bool:
+    record = people.find_person(life, person)
     return record is not None and bool(drawing.notes(record) or portrait.split(record.text)[1])
 
 
-def _since_last(life: Life, person: str) -> timedelta | None:
-    record = people.known(life, person)
+def _since_last(life: Runtime, person: str) -> timedelta | None:
+    record = people.find_person(life, person)
     last = record.last_reflection if record else None
     return None if last is None else abs(life.now() - last)  # ahead: a clock was wrong once
 
 
-def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
+def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobResult:
     """Think about one person; ask the model, write nothing.
 
     Args:
@@ -97,7 +102,7 @@ def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
     Raises:
         ModelUnreachableError: If no model answers; the talk waits.
     """
-    record = people.known(life, job.person)
+    record = people.find_person(life, job.person)
     talk = exchange.NOBODY_SPOKE
     if job.session_id:
         talk = exchange.read(life, job.session_id, job.person)
@@ -120,7 +125,7 @@ def run(life: Life, job: Job, *, allow_shrink: bool = False) -> Outcome:
     return _outcome(life, job, talk, record, person, notes, update)
 
 
-def _stranger(life: Life, job: Job, statements: Sequence[Message]) -> Relationship:
+def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
     """Make a file for somebody who has none: it was removed by hand."""
     names = (message.extra.get("name") for message in statements)
     name = next((name for name in names if isinstance(name, str) and name), job.person)
@@ -128,7 +133,7 @@ def _stranger(life: Life, job: Job, statements: Sequence[Message]) -> Relationsh
     return relationships.new(name, life.now(), id=job.person, provenance=origin)
 
 
-def _mode(life: Life, prose: str, talk: Talk) -> str:
+def _mode(life: Runtime, prose: str, talk: Dialogue) -> str:
     """Amend after a calm talk.
 
     The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
@@ -143,7 +148,9 @@ def _mode(life: Life, prose: str, talk: Talk) -> str:
     return "amend" if prose and calm and len(prose.split()) <= LONG_WORDS else "rewrite"
 
 
-def _material(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> Material:
+def _material(
+    life: Runtime, person: Relationship, talk: Dialogue, notes: Sequence[Note]
+) -> Material:
     prose, quotes = portrait.split(person.text)
     moments = [message.at.astimezone(life.zone) for message in talk.said]
     return Material(
@@ -156,7 +163,9 @@ def _material(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note
     )
 
 
-def _slots(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) -> dict[str, str]:
+def _slots(
+    life: Runtime, person: Relationship, talk: Dialogue, notes: Sequence[Note]
+) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
         "person": person.name,
@@ -166,11 +175,15 @@ def _slots(life: Life, person: Relationship, talk: Talk, notes: Sequence[Note]) 
     }
 
 
-def _felt(life: Life, person: Relationship, talk: Talk) -> str:
+def _felt(life: Runtime, person: Relationship, talk: Dialogue) -> str:
     """Say how it felt, how the body is, and how long the two had not spoken."""
     lines = [ebb.reflection_line(feeling.read(life, life.now()), life.body.soma)]
     felt = talk.session.appraisals if talk.session else {}
-    feelings = [felt[message.id].felt for message in talk.said if message.id in felt and felt[message.id].felt]
+    feelings = [
+        felt[message.id].felt
+        for message in talk.said
+        if message.id in felt and felt[message.id].felt
+    ]
     lines += [f"It felt like this: {portrait.inside(text)}" for text in feelings[-2:]]
     gap = exchange.silence(person, talk)
     if gap is not None:
@@ -179,15 +192,15 @@ def _felt(life: Life, person: Relationship, talk: Talk) -> str:
 
 
 def _asking(
-    life: Life, mode: str, material: Material, slots: Mapping[str, str]
-) -> Callable[[str], Draft]:
-    def rewrite(prose: str) -> Draft:
+    life: Runtime, mode: str, material: Material, slots: Mapping[str, str]
+) -> Callable[[str], PortraitDraft]:
+    def rewrite(prose: str) -> PortraitDraft:
         all_slots = {"portrait": portrait.inside(prose), **slots}
         answer = _ask(life, "reflect", all_slots, portrait.prose(material.person))
         remainder = portrait.checked(portrait.lines(answer), material)
-        return Draft(remainder.text or None, remainder.dropped)
+        return PortraitDraft(remainder.text or None, remainder.dropped)
 
-    def amended(prose: str) -> Draft:
+    def amended(prose: str) -> PortraitDraft:
         numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
         all_slots = {"portrait": portrait.inside(numbered), **slots}
         return _edited(life, prose, _ask(life, "amend", all_slots, portrait.EDITS), material)
@@ -195,23 +208,27 @@ def _asking(
     return amended if mode == "amend" else rewrite
 
 
-def _edited(life: Life, prose: str, answer: Mapping[str, Any], material: Material) -> Draft:
+def _edited(
+    life: Runtime, prose: str, answer: Mapping[str, Any], material: Material
+) -> PortraitDraft:
     """Apply the edits that rest on what was said; none at all is a good answer too."""
     config = life.config.memory.relational
-    edits, dropped = list[Edit](), list[str]()
+    edits, dropped = list[LineEdit](), list[str]()
     for raw_edit in answer["edits"]:
         remainder = portrait.checked([raw_edit["text"]], material)
         dropped += remainder.dropped
-        edits += [Edit(raw_edit["op"], raw_edit["line"], remainder.text)] if remainder.text else []
+        edits += (
+            [LineEdit(raw_edit["op"], raw_edit["line"], remainder.text)] if remainder.text else []
+        )
     most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
     amendment = amend.apply(prose, edits, most)
     refused = [(edit, why) for edit, why in amendment.refused if why != amend.THERE_ALREADY]
     dropped += [f"{edit.text} ({why})" for edit, why in refused]
     usable = bool(amendment.applied) or not dropped
-    return Draft(amendment.text if usable else None, tuple(dropped))
+    return PortraitDraft(amendment.text if usable else None, tuple(dropped))
 
 
-def _ask(life: Life, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
+def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
     config = life.config.memory.relational
     return portrait.ask(
         life,
@@ -223,9 +240,9 @@ def _ask(life: Life, purpose: str, slots: Mapping[str, str], schema: Mapping[str
     )
 
 
-def _nothing(life: Life, job: Job, talk: Talk, person: Relationship) -> Outcome:
+def _nothing(life: Runtime, job: ReflectJob, talk: Dialogue, person: Relationship) -> JobResult:
     """Let go of a talk in which the person said nothing that is still there."""
-    return Outcome(
+    return JobResult(
         f"reflect: nothing new of {person.name}",
         lambda: [exchange.plan_moved(life, talk, job.person)],
         (f"{person.name}: there is nothing to think about",),
@@ -234,14 +251,14 @@ def _nothing(life: Life, job: Job, talk: Talk, person: Relationship) -> Outcome:
 
 
 def _outcome(
-    life: Life,
-    job: Job,
-    talk: Talk,
+    life: Runtime,
+    job: ReflectJob,
+    talk: Dialogue,
     record: Relationship | None,
     person: Relationship,
     notes: Sequence[Note],
-    update: Drawn,
-) -> Outcome:
+    update: PortraitUpdate,
+) -> JobResult:
     message_ids, at, late = [message.id for message in talk.said], life.now(), list[str]()
     trusts = [message.trust for message in talk.said] + [note.provenance.trust for note in notes]
     sources = (job.session_id, *message_ids) if message_ids else ()
@@ -249,7 +266,7 @@ def _outcome(
 
     def plan() -> list[Change | None]:
         late.clear()
-        now = people.known(life, job.person)
+        now = people.find_person(life, job.person)
         if drawing.is_edited(record, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
             return []
@@ -263,7 +280,7 @@ def _outcome(
         change = drawing.plan(life, person, update, origin, more)
         return [change, exchange.plan_moved(life, talk, job.person)]
 
-    return Outcome(
+    return JobResult(
         f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
         plan,
         tuple(drawing.lines(person, update)),

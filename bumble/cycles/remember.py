@@ -18,10 +18,10 @@ from bumble.body.bars import Bar, Bars
 from bumble.body.significance import Significance
 from bumble.cycles import cursors, stretches, telling
 from bumble.cycles.cursors import REMEMBER
-from bumble.cycles.life import Life
-from bumble.cycles.stretches import Likeness, Rules
-from bumble.cycles.telling import Scene, Told
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.life import Runtime
+from bumble.cycles.stretches import Likeness, StretchRules
+from bumble.cycles.telling import Scene, TellingResult
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
@@ -42,7 +42,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
 @dataclass(frozen=True)
-class Job:
+class RememberJob:
     """A stretch to make an episode of."""
 
     session_id: str
@@ -50,7 +50,7 @@ class Job:
     closed: str  # what closed it
 
 
-def check(life: Life) -> Check[Job]:
+def check(life: Runtime) -> Due[RememberJob]:
     """Find the stretches that are over, the oldest first."""
     file = state.read(life.entity.state)
     rules = _rules(life)
@@ -67,25 +67,25 @@ def check(life: Life) -> Check[Job]:
             waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
         ):
             if each.closed:
-                jobs.append(Job(session_id, each.messages, each.closed))
+                jobs.append(RememberJob(session_id, each.messages, each.closed))
             else:
                 open_count += 1
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
-    gate = Gate("stretches of conversation", value, "one that is over", bool(jobs))
-    return Check((gate,), tuple(jobs))
+    gate = Condition("stretches of conversation", value, "one that is over", bool(jobs))
+    return Due((gate,), tuple(jobs))
 
 
-def _rules(life: Life) -> Rules:
+def _rules(life: Runtime) -> StretchRules:
     memory = life.config.memory
-    return Rules(
+    return StretchRules(
         pause=timedelta(minutes=memory.episode_pause_minutes),
         max_turns=max(1, memory.episode_max_turns),
         alike_from=life.config.session.continuity_threshold,
     )
 
 
-def conversation(life: Life, session_id: str) -> Session | None:
+def conversation(life: Runtime, session_id: str) -> Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
     path = sessions.path(session_id)
     try:
@@ -95,7 +95,7 @@ def conversation(life: Life, session_id: str) -> Session | None:
         return None
 
 
-def _likeness(life: Life) -> Likeness:
+def _likeness(life: Runtime) -> Likeness:
     """Return what tells how alike two texts are; opens the embedder when first asked."""
     vectors: dict[str, Floats] = {}
 
@@ -103,7 +103,11 @@ def _likeness(life: Life) -> Likeness:
         embedder = life.memory.embedder
         if embedder is None:
             return 1.0  # without one, no topic ever changes
-        new = [candidate for candidate in dict.fromkeys((text, *earlier_texts)) if candidate not in vectors]
+        new = [
+            candidate
+            for candidate in dict.fromkeys((text, *earlier_texts))
+            if candidate not in vectors
+        ]
         vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
         nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
         return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
@@ -111,7 +115,7 @@ def _likeness(life: Life) -> Likeness:
     return alike
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: RememberJob) -> JobResult:
     """Weigh a stretch and, if it matters enough, let the model tell it; writes no file."""
     session = transcripts.load(life.entity.root / sessions.path(job.session_id))
     episode_id = id_of(job)
@@ -128,7 +132,7 @@ def run(life: Life, job: Job) -> Outcome:
     episode = _episode(life, session, job, scene, weight, result)
     label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
     title = tokens.cut(" ".join(result.telling.narrative.split()), LINE_TOKENS)
-    return Outcome(
+    return JobResult(
         title=f"remember: {title}",
         plan=lambda: _planned(life, job, episode),
         lines=(f"Remembered {episode.id}{label}: {title}",),
@@ -144,8 +148,10 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _passed_over(life: Life, job: Job, why: str, data: dict[str, object] | None = None) -> Outcome:
-    return Outcome(
+def _passed_over(
+    life: Runtime, job: RememberJob, why: str, data: dict[str, object] | None = None
+) -> JobResult:
+    return JobResult(
         title="remember: nothing of a conversation",
         plan=lambda: _planned(life, job, None),
         lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
@@ -153,11 +159,11 @@ def _passed_over(life: Life, job: Job, why: str, data: dict[str, object] | None 
     )
 
 
-def _about(job: Job) -> dict[str, object]:
+def _about(job: RememberJob) -> dict[str, object]:
     return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
 
 
-def _note(life: Life, job: Job, why: str) -> None:
+def _note(life: Runtime, job: RememberJob, why: str) -> None:
     """Put the reason into the ledger, in the place of the call that was not made."""
     detail = {"session": job.session_id, "reason": why}
     entry = ledger.Entry(life.clock(), telling.PURPOSE, "", 0, "skipped", detail=detail)
@@ -165,7 +171,7 @@ def _note(life: Life, job: Job, why: str) -> None:
         ledger.append(life.entity.ledger, entry)
 
 
-def _planned(life: Life, job: Job, episode: Episode | None) -> list[Change | None]:
+def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[Change | None]:
     """Plan the cursor and the episode; nothing if another process has dealt with the stretch.
 
     The cursor comes first: a process that was faster has moved it, and then all is planned again.
@@ -182,18 +188,20 @@ def _planned(life: Life, job: Job, episode: Episode | None) -> list[Change | Non
     return [moved, episodes.plan_new(episode, f"remember a conversation of {job.session_id}")]
 
 
-def id_of(job: Job) -> str:
+def id_of(job: RememberJob) -> str:
     """Return the id of the episode that a stretch becomes: the same in every process."""
     first = job.messages[0]
     chance = random.Random(f"{job.session_id} {first.id}")
     return records.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
 
 
-def scene_of(life: Life, session: Session, messages: Sequence[Message]) -> Scene:
+def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Describe who took part in some messages, and when."""
     names = {}
     for person in _people(session, messages):
-        stated_names = (str(message.extra.get("name", "")) for message in messages if message.speaker == person)
+        stated_names = (
+            str(message.extra.get("name", "")) for message in messages if message.speaker == person
+        )
         names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
     at = messages[0].at.astimezone(life.zone)
     return Scene(
@@ -202,11 +210,13 @@ def scene_of(life: Life, session: Session, messages: Sequence[Message]) -> Scene
 
 
 def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
-    speakers = dict.fromkeys(message.speaker for message in messages if message.role == "user" and message.speaker)
+    speakers = dict.fromkeys(
+        message.speaker for message in messages if message.role == "user" and message.speaker
+    )
     return tuple(speakers) or ((session.by,) if session.by else ())
 
 
-def weigh(life: Life, session: Session, job: Job) -> Significance:
+def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
     """Tell how much a stretch matters, share by share."""
     config = life.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
@@ -228,12 +238,12 @@ def weigh(life: Life, session: Session, job: Job) -> Significance:
     )
 
 
-def _familiarity(life: Life, person: str) -> float:
+def _familiarity(life: Runtime, person: str) -> float:
     file = life.entity.root / relationships.path(person)
     return records.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
 
 
-def _novelty(life: Life, text: str) -> float:
+def _novelty(life: Runtime, text: str) -> float:
     """Tell how unlike all earlier episodes something is, by meaning or else by words."""
     life.memory.sync()
     query = tokens.cut(text, QUERY_TOKENS)
@@ -250,7 +260,12 @@ def _alike(hit: Hit, asked: set[str]) -> float:
 
 
 def _episode(
-    life: Life, session: Session, job: Job, scene: Scene, weight: Significance, result: Told
+    life: Runtime,
+    session: Session,
+    job: RememberJob,
+    scene: Scene,
+    weight: Significance,
+    result: TellingResult,
 ) -> Episode:
     first, last, spoken_messages = job.messages[0], job.messages[-1], scene.said
     until = [message for message in session.messages if message.at <= last.at]
@@ -294,10 +309,12 @@ def _parsed(tag: str) -> ebb.Tag | None:
 
 
 def _imprints(
-    life: Life, session: Session, messages: Sequence[Message], tag: str
+    life: Runtime, session: Session, messages: Sequence[Message], tag: str
 ) -> tuple[Imprint, ...]:
     """Return what was felt: by emotion, the strongest; without appraisals, a strong mood."""
-    felt = [session.appraisals[message.id] for message in messages if message.id in session.appraisals]
+    felt = [
+        session.appraisals[message.id] for message in messages if message.id in session.appraisals
+    ]
     if not felt:
         return _mood(life, messages[-1].at, tag)
     strongest: dict[str, Imprint] = {}
@@ -307,7 +324,7 @@ def _imprints(
     return tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
 
 
-def _mood(life: Life, at: datetime, tag: str) -> tuple[Imprint, ...]:
+def _mood(life: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
     parsed = _parsed(tag)
     if parsed is None:
         return ()

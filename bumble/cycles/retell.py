@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bumble.cycles import remember, telling
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.telling import Scene
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.llm import tokens
@@ -19,21 +19,21 @@ MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
 
 
 @dataclass(frozen=True)
-class Job:
+class RetellJob:
     """An excerpt to tell."""
 
     episode: Episode
     scene: Scene
 
 
-def check(life: Life) -> Check[Job]:
+def check(life: Runtime) -> Due[RetellJob]:
     """Find the excerpts whose conversation is still there, the oldest first."""
     jobs = tuple(_jobs(life))
     value = f"{len(jobs)} not told yet"
-    return Check((Gate("excerpts", value, "at least 1", bool(jobs)),), jobs)
+    return Due((Condition("excerpts", value, "at least 1", bool(jobs)),), jobs)
 
 
-def _jobs(life: Life) -> Iterator[Job]:
+def _jobs(life: Runtime) -> Iterator[RetellJob]:
     for path in episodes.paths(life.entity.episodes):
         try:
             if episodes.EXCERPT not in records.read_text(path):  # most files: not worth parsing
@@ -42,12 +42,12 @@ def _jobs(life: Life) -> Iterator[Job]:
             if episode.summary_source == episodes.EXCERPT and episode.tries < MAX_TRIES:
                 scene = _scene(life, episode)
                 if scene and telling.is_excerpt(scene, episode.text):
-                    yield Job(episode, scene)
+                    yield RetellJob(episode, scene)
         except RecordInvalidError:  # `doctor` names it; the others go on
             continue
 
 
-def _scene(life: Life, episode: Episode) -> Scene | None:
+def _scene(life: Runtime, episode: Episode) -> Scene | None:
     """Return what an excerpt was cut from; None if that is gone."""
     session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
     if session is None:
@@ -56,7 +56,7 @@ def _scene(life: Life, episode: Episode) -> Scene | None:
     return remember.scene_of(life, session, messages) if messages else None
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: RetellJob) -> JobResult:
     """Let the model tell an excerpt; writes no file."""
     episode = job.episode
     result = telling.tell(life, job.scene)
@@ -67,7 +67,7 @@ def run(life: Life, job: Job) -> Outcome:
         "dropped_sentences": list(result.dropped),
     }
     if result.excerpt:
-        return Outcome(
+        return JobResult(
             title=f"remember: {episode.id} stays an excerpt",
             plan=lambda: [_planned_try(life, episode)] if result.answered else [],
             lines=(f"{episode.id} stays an excerpt: {result.excerpt}",),
@@ -82,7 +82,7 @@ def run(life: Life, job: Job) -> Outcome:
         folder, why = life.entity.episodes, "an excerpt is told"
         return [episodes.plan_retell(folder, episode, result.telling.text, origin, why)]
 
-    return Outcome(
+    return JobResult(
         title=f"remember: {title}",
         plan=plan,
         lines=(f"Told {episode.id}: {title}",),
@@ -91,13 +91,13 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _planned_try(life: Life, episode: Episode) -> Change | None:
+def _planned_try(life: Runtime, episode: Episode) -> Change | None:
     if not _untouched(life, episode):
         return None
     return episodes.plan_tried(life.entity.episodes, episode, "no model could tell it")
 
 
-def _untouched(life: Life, episode: Episode) -> bool:
+def _untouched(life: Runtime, episode: Episode) -> bool:
     """Whether the file is as it was read: what a person edited meanwhile is theirs."""
     file = episodes.locate(life.entity.episodes, episode.id)
     return file is not None and records.read_text(file) == episode.source.text

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble.cycles import drawing, exchange, people, portrait
-from bumble.cycles.drawing import Draft
-from bumble.cycles.life import Life
+from bumble.cycles.drawing import PortraitDraft
+from bumble.cycles.life import Runtime
 from bumble.cycles.portrait import Material
-from bumble.cycles.work import Check, Gate, Outcome, traced
+from bumble.cycles.work import Condition, Due, JobResult, traced
 from bumble.entity.changes import Change
 from bumble.llm import tokens
 from bumble.stores import episodes, records, relationships, transcripts
@@ -27,28 +27,30 @@ EPISODE_TOKENS = 160  # of one episode
 
 
 @dataclass(frozen=True)
-class Job:
+class DeepReviewJob:
     """One person to look at again."""
 
     person: str
 
 
-def check(life: Life) -> Check[Job]:
+def check(life: Runtime) -> Due[DeepReviewJob]:
     """Find the people of whom there is enough that is new."""
     config = life.config.memory.relational
     least = config.deep_review_min_new_interactions
     acquaintances = list(relationships.read(life.entity.relationships))
-    new = {person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances}
-    jobs = tuple(Job(person) for person, count in new.items() if count >= least)
+    new = {
+        person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
+    }
+    jobs = tuple(DeepReviewJob(person) for person, count in new.items() if count >= least)
     on = config.enabled and config.deep_review_on_consolidation
     gates = (
-        Gate("deep review", str(on).lower(), "deep_review_on_consolidation", on),
-        Gate("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
+        Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
+        Condition("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
     )
-    return Check(gates, jobs)
+    return Due(gates, jobs)
 
 
-def run(life: Life, job: Job) -> Outcome:
+def run(life: Runtime, job: DeepReviewJob) -> JobResult:
     """Look at one person again; ask the model, write nothing.
 
     Raises:
@@ -79,7 +81,7 @@ def run(life: Life, job: Job) -> Outcome:
         ),
     )
 
-    def ask(prose: str) -> Draft:
+    def ask(prose: str) -> PortraitDraft:
         slots = {
             "person": person.name,
             "portrait": portrait.inside(prose),
@@ -96,18 +98,20 @@ def run(life: Life, job: Job) -> Outcome:
             temperature=config.reflection_temperature,
         )
         remainder = portrait.checked(portrait.lines(answer), material)
-        return Draft(remainder.text or None, remainder.dropped)
+        return PortraitDraft(remainder.text or None, remainder.dropped)
 
     update = drawing.draw(life, person, material, "review", ask, (), allow_shrink=False)
     sources = [episode.id for episode in chosen_episodes] + [message.id for message in statements]
-    trusts = [message.trust for message in statements] + [episode.provenance.trust for episode in chosen_episodes]
+    trusts = [message.trust for message in statements] + [
+        episode.provenance.trust for episode in chosen_episodes
+    ]
     trusts += [note.provenance.trust for note in notes]
     origin = drawing.origin(life, "review", person, update, sources, trusts)
     late: list[str] = []
 
     def plan() -> list[Change | None]:
         late.clear()
-        now = people.known(life, job.person)
+        now = people.find_person(life, job.person)
         if now is None or drawing.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
             return []
@@ -118,7 +122,7 @@ def run(life: Life, job: Job) -> Outcome:
             more["last_reflection"] = life.now()
         return [drawing.plan(life, person, update, origin, more)]
 
-    return Outcome(
+    return JobResult(
         f"review: look at {person.name} again",
         plan,
         tuple(drawing.lines(person, update)),
@@ -128,7 +132,7 @@ def run(life: Life, job: Job) -> Outcome:
     )
 
 
-def _episodes(life: Life, person: Relationship, budget_tokens: int) -> list[Episode]:
+def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
     """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
     shared_episodes = [
         episode
@@ -152,7 +156,7 @@ def _told(episode: Episode) -> str:
 
 
 def _talk(
-    life: Life, person: Relationship, budget_tokens: int
+    life: Runtime, person: Relationship, budget_tokens: int
 ) -> tuple[list[Message], list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
     statements, answers, lines = list[Message](), list[Message](), list[str]()

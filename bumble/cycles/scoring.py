@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bumble.cycles import borne, evidence, portrait
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.portrait import Material
 from bumble.errors import AnswerInvalidError
 from bumble.index import terms
@@ -41,7 +41,7 @@ class Scored:
     unresolved: tuple[str, ...] | None
 
 
-def derive(life: Life, person: str, text: str, material: Material) -> Scored | None:
+def derive(life: Runtime, person: str, text: str, material: Material) -> Scored | None:
     """Ask for the scores of a portrait; None if what came could not be read."""
     slots = {"person": person, "portrait": portrait.inside(text)}
     config = life.config.memory.relational

@@ -41,7 +41,7 @@ _OWN_ID = re.compile(r"[a-z]+_[0-9A-Z]{26}")
 _LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
 
 
-def found(text: str) -> str | None:
+def find_secret(text: str) -> str | None:
     """Return what a text holds that is to stay out of memory: "a password"; None if nothing."""
     return next((what for what, _, _ in _places(text)), None)
 
@@ -60,7 +60,7 @@ def refuse(*texts: str) -> None:
         RefusedError: If one does.
     """
     for text in texts:
-        what = found(text)
+        what = find_secret(text)
         if what is not None:
             raise RefusedError(
                 f"this holds what looks like {what}; secrets do not go into memory\n"

@@ -11,13 +11,13 @@ from typing import Any
 
 from bumble.cycles import work
 from bumble.cycles.budget import NO_MODEL
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Due, JobResult
 from bumble.errors import LockedError, UserError
 
 NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
 
-Apply = Callable[[Life, Outcome], Sequence[object]]
+Apply = Callable[[Runtime, JobResult], Sequence[object]]
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Pass:
     """One kind of pass."""
 
     name: str
-    check: Callable[[Life], Check[Any]]
-    run: Callable[[Life, Any], Outcome]
+    check: Callable[[Runtime], Due[Any]]
+    run: Callable[[Runtime, Any], JobResult]
     thinks: bool = True  # whether it may ask the model
 
 
@@ -35,12 +35,12 @@ class Settled:
     """A pass that was made, or that has to wait."""
 
     name: str
-    outcome: Outcome | None
+    outcome: JobResult | None
     problem: UserError | None = None  # why it waits; nothing of it was written
 
 
 def settle(
-    life: Life,
+    life: Runtime,
     passes: Sequence[Pass],
     limit: int | None,
     apply: Apply = work.apply,
@@ -67,7 +67,7 @@ def settle(
                 return
 
 
-def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
+def _kind(life: Runtime, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
     """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
     tried: list[Any] = []
     successes = failed = 0

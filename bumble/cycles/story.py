@@ -17,7 +17,7 @@ from bumble.body.circadian import seconds_between
 from bumble.cycles import circles, people
 from bumble.cycles.beliefs import strength
 from bumble.cycles.circles import Audience
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.llm import tokens
 from bumble.stores import beliefs, episodes, journal, records, relationships
 from bumble.stores.beliefs import Belief
@@ -32,7 +32,7 @@ CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits
 
 
 @dataclass(frozen=True)
-class Sources:
+class StorySources:
     """What the story is told from."""
 
     episodes: tuple[Episode, ...]  # oldest first
@@ -44,8 +44,12 @@ class Sources:
     @property
     def audience(self) -> Audience:
         """For whom a story told from them is."""
-        audiences = [episode.audience for episode in self.episodes] + [person.audience for person in self.people]
-        audiences += [belief.audience for belief in self.beliefs] + [dream.audience for dream in self.dreams]
+        audiences = [episode.audience for episode in self.episodes] + [
+            person.audience for person in self.people
+        ]
+        audiences += [belief.audience for belief in self.beliefs] + [
+            dream.audience for dream in self.dreams
+        ]
         return circles.joined(audiences)
 
     @property
@@ -61,7 +65,7 @@ class Sources:
         return records.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
 
 
-def gather(life: Life) -> Sources:
+def gather(life: Runtime) -> StorySources:
     """Choose what the story is told from."""
     at, limits, config = life.now(), life.config.memory.narrative, life.config.memory.beliefs
     circle = (people.owner_id(life.entity, life.identity),)
@@ -96,7 +100,7 @@ def gather(life: Life) -> Sources:
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
     around = tuple(closest[: limits.max_relationships])
     mark = _fingerprint(chosen, around, held, dreamt)
-    return Sources(chosen, around, tuple(strongest[: limits.max_beliefs]), tuple(dreamt), mark)
+    return StorySources(chosen, around, tuple(strongest[: limits.max_beliefs]), tuple(dreamt), mark)
 
 
 def _fingerprint(
@@ -116,7 +120,7 @@ def _fingerprint(
 
 
 def wording(
-    life: Life, sources: Sources, before: str, room_tokens: int, words: int
+    life: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
 ) -> dict[str, str]:
     """Word what the prompt takes; the less room there is, the shorter each memory.
 
@@ -147,14 +151,14 @@ def _tagged(tag: str, lines: Sequence[str]) -> str:
     return prompts.tagged(tag, "\n".join(lines)) if lines else ""
 
 
-def _memories(life: Life, sources: Sources, cut: int) -> list[str]:
+def _memories(life: Runtime, sources: StorySources, cut: int) -> list[str]:
     return [
         f"[{label}] {day(life, episode)}: {_line(episode.text, cut)}"
         for label, episode in sources.labels.items()
     ]
 
 
-def day(life: Life, episode: Episode) -> str:
+def day(life: Runtime, episode: Episode) -> str:
     """Write on which day an episode began, where the entity lives."""
     return f"{episode.at.astimezone(life.zone):%Y-%m-%d}"
 
@@ -167,7 +171,7 @@ def _line(text: str, cut: int) -> str:
     return tokens.cut(" ".join(text.split()), cut)
 
 
-def grounds(life: Life, sources: Sources, before: str) -> list[str]:
+def grounds(life: Runtime, sources: StorySources, before: str) -> list[str]:
     """Return the texts that a name or a number in the story may come from; dreams are none."""
     months = (f"{episode.at.astimezone(life.zone):%d %B %Y %A}" for episode in sources.episodes)
     return [
@@ -179,6 +183,6 @@ def grounds(life: Life, sources: Sources, before: str) -> list[str]:
     ]
 
 
-def known_names(life: Life, sources: Sources) -> list[str]:
+def known_names(life: Runtime, sources: StorySources) -> list[str]:
     """Return the names that need no source."""
     return [life.identity.name, *(name for episode in sources.episodes for name in episode.people)]

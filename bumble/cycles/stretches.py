@@ -25,7 +25,7 @@ Likeness: TypeAlias = Callable[[str, Sequence[str]], float]
 
 
 @dataclass(frozen=True)
-class Rules:
+class StretchRules:
     """When a stretch closes."""
 
     pause: timedelta
@@ -43,7 +43,7 @@ class Stretch:
 
 def cut(
     messages: Sequence[Message],
-    rules: Rules,
+    rules: StretchRules,
     now: datetime,
     *,
     ended: bool,
@@ -86,7 +86,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 
 def _closed_by(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: Rules, likeness: Likeness | None
+    current: Sequence[Turn], coming: Sequence[Turn], rules: StretchRules, likeness: Likeness | None
 ) -> str:
     """Say why the first of the coming turns does not belong to the current stretch, if so."""
     if coming[0][0].at - current[-1][-1].at >= rules.pause:
@@ -99,7 +99,7 @@ def _closed_by(
 
 
 def _leaves_topic(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: Rules, likeness: Likeness
+    current: Sequence[Turn], coming: Sequence[Turn], rules: StretchRules, likeness: Likeness
 ) -> bool:
     """Whether the next turns of substance are all about something else than the stretch so far."""
     turn_texts = [_said(turn) for turn in coming[:TURNS_AWAY]]
@@ -111,7 +111,9 @@ def _leaves_topic(
     return all(likeness(text, before) < rules.alike_from for text in turn_texts)
 
 
-def _closed_since(current: Sequence[Turn], rules: Rules, now: datetime, *, ended: bool) -> str:
+def _closed_since(
+    current: Sequence[Turn], rules: StretchRules, now: datetime, *, ended: bool
+) -> str:
     """Say why nothing that may still be said belongs to the last stretch, if so."""
     last = current[-1]
     if ended:

@@ -12,8 +12,8 @@ from typing import Any
 
 from bumble import prompts
 from bumble.cycles import asking, borne, evidence, excerpt
-from bumble.cycles.excerpt import Line
-from bumble.cycles.life import Life
+from bumble.cycles.excerpt import SpokenLine
+from bumble.cycles.life import Runtime
 from bumble.llm import structured, tokens
 from bumble.stores import relationships
 from bumble.stores.sessions import Message
@@ -47,7 +47,7 @@ class SummaryInput:
     budget_tokens: int
 
 
-def told(life: Life, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
+def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
     """Let the model tell it, piece by piece, each telling updating the one before.
 
     An embedded model gets only the lines that say most, for on two cores it reads some thirty
@@ -58,7 +58,9 @@ def told(life: Life, summary_input: SummaryInput, note: Callable[[str], None]) -
     """
     lines, piece_tokens = _lines(life, summary_input.new), PIECE_TOKENS
     if life.local:
-        lines = excerpt.choose(lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier)
+        lines = excerpt.choose(
+            lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier
+        )
         piece_tokens = SMALL_PIECE_TOKENS
     pieces = _pieces(lines, min(piece_tokens, life.window_tokens // 2))
     room = int(summary_input.budget_tokens * TOLD_SHARE)
@@ -83,7 +85,9 @@ def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]
 def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
     """Keep the notes that say most, as far as there is room, for they only grow; none twice."""
     lines = [
-        Line(name, HEADINGS[name], text) for name in HEADINGS for text in notes[name].splitlines()
+        SpokenLine(name, HEADINGS[name], text)
+        for name in HEADINGS
+        for text in notes[name].splitlines()
     ]
     chosen = excerpt.choose(lines, limit_tokens)
     return {
@@ -91,7 +95,7 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
     }
 
 
-def _checked(life: Life, text: str, sources: Sequence[str]) -> str:
+def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
     known_names = _known(life)
     lines = [evidence.supported(line, sources, known_names) for line in text.splitlines()]
@@ -108,20 +112,25 @@ def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str])
     return bool(own) and not strange and borne.is_borne_out(text, sources, known_names)
 
 
-def excerpt_lines(life: Life, summary_input: SummaryInput, covered: str, budget_tokens: int) -> list[Line]:
+def excerpt_lines(
+    life: Runtime, summary_input: SummaryInput, covered: str, budget_tokens: int
+) -> list[SpokenLine]:
     """Choose what is carried word for word: new lines, and those an earlier summary carried."""
     names = _names(life)
     own = life.identity.name
-    candidates = [*_carried(summary_input.earlier, own), *excerpt.lines(summary_input.new, names, own)]
+    candidates = [
+        *_carried(summary_input.earlier, own),
+        *excerpt.lines(summary_input.new, names, own),
+    ]
     return excerpt.choose(candidates, budget_tokens, covered)
 
 
-def excerpt_text(life: Life, summary_input: SummaryInput) -> str:
+def excerpt_text(life: Runtime, summary_input: SummaryInput) -> str:
     """Let the lines that say most stand for the rest, behind what a model told before."""
     return _whole(life, summary_input, _read(summary_input.earlier))
 
 
-def _whole(life: Life, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
+def _whole(life: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
     """Render a summary; lines are carried as far as the budget goes."""
     text = render(values)
     left = summary_input.budget_tokens - tokens.estimate(text)
@@ -150,17 +159,17 @@ def _read(text: str) -> dict[str, str]:
     return values
 
 
-def _carried(text: str, own_name: str) -> list[Line]:
+def _carried(text: str, own_name: str) -> list[SpokenLine]:
     """Return the lines that an earlier summary carried word for word."""
     pairs = [line[len(SAID) :].partition(": ") for line in text.splitlines() if line[:2] == SAID]
     return [
-        Line("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
         for who, colon, wording in pairs
         if colon
     ]
 
 
-def _ask(life: Life, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
+def _ask(life: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
     chars = max(LEAST_CHARS, room * 4 // len(HEADINGS))
     slots = {
         "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
@@ -187,7 +196,7 @@ def _schema(chars: int) -> dict[str, Any]:
     }
 
 
-def _pieces(lines: Sequence[Line], limit_tokens: int) -> list[str]:
+def _pieces(lines: Sequence[SpokenLine], limit_tokens: int) -> list[str]:
     """Join lines to pieces of about a length; one line may be longer than that."""
     pieces: list[list[str]] = []
     used = limit_tokens + 1
@@ -201,13 +210,13 @@ def _pieces(lines: Sequence[Line], limit_tokens: int) -> list[str]:
     return ["\n".join(piece) for piece in pieces]
 
 
-def _lines(life: Life, stored: Sequence[Message]) -> list[Line]:
+def _lines(life: Runtime, stored: Sequence[Message]) -> list[SpokenLine]:
     return excerpt.lines(stored, _names(life), life.identity.name)
 
 
-def _names(life: Life) -> dict[str, str]:
+def _names(life: Runtime) -> dict[str, str]:
     return {person.id: person.name for person in relationships.read(life.entity.relationships)}
 
 
-def _known(life: Life) -> list[str]:
+def _known(life: Runtime) -> list[str]:
     return [life.identity.name, *_names(life).values()]

@@ -13,7 +13,7 @@ from typing import Any
 
 from bumble import prompts, stopwords
 from bumble.cycles import asking, borne, evidence, voices
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.work import NO_ANSWER
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured, tokens
@@ -63,11 +63,13 @@ class Scene:
     @property
     def said(self) -> list[Message]:
         """What was said aloud, the tools left out."""
-        return [message for message in self.messages if message.role != "tool" and message.text.strip()]
+        return [
+            message for message in self.messages if message.role != "tool" and message.text.strip()
+        ]
 
 
 @dataclass(frozen=True)
-class Told:
+class TellingResult:
     """What came of it."""
 
     telling: Telling
@@ -81,25 +83,29 @@ class Told:
         return episodes.EXCERPT if self.excerpt else ""
 
 
-def tell(life: Life, scene: Scene) -> Told:
+def tell(life: Runtime, scene: Scene) -> TellingResult:
     """Let the model tell what happened; never raises for want of an answer."""
     try:
         answer = structured.answer(life.model, _request(life, scene), _schema(life, scene))
     except NO_ANSWER as error:
         reason = f"no usable answer of a model ({type(error).__name__})"
-        return Told(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
+        return TellingResult(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
     keeps = _keeper(scene)
     narrative, dropped = _kept("\n".join(answer["narrative"]), keeps, _rests_on(scene))
     reflection, dropped_too = _kept(str(answer["reflection"]), keeps, _adds_nothing(scene))
     dropped += dropped_too
     text = " ".join(narrative[:NARRATIVE_SENTENCES])
     if len(text) < LEAST_CHARS:
-        return Told(excerpt(scene), "too little of what the model told was said", dropped=dropped)
+        return TellingResult(
+            excerpt(scene), "too little of what the model told was said", dropped=dropped
+        )
     if scene.names and not any(name.casefold() in text.casefold() for name in scene.names.values()):
-        return Told(excerpt(scene), f"the model did not name {scene.people}", dropped=dropped)
+        return TellingResult(
+            excerpt(scene), f"the model did not name {scene.people}", dropped=dropped
+        )
     limit = life.config.memory.episode_reflection_max_chars
     why = _fitting(reflection, limit) or felt(scene)
-    return Told(Telling(text, why), dropped=dropped)
+    return TellingResult(Telling(text, why), dropped=dropped)
 
 
 def felt(scene: Scene) -> str:
@@ -137,7 +143,7 @@ def _quoted(scene: Scene, message: Message) -> str:
     return f"> {scene.speaker(message)}: {tokens.cut(line, EXCERPT_TOKENS)}"
 
 
-def _schema(life: Life, scene: Scene) -> dict[str, Any]:
+def _schema(life: Runtime, scene: Scene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
     limit = min(REFLECTION_CHARS, life.config.memory.episode_reflection_max_chars + SLACK_CHARS)
     names = tuple(scene.names.values())
@@ -160,7 +166,7 @@ def _schema(life: Life, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _request(life: Life, scene: Scene) -> Request:
+def _request(life: Runtime, scene: Scene) -> Request:
     slots = {"people": scene.people, "day": scene.day, "conversation": transcript(scene)}
     return asking.request(life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
 
@@ -214,7 +220,11 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
         if _ASKED_ME.search(sentence):
             return asked
         first = sentence.casefold()
-        who = [message for message in their_messages if first.startswith(scene.speaker(message).casefold())]
+        who = [
+            message
+            for message in their_messages
+            if first.startswith(scene.speaker(message).casefold())
+        ]
         statements = [_without_questions(message.text) for message in who or their_messages]
         return statements if who else [*statements, *answers]
 
@@ -242,7 +252,9 @@ def _given_away(scene: Scene, sentence: str) -> bool:
 
 
 def _without_questions(text: str) -> str:
-    return " ".join(sentence for sentence in evidence.sentences(text) if not sentence.endswith(("?", "？")))
+    return " ".join(
+        sentence for sentence in evidence.sentences(text) if not sentence.endswith(("?", "？"))
+    )
 
 
 def _adds_nothing(scene: Scene) -> Callable[[str], bool]:

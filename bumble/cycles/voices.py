@@ -65,7 +65,9 @@ def borrowed(sentence: str, statements: Iterable[str]) -> str | None:
     """
     their_words = {word for text in statements for words in _claims(text) for word in words}
     claimed_words = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
-    return next((word for word in claimed_words if any(_same(word, other) for other in their_words)), None)
+    return next(
+        (word for word in claimed_words if any(_same(word, other) for other in their_words)), None
+    )
 
 
 def taken_over(sentence: str, accounts: Iterable[str]) -> str | None:
@@ -82,10 +84,14 @@ def taken_over(sentence: str, accounts: Iterable[str]) -> str | None:
     own = {words[0] for text in texts for words in _claims(text)}
     their_words = {word for text in texts for word in stopwords.telling_words(text)} - own
     claimed_words = [words[0] for words in _claims(sentence)]
-    return next((word for word in claimed_words if any(_same(word, other) for other in their_words)), None)
+    return next(
+        (word for word in claimed_words if any(_same(word, other) for other in their_words)), None
+    )
 
 
-def given_away(sentence: str, statements: Iterable[str], name: str, other_names: Iterable[str]) -> str | None:
+def given_away(
+    sentence: str, statements: Iterable[str], name: str, other_names: Iterable[str]
+) -> str | None:
     """Return who else's a sentence makes what somebody told of their own.
 
     After "My dog ran away" small models write "Sam told me that Ada's dog ran away". Knows the

@@ -15,7 +15,7 @@ import numpy as np
 
 from bumble.cycles import asking, beliefs, evidence
 from bumble.cycles.beliefs import Claim, Verdict
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.work import NO_ANSWER
 from bumble.embed import calibrate
 from bumble.embed.protocol import Embedder
@@ -37,7 +37,7 @@ not no never nobody nothing without nicht kein keine nie não nunca no sin ne pa
 _NEGATION = frozenset(_NEGATIONS.split())
 
 
-def weigh(life: Life, claims: Sequence[Claim]) -> list[Claim]:
+def weigh(life: Runtime, claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims with verdicts on the beliefs near them.
 
     The index has to be up to date. Asks the model once, if there is anything near.
@@ -62,7 +62,7 @@ def weigh(life: Life, claims: Sequence[Claim]) -> list[Claim]:
     return weighed
 
 
-def _nearest(life: Life, claim: Claim, held: dict[str, Belief]) -> dict[str, float | None]:
+def _nearest(life: Runtime, claim: Claim, held: dict[str, Belief]) -> dict[str, float | None]:
     """Return the ids of the beliefs nearest to a claim, with their calibrated similarity."""
     hits = life.memory.search(
         claim.text,
@@ -78,7 +78,7 @@ def _nearest(life: Life, claim: Claim, held: dict[str, Belief]) -> dict[str, flo
 
 
 def _judged(
-    life: Life,
+    life: Runtime,
     claims: Sequence[Claim],
     nearest: Sequence[dict[str, float | None]],
     held: dict[str, Belief],
@@ -155,7 +155,7 @@ def _negated(text: str) -> bool:
     return any(word.strip(".,;!?") in _NEGATION or "n't" in word for word in words)
 
 
-def _limit(life: Life, held: Sequence[Belief]) -> float:
+def _limit(life: Runtime, held: Sequence[Belief]) -> float:
     """Return the calibrated similarity from which two claims are near, for this entity."""
     embedder = life.memory.embedder
     sample = [belief.text for belief in held if not belief.archived][-MOST_SAMPLED:]

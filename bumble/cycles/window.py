@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from bumble.cycles import excerpt, secrets
-from bumble.cycles.excerpt import Line
+from bumble.cycles.excerpt import SpokenLine
 from bumble.llm import tokens
 from bumble.stores import records
 from bumble.stores.sessions import Message, Session
@@ -65,11 +65,13 @@ class Window:
         if most_chars is not None and sum(map(len, shown.values())) > most_chars:
             shown = self._most_telling(shown, most_chars)
         messages = self.messages
-        return "\n".join(f"[{n}] {self.speaker(messages[n - 1])}: {text}" for n, text in shown.items())
+        return "\n".join(
+            f"[{n}] {self.speaker(messages[n - 1])}: {text}" for n, text in shown.items()
+        )
 
     def _most_telling(self, shown: Mapping[int, str], most_chars: int) -> dict[int, str]:
         lines = [
-            Line(str(n), "", part, 1.0 if self.is_persons(n) else excerpt.OWN_WEIGHT)
+            SpokenLine(str(n), "", part, 1.0 if self.is_persons(n) else excerpt.OWN_WEIGHT)
             for n, text in shown.items()
             for part in excerpt.parts(text)
         ]

@@ -21,7 +21,7 @@ from bumble.errors import (
 )
 
 if TYPE_CHECKING:
-    from bumble.cycles.life import Life  # what only looks at a cycle's words needs no index
+    from bumble.cycles.life import Runtime  # what only looks at a cycle's words needs no index
 
 APPLY_TRIES = 12  # a dozen processes may write the same few files at once
 # What leaves a job without a model's answer: it waits, or is done without, and says so.
@@ -31,7 +31,7 @@ J = TypeVar("J")
 
 
 @dataclass(frozen=True)
-class Gate:
+class Condition:
     """One condition of a cycle."""
 
     name: str
@@ -41,10 +41,10 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Check(Generic[J]):
+class Due(Generic[J]):
     """What a cycle found to do, without asking a model or writing."""
 
-    gates: tuple[Gate, ...]
+    gates: tuple[Condition, ...]
     jobs: tuple[J, ...]  # in the order in which they are to be done; empty: nothing to do
 
     @property
@@ -54,7 +54,7 @@ class Check(Generic[J]):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """What came of a job."""
 
     title: str  # of the change set: "remember: Sam's new dog"
@@ -75,7 +75,7 @@ def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
     return (*trailers, ("Model", model)) if model else trailers
 
 
-def apply(life: Life, outcome: Outcome) -> list[Path]:
+def apply(life: Runtime, outcome: JobResult) -> list[Path]:
     """Write what a job wants written; planned again if somebody edits a file meanwhile.
 
     Raises:

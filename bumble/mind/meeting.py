@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bumble.cycles import people
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
@@ -39,7 +39,7 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
 
 
 def open_session(
-    life: Life,
+    life: Runtime,
     who: Person,
     at: datetime,
     *,
@@ -80,7 +80,7 @@ def open_session(
     return sessions.new(new_id, at, who.id, others), True
 
 
-def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequence[str]) -> None:
+def _refuse_strangers(life: Runtime, session: Session, who: Person, others: Sequence[str]) -> None:
     """Let nobody into a conversation that they did not hear from the beginning.
 
     Raises:
@@ -95,7 +95,7 @@ def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequenc
         )
 
 
-def listen(life: Life, session: Session, is_new: bool, who: Person, text: str) -> Session:
+def listen(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
     """Store what was said, before anything is made of it."""
     at = life.clock()
     message = Message(

@@ -11,7 +11,7 @@ from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.cycles import handover, people
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.mind import route, workspace
 from bumble.stores import narrative
 from bumble.stores.sessions import Session
@@ -21,7 +21,7 @@ HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
 def body_text(
-    life: Life, soma: Soma, profile: route.ProfileName, readers: Sequence[str] = ()
+    life: Runtime, soma: Soma, profile: route.ProfileName, readers: Sequence[str] = ()
 ) -> str:
     """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
 
@@ -56,7 +56,7 @@ def body_text(
     )
 
 
-def _body_block(life: Life, soma: Soma, level: ebb.Tier, room: int) -> str:
+def _body_block(life: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
     """Put bars and feelings into words; what to do with them the tone says."""
     words = replace(life.body.ebb, block_max_chars=min(room, life.body.ebb.block_max_chars))
     with_mood = not life.config.prompt.mood_in_system
@@ -70,24 +70,24 @@ def _within(room: int, *texts: str) -> str:
     return next((text for text in texts if len(text) <= room), "")
 
 
-def found_brief(life: Life, session: Session) -> handover.Brief | None:
+def found_brief(life: Runtime, session: Session) -> handover.Brief | None:
     """Return the brief of the last conversation, in the first turns of the next one."""
     spoken = sum(message.role == "user" for message in session.messages)
     return None if spoken > HANDOVER_TURNS else handover.brief(life, session)
 
 
-def handover_text(life: Life, brief: handover.Brief | None, at: datetime) -> str:
+def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> str:
     """Word a brief for the prompt, if the conversation goes on from it."""
     return handover.prompt_text(life, brief, at) if brief and brief.fits else ""
 
 
-def phenotype(life: Life, readers: Sequence[str]) -> str:
+def phenotype(life: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
     story = narrative.told_to(narrative.read(life.entity.narrative), readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
-def workspace_text(life: Life) -> str:
+def workspace_text(life: Runtime) -> str:
     """Name the files of the workspace, if they may be read: a small model does not look itself."""
     if not life.config.tools.files:
         return ""
@@ -100,7 +100,11 @@ def workspace_text(life: Life) -> str:
 
 
 def now_text(
-    life: Life, speaker: str, at: datetime, last_spoke: datetime | None, others: Sequence[str] = ()
+    life: Runtime,
+    speaker: str,
+    at: datetime,
+    last_spoke: datetime | None,
+    others: Sequence[str] = (),
 ) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
@@ -112,6 +116,8 @@ def now_text(
         silence = people.ago(at - last_spoke)
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     if others:
-        there = [one.name if (one := people.known(life, other)) else other for other in others]
+        there = [
+            one.name if (one := people.find_person(life, other)) else other for other in others
+        ]
         lines.insert(1, f"{prompts.harmless(', '.join(there))} can hear you too.")
     return " ".join(lines)

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from bumble import prompts
 from bumble.cycles import beliefs, feeling, people
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
@@ -35,7 +35,12 @@ COMPANY_TOKENS = 60  # of each who is there
 
 
 def blocks(
-    life: Life, session: Session, person: str, mood: str, at: datetime, unseen: Sequence[str] = ()
+    life: Runtime,
+    session: Session,
+    person: str,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str] = (),
 ) -> list[Block]:
     """Return what comes to mind in a mood, most useful first.
 
@@ -58,11 +63,11 @@ def _relevant(hit: Hit, threshold: float) -> bool:
     return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
 
 
-def _relationships(life: Life, session: Session, person: str, at: datetime) -> list[Block]:
+def _relationships(life: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(life, session, at)
-    known = people.known(life, person)
+    known = people.find_person(life, person)
     if known is None or not records.may_read(known.audience, session.people):
         return []
     budget = life.config.memory.relational.max_context_tokens
@@ -87,13 +92,13 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     return kept
 
 
-def _company(life: Life, session: Session, at: datetime) -> list[Block]:
+def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     config = life.config.memory.relational
     each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for one in session.people:
-        known = people.known(life, one)
+        known = people.find_person(life, one)
         if known is None:
             lines.append(("", f"- {one}: you have just met"))
             continue
@@ -132,7 +137,7 @@ def _knowledge(
 
 
 def _memories(
-    life: Life,
+    life: Runtime,
     session: Session,
     mood: str,
     at: datetime,
@@ -149,7 +154,7 @@ def _memories(
 
 
 def _found(
-    life: Life,
+    life: Runtime,
     session: Session,
     query: str,
     kinds: Sequence[str],
@@ -174,7 +179,7 @@ def _found(
 
 
 def _just_before(
-    life: Life,
+    life: Runtime,
     session: Session,
     mood: str,
     at: datetime,
@@ -234,7 +239,7 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
     return found
 
 
-def _believed(life: Life, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+def _believed(life: Runtime, hits: Sequence[Hit], at: datetime) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
@@ -275,7 +280,7 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(" ".join(text.split()), limit_tokens)
 
 
-def answer(life: Life, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
+def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     kinds = (*REMEMBERED, "knowledge", "person", "journal", "skill", "dream", "narrative")
     at = life.now()

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from bumble.cycles import compact
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.llm import tokens
 from bumble.mind import bootstrap, prompt, tools
 from bumble.mind.turn import ATTACHED, Turn
@@ -110,7 +110,7 @@ class Report:
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
-def of(life: Life, turn: Turn, source: Source) -> Report:
+def of(life: Runtime, turn: Turn, source: Source) -> Report:
     """Report on the request of a turn."""
     request, stable = turn.request, turn.stable
     declared = tools.declared(life.config.tools)
@@ -168,7 +168,7 @@ def _average(said: Sequence[Message], count: int | None = None) -> int:
     return sum(tokens.estimate_message(one.text) for one in said) // count if count else 0
 
 
-def _continuity(life: Life, turn: Turn) -> Continuity | None:
+def _continuity(life: Runtime, turn: Turn) -> Continuity | None:
     brief, wants = turn.brief, life.config.session.continuity_threshold
     if brief is None:
         return None

@@ -20,7 +20,7 @@ from bumble.body import ebb
 from bumble.body.soma import Soma, shown_to
 from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config
 from bumble.errors import FileChangedError, RefusedError, UserError
@@ -65,7 +65,7 @@ class Turn:
 
 
 def prepare(
-    life: Life,
+    life: Runtime,
     session: Session,
     who: Person,
     *,
@@ -136,7 +136,7 @@ def prepare(
 
 
 def _blocks(
-    life: Life,
+    life: Runtime,
     session: Session,
     who: Person,
     profile: route.ProfileName,
@@ -165,7 +165,7 @@ def _asked(profile_name: route.ProfileName | None) -> route.Route | None:
     return route.Route(profile_name, "asked", 1.0) if profile_name else None
 
 
-def _machine(life: Life, who: Person, others: Sequence[str]) -> tuple[str, str]:
+def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, str]:
     """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
     if who.trust != "owner" or others:
         return "", ""
@@ -173,7 +173,7 @@ def _machine(life: Life, who: Person, others: Sequence[str]) -> tuple[str, str]:
 
 
 def _request(
-    life: Life, session: Session, profile: Profile, messages: Sequence[PromptMessage]
+    life: Runtime, session: Session, profile: Profile, messages: Sequence[PromptMessage]
 ) -> Request:
     return Request(
         messages=messages,
@@ -191,7 +191,7 @@ def _request(
     )
 
 
-def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
+def answer(life: Runtime, turn: Turn, say: Callable[[str], None]) -> Turn:
     """Let the model act, and commit what came of it."""
 
     room = _room(life, turn.request.messages)
@@ -223,7 +223,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
     return turn
 
 
-def _judges(life: Life, turn: Turn) -> bool:
+def _judges(life: Runtime, turn: Turn) -> bool:
     """Whether the model is asked if its work is done."""
     wanted = life.config.cognition.gate.judge
     if wanted == "auto":
@@ -231,7 +231,7 @@ def _judges(life: Life, turn: Turn) -> bool:
     return wanted == "always"
 
 
-def _context(life: Life, turn: Turn) -> tools.Context:
+def _context(life: Runtime, turn: Turn) -> tools.Context:
     """Say what a tool may know of the turn as it is by now."""
     who, messages = turn.person, turn.session.messages
     return tools.Context(
@@ -257,13 +257,13 @@ def _context(life: Life, turn: Turn) -> tools.Context:
     )
 
 
-def _write_now(life: Life, change: Change) -> None:
+def _write_now(life: Runtime, change: Change) -> None:
     if not life.writes:
         raise RefusedError("nothing may be written in this conversation")
     life.apply(ChangeSet(f"chat: {change.why}", (change,)))
 
 
-def _shortened(life: Life, turn: Turn, result: tools.Result, most_tokens: int) -> tools.Result:
+def _shortened(life: Runtime, turn: Turn, result: tools.Result, most_tokens: int) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
     limit = min(life.config.tools.output_max_tokens, most_tokens)
     if tokens.estimate(result.text) <= limit:
@@ -274,7 +274,7 @@ def _shortened(life: Life, turn: Turn, result: tools.Result, most_tokens: int) -
     return replace(result, text=history.cut(result.text, limit))
 
 
-def _commit(life: Life, turn: Turn) -> None:
+def _commit(life: Runtime, turn: Turn) -> None:
     """Write the answer and what the tools planned, on the files as they are now."""
     new = _messages(life, turn)
     if not life.writes:
@@ -300,7 +300,7 @@ def _commit(life: Life, turn: Turn) -> None:
     turn.session = sessions.appended(turn.session, new)
 
 
-def _lived(life: Life, turn: Turn) -> list[tools.Plan]:
+def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
     """Plan what a turn leaves behind besides words: the body, the person, what is to be made of it.
 
     The message that is waited for is the first without an answer, not the last: a turn before this
@@ -351,7 +351,7 @@ def _planned(
     return planned, later
 
 
-def _messages(life: Life, turn: Turn) -> list[Message]:
+def _messages(life: Runtime, turn: Turn) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
     last = turn.session.messages[-1].at
@@ -381,7 +381,7 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
     return new
 
 
-def _provenance(life: Life, turn: Turn) -> Provenance:
+def _provenance(life: Runtime, turn: Turn) -> Provenance:
     said = turn.session.messages[-1]
     return Provenance(
         by="chat",
@@ -392,7 +392,7 @@ def _provenance(life: Life, turn: Turn) -> Provenance:
     )
 
 
-def stable_part(life: Life, readers: Sequence[str]) -> Stable:
+def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
     The mood goes there by name alone, where a setting wants it, so that the prompt changes when
@@ -405,26 +405,26 @@ def stable_part(life: Life, readers: Sequence[str]) -> Stable:
     return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
 
 
-def stored_request(life: Life, turn: Turn) -> Request:
+def stored_request(life: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     seen = history.view(turn.session, history_budget(life, turn.stable))
     messages = (PromptMessage("system", turn.stable.text), *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")
 
 
-def fitting(life: Life, request: Request) -> Request:
+def fitting(life: Runtime, request: Request) -> Request:
     """Let an answer be no longer than the window still holds."""
     most = min(request.max_tokens, _room(life, request.messages))
     return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
 
 
-def _room(life: Life, messages: Sequence[PromptMessage]) -> int:
+def _room(life: Runtime, messages: Sequence[PromptMessage]) -> int:
     """Estimate what the window still holds beside a prompt."""
     used = sum(tokens.estimate_message(one.content) for one in messages)
     return life.window_tokens - int(life.token_ratio * used)
 
 
-def history_budget(life: Life, stable: Stable) -> int:
+def history_budget(life: Runtime, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
     room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
     return max(256, room - tokens.estimate(stable.text))

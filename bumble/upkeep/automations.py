@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bumble import prompts
 from bumble.cycles import people
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
 from bumble.llm.protocol import Message, Request, ToolCall
@@ -28,7 +28,7 @@ from bumble.upkeep import schedule
 TAG = "automation"
 
 
-def check(life: Life) -> Check[Automation | Path]:
+def check(life: Runtime) -> Due[Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
     at = life.now()
     paths = automations.paths(life.entity.automations)[: life.config.automations.max_count]
@@ -40,10 +40,10 @@ def check(life: Life) -> Check[Automation | Path]:
     known, broken = records.load_all(paths, read)
     due = [one for one, is_due in known if is_due]
     told = f"{len(due)} of {len(known)}" + (f", {len(broken)} can't be read" if broken else "")
-    return Check((Gate("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
+    return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
 
 
-def due_at(life: Life, automation: Automation, at: datetime) -> datetime:
+def due_at(life: Runtime, automation: Automation, at: datetime) -> datetime:
     """Return when an automation is to run next; one that never did counts from today's midnight.
 
     Raises:
@@ -57,7 +57,7 @@ def due_at(life: Life, automation: Automation, at: datetime) -> datetime:
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
 
 
-def run(life: Life, job: Automation | Path) -> Outcome:
+def run(life: Runtime, job: Automation | Path) -> JobResult:
     """Do what an automation asks for; an unusable answer counts as a failure of it.
 
     Raises:
@@ -99,7 +99,7 @@ def run(life: Life, job: Automation | Path) -> Outcome:
         return [*kept, noted, *(write() for write in writes)]
 
     data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
-    return Outcome(
+    return JobResult(
         f"automation: {automation.id}",
         plan,
         tuple(lines),
@@ -108,7 +108,7 @@ def run(life: Life, job: Automation | Path) -> Outcome:
     )
 
 
-def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
+def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     """Let the model act on the task, with the tools of a turn."""
     owner = meeting.person(life.entity, life.identity, None)
     # never written: what was said before is searched, this talk is nobody's
@@ -156,7 +156,7 @@ def _think(life: Life, automation: Automation, at: datetime) -> loop.Outcome:
     )
 
 
-def _origin(life: Life, automation: Automation) -> Provenance:
+def _origin(life: Runtime, automation: Automation) -> Provenance:
     return Provenance(
         by=TAG,
         model=life.model.name,
@@ -166,13 +166,13 @@ def _origin(life: Life, automation: Automation) -> Provenance:
     )
 
 
-def _write_now(life: Life, change: Change) -> None:
+def _write_now(life: Runtime, change: Change) -> None:
     if not life.writes:
         raise RefusedError("nothing may be written in a dry run")
     life.apply(ChangeSet(f"automation: {change.why}", (change,)))
 
 
-def _request(life: Life, automation: Automation, owner: str, at: datetime) -> Request:
+def _request(life: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
     decided = route.route(automation.prompt, life.config.cognition.router, automation=True)
     profile = turn.profile_of(life.config, decided.profile, life.temperature)
     asked = prompts.load("automation").fill(

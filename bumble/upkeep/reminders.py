@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.stores import journal, records, reminders, sessions, transcripts
@@ -23,7 +23,7 @@ TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(life: Life) -> Check[Reminder | Path]:
+def check(life: Runtime) -> Due[Reminder | Path]:
     """Find the reminders to be said now, the longest due first; then the files that are none."""
     at = life.now()
     paths = reminders.paths(life.entity.reminders)
@@ -32,11 +32,11 @@ def check(life: Life) -> Check[Reminder | Path]:
     ready = tuple(one for one in due if waits_for(life, one) is None)
     told = f"{len(ready)} of {len(known)}"
     told += f", {len(broken)} can't be read" if broken else ""
-    gate = Gate("due", told, "at least 1", bool(ready or broken))
-    return Check((gate,), (*ready, *broken))
+    gate = Condition("due", told, "at least 1", bool(ready or broken))
+    return Due((gate,), (*ready, *broken))
 
 
-def waits_for(life: Life, reminder: Reminder) -> str | None:
+def waits_for(life: Runtime, reminder: Reminder) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
     if reminder.deliver == SESSION and not _session_id(life, reminder.person):
         return f"{reminder.person} has not talked to {life.identity.name} yet"
@@ -45,7 +45,7 @@ def waits_for(life: Life, reminder: Reminder) -> str | None:
     return None
 
 
-def run(life: Life, job: Reminder | Path) -> Outcome:
+def run(life: Runtime, job: Reminder | Path) -> JobResult:
     """Say a reminder.
 
     Raises:
@@ -77,7 +77,7 @@ def run(life: Life, job: Reminder | Path) -> Outcome:
 
     told = f"{reminder.deliver}: {text}"
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
-    return Outcome(f"remind: {reminder.id}", plan, (told,), data, (("Evidence", reminder.id),))
+    return JobResult(f"remind: {reminder.id}", plan, (told,), data, (("Evidence", reminder.id),))
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
@@ -88,7 +88,7 @@ def worded(reminder: Reminder, at: datetime) -> str:
 
 
 def _said(
-    life: Life, reminder: Reminder, text: str, message_id: str, at: datetime, why: str
+    life: Runtime, reminder: Reminder, text: str, message_id: str, at: datetime, why: str
 ) -> Change | None:
     if reminder.deliver == COMMAND:
         return None
@@ -100,13 +100,13 @@ def _said(
     return journal.plan_add(at, text, life.zone, why, tags=(TAG,))
 
 
-def _session_id(life: Life, person: str) -> str:
+def _session_id(life: Runtime, person: str) -> str:
     """Return the conversation a person last spoke in; empty: none."""
     newest = transcripts.newest(life.entity.sessions, person)
     return newest.id if newest else ""
 
 
-def _run_command(life: Life, reminder: Reminder, text: str) -> None:
+def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
     """Run a reminder's program in the workspace, with the text on its standard input.
 
     Raises:

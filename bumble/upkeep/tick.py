@@ -14,9 +14,9 @@ from typing import Any
 
 from bumble.cycles import settle, work
 from bumble.cycles.budget import Budgeted
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Apply, Pass, Settled
-from bumble.cycles.work import Outcome
+from bumble.cycles.work import JobResult
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.upkeep import runs
 from bumble.upkeep.runs import Event, Run
@@ -43,7 +43,7 @@ class Work:
 
 
 def run(
-    life: Life,
+    life: Runtime,
     passes: Sequence[Pass],
     into: Work,
     *,
@@ -78,22 +78,22 @@ def run(
             return
 
 
-def _noted(life: Life, each: Pass, into: Work) -> Pass:
+def _noted(life: Runtime, each: Pass, into: Work) -> Pass:
     """Return a pass that takes down when it begins."""
 
-    def begin(life: Life, job: Any) -> Outcome:
+    def begin(life: Runtime, job: Any) -> JobResult:
         begun(life, each.name, into)
         return each.run(life, job)
 
     return replace(each, run=begin)
 
 
-def begun(life: Life, name: str, into: Work) -> None:
+def begun(life: Runtime, name: str, into: Work) -> None:
     """Take down that a pass has begun."""
     into.events.append(Event(life.now(), f"{name}_cycle_start"))
 
 
-def note(life: Life, one: Settled, into: Work) -> None:
+def note(life: Runtime, one: Settled, into: Work) -> None:
     """Take down what came of a pass."""
     at: datetime = life.now()
     if one.outcome is not None:
@@ -110,7 +110,7 @@ def note(life: Life, one: Settled, into: Work) -> None:
 
 
 @contextlib.contextmanager
-def recorded(life: Life, command: str, model: Budgeted, into: Work) -> Iterator[None]:
+def recorded(life: Runtime, command: str, model: Budgeted, into: Work) -> Iterator[None]:
     """Write a line about a run into the run ledger, however it ends."""
     at, started = life.clock(), time.perf_counter()
     try:

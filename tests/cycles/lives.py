@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.body import parameters
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
@@ -41,7 +41,7 @@ def life_of(
     *,
     writes: bool = True,
     embeds: bool = True,
-) -> Life:
+) -> Runtime:
     """Wake an entity up; `flags` are settings by their dotted names."""
     loaded = settings.load(entity.file, None, {}, flags or {})
     assert loaded.identity is not None
@@ -54,7 +54,7 @@ def life_of(
         config=loaded.config.recall,
         syncs=writes,
     )
-    return Life(
+    return Runtime(
         entity,
         loaded.identity,
         loaded.config,

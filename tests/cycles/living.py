@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.body import parameters
 from bumble.cycles import cursors
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import changes, create, settings
 from bumble.entity.changes import Change, ChangeSet
@@ -30,7 +30,7 @@ def ada(folder: Path) -> Entity:
     return create.create(folder / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Life:
+def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:
     flags = {key.replace("__", "."): value for key, value in values.items()}
     loaded = settings.load(entity.file, flags=flags)
     assert loaded.identity is not None
@@ -41,7 +41,7 @@ def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any)
         zone=ZoneInfo("Europe/Lisbon"),
         config=loaded.config.recall,
     )
-    return Life(
+    return Runtime(
         entity,
         loaded.identity,
         loaded.config,
@@ -53,12 +53,12 @@ def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any)
     )
 
 
-def model_of(life: Life) -> ScriptedModel:
+def model_of(life: Runtime) -> ScriptedModel:
     assert isinstance(life.model, ScriptedModel)
     return life.model
 
 
-def asked(life: Life, purpose: str = "") -> list[str]:
+def asked(life: Runtime, purpose: str = "") -> list[str]:
     """What the model was asked."""
     return [
         one.messages[-1].content for one in model_of(life).requests if purpose in ("", one.purpose)

@@ -11,8 +11,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.cycles import dream, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import JobResult
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
@@ -53,7 +53,7 @@ def life_of(
     overrides: Mapping[str, Any] | None = None,
     seed: int = 1,
     embeds: bool = True,
-) -> Life:
+) -> Runtime:
     """One process in the entity's life, at a fixed time."""
     model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies or [])
     life = lives.life_of(entity, model, flags=overrides, embeds=embeds)
@@ -122,7 +122,7 @@ def night(
     *,
     force: bool = False,
     settings: Mapping[str, Any] | None = None,
-) -> Outcome:
+) -> JobResult:
     """Dream once, if it is due, and write it."""
     life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
     found = dream.check(life, force=force)

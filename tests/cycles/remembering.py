@@ -10,7 +10,7 @@ from typing import Any
 
 from bumble.cycles import cursors
 from bumble.cycles.cursors import REMEMBER
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
@@ -76,6 +76,6 @@ def tells(narrative: str, reflection: str = "It mattered to me.", *, always: boo
     return Reply(answer, purpose="remember", always=always)
 
 
-def waits(life: Life) -> Any:
+def waits(life: Runtime) -> Any:
     """Return what the file of the cursors holds."""
     return state.read(life.entity.state).get("sessions", default={})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.llm.protocol import Message, Request
@@ -14,14 +14,14 @@ from bumble.llm.protocol import Message, Request
 WAITING = "waiting.txt"
 
 
-def words(life: Life, name: str) -> list[str]:
+def words(life: Runtime, name: str) -> list[str]:
     """Return what waits for a pass: the lines of the file that begin with its name."""
     file = life.entity.root / WAITING
     lines = file.read_text().splitlines() if file.exists() else []
     return [line.split(" ", 1)[1] for line in lines if line.startswith(f"{name} ")]
 
 
-def wait(life: Life, *lines: str) -> None:
+def wait(life: Runtime, *lines: str) -> None:
     """Let words wait, each as "pass word"."""
     (life.entity.root / WAITING).write_text("".join(f"{line}\n" for line in lines))
 
@@ -35,11 +35,11 @@ def small(name: str, before: Callable[[str], None] | None = None, *, thinks: boo
         thinks: Whether it asks the model.
     """
 
-    def check(life: Life) -> Check[str]:
+    def check(life: Runtime) -> Due[str]:
         found = tuple(words(life, name))
-        return Check((Gate("waiting", str(len(found)), "at least 1", bool(found)),), found)
+        return Due((Condition("waiting", str(len(found)), "at least 1", bool(found)),), found)
 
-    def run(life: Life, word: str) -> Outcome:
+    def run(life: Runtime, word: str) -> JobResult:
         if before is not None:
             before(word)
         if thinks:
@@ -56,6 +56,6 @@ def small(name: str, before: Callable[[str], None] | None = None, *, thinks: boo
                 changes.write(WAITING, new, old, name),
             ]
 
-        return Outcome(f"{name}: {word}", plan, (word,))
+        return JobResult(f"{name}: {word}", plan, (word,))
 
     return Pass(name, check, run, thinks=thinks)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bumble.cycles import appraise, cursors, feeling, settle, work
-from bumble.cycles.appraise import Job
-from bumble.cycles.life import Life
+from bumble.cycles.appraise import AppraiseJob
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
@@ -42,7 +42,7 @@ def felt(**differs: Any) -> Reply:
 
 def talked(
     ada: Entity, *texts: str, clock: Clock | None = None, speaker: str | None = None
-) -> Life:
+) -> Runtime:
     life = life_of(ada, ScriptedModel([say("I see.") for _ in texts]), clock)
     for text in texts:
         talk(life, text, speaker)
@@ -51,7 +51,7 @@ def talked(
 
 def appraised(
     ada: Entity, *replies: Reply, clock: Clock | None = None
-) -> tuple[Life, work.Outcome]:
+) -> tuple[Runtime, work.JobResult]:
     """Appraise what waits first, as a process of its own."""
     life = life_of(ada, ScriptedModel(list(replies)), clock)
     found = appraise.check(life)
@@ -61,7 +61,7 @@ def appraised(
     return life, outcome
 
 
-def levels(life: Life) -> dict[str, float]:
+def levels(life: Runtime) -> dict[str, float]:
     soma = feeling.read(life, life.now())
     return {name: bar.value for name, bar in soma.bars.levels.items()}
 
@@ -281,6 +281,6 @@ def test_the_check_neither_asks_nor_writes(ada: Entity) -> None:
     talked(ada, "Hello.")
     before = ada.state.read_bytes()
     model = ScriptedModel([])
-    assert isinstance(appraise.check(life_of(ada, model)).jobs[0], Job)
+    assert isinstance(appraise.check(life_of(ada, model)).jobs[0], AppraiseJob)
     assert model.requests == []
     assert ada.state.read_bytes() == before

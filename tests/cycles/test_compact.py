@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bumble.cycles import compact, excerpt, history, summary, work
-from bumble.cycles.compact import Job
-from bumble.cycles.life import Life
+from bumble.cycles.compact import CompactJob
+from bumble.cycles.life import Runtime
 from bumble.entity import create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
@@ -42,7 +42,7 @@ def ada(tmp_path: Path) -> Entity:
     return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def small(entity: Entity, replies: list[Reply] | None = None) -> Life:
+def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
     return life_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW))
 
 
@@ -100,7 +100,7 @@ def history_of(parts: list[tuple[str, int]]) -> Session:
     return talk(messages)
 
 
-def orphans(parts: list[history.Shown], session: Session) -> list[str]:
+def orphans(parts: list[history.ViewPart], session: Session) -> list[str]:
     """Tool results that are shown without the call they answer."""
     shown = {part.id for part in parts}
     calls = {call.id for one in session.messages if one.id in shown for call in one.tool_calls}
@@ -117,7 +117,7 @@ def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_we
     newborn: Entity, parts: list[tuple[str, int]], only_prune: bool
 ) -> None:
     life, session = small(newborn), history_of(parts)
-    job = Job(session, 500, only_prune=only_prune, use_model=False)
+    job = CompactJob(session, 500, only_prune=only_prune, use_model=False)
     made = compact.make(life, job, lambda _: None)
     config = life.config.cognition.history_compression
     before, after = history.shown(session), history.shown(made.session)
@@ -141,8 +141,8 @@ def test_pruning_twice_changes_nothing_the_second_time(
     newborn: Entity, parts: list[tuple[str, int]]
 ) -> None:
     life, session = small(newborn), history_of(parts)
-    once = compact.make(life, Job(session, 0, only_prune=True), lambda _: None)
-    again = compact.make(life, Job(once.session, 0, only_prune=True), lambda _: None)
+    once = compact.make(life, CompactJob(session, 0, only_prune=True), lambda _: None)
+    again = compact.make(life, CompactJob(once.session, 0, only_prune=True), lambda _: None)
     assert again.records == []
 
 
@@ -173,7 +173,7 @@ def test_the_lines_that_say_most_keep_more_facts_than_random_lines_of_the_same_l
 
 def test_a_summary_has_all_headings_and_carries_what_it_left_out(newborn: Entity) -> None:
     life = small(newborn, [notes(goal="Sam wants to talk.")])
-    made = compact.make(life, Job(long_talk(), 500), lambda _: None)
+    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
     (text,) = [one.summary for one in made.records if one.kind == "summary"]
     for heading in summary.HEADINGS.values():
         assert f"## {heading}\n" in text
@@ -184,7 +184,7 @@ def test_a_summary_has_all_headings_and_carries_what_it_left_out(newborn: Entity
 
 def test_a_summary_may_not_add_a_name_that_nobody_said(newborn: Entity) -> None:
     life = small(newborn, [notes(goal="Sam wants to talk. Sam met Bartholomew in Vienna.")])
-    made = compact.make(life, Job(long_talk(), 500), lambda _: None)
+    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
     text = made.records[-1].summary
     assert "Sam wants to talk." in text
     assert "Bartholomew" not in text
@@ -192,10 +192,10 @@ def test_a_summary_may_not_add_a_name_that_nobody_said(newborn: Entity) -> None:
 
 def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity) -> None:
     life = small(newborn, [notes(decisions="Sam decided to go on.")])
-    first = compact.make(life, Job(long_talk(), 500), lambda _: None).session
+    first = compact.make(life, CompactJob(long_talk(), 500), lambda _: None).session
     at = len(first.messages)
     more = [said(at + n, f"And the weather was dull on that day {n}, as ever.") for n in range(60)]
-    second = compact.make(life, Job(sessions.appended(first, more), 500), lambda _: None)
+    second = compact.make(life, CompactJob(sessions.appended(first, more), 500), lambda _: None)
     asked = life.model.requests[-1].messages[-1].content  # type: ignore[attr-defined]
     assert "Sam decided to go on." in asked
     text = second.records[-1].summary
@@ -205,7 +205,9 @@ def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity
 
 def test_what_a_model_of_an_endpoint_told_stands_there_whole(newborn: Entity) -> None:
     told = dict.fromkeys(summary.HEADINGS, "Ilse5 lives at 1005, and so on, and so on.")
-    made = compact.make(small(newborn, [notes(**told)]), Job(long_talk(), 500), lambda _: None)
+    made = compact.make(
+        small(newborn, [notes(**told)]), CompactJob(long_talk(), 500), lambda _: None
+    )
     assert made.records[-1].summary.count("at 1005, and so on, and so on.") == len(told)
 
 
@@ -222,7 +224,7 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
         always=True,
     )
     life = replace(small(newborn, [cousins]), local=True)
-    made = compact.make(life, Job(long_talk(), 500), lambda _: None)
+    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
     asked = [one.messages[-1].content for one in life.model.requests]  # type: ignore[attr-defined]
     assert sum(map(len, asked)) < sum(len(one.text) for one in long_talk().messages) / 4
     assert all("(there is none yet)" in one for one in asked)
@@ -237,14 +239,14 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
 def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
     broken = Reply("I would rather not.", purpose="compact", always=True)
     with pytest.raises(AnswerInvalidError):
-        compact.run(small(newborn, [broken]), Job(long_talk(), 500))
+        compact.run(small(newborn, [broken]), CompactJob(long_talk(), 500))
 
 
 def test_compaction_can_be_taken_back_and_the_transcript_never_loses_a_line(ada: Entity) -> None:
     life, session = small(ada, [notes(goal="Talk.")]), long_talk()
     start = sessions.plan_start(session, "")
     life.apply(ChangeSet("begin", (start,)))
-    outcome = compact.run(life, Job(session, 500))
+    outcome = compact.run(life, CompactJob(session, 500))
     work.apply(life, outcome)
     (file,) = transcripts.paths(ada.sessions)
     assert file.read_text().startswith(session.source)
@@ -281,7 +283,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         )
     ]
     session = talk([*stored, *extra])
-    made = compact.make(life, Job(session, 0, only_prune=True), lambda _: None)
+    made = compact.make(life, CompactJob(session, 0, only_prune=True), lambda _: None)
     shown = "\n".join(part.message.content for part in history.shown(made.session))
     assert "Bees were mentioned" not in shown
     assert history.CLEARED in shown
@@ -322,12 +324,12 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
 
 def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: Entity) -> None:
     life = small(newborn, [notes(goal="Sam wants to find a cousin")])
-    told = compact.make(life, Job(long_talk(), 500), lambda _: None).session
+    told = compact.make(life, CompactJob(long_talk(), 500), lambda _: None).session
     more = [
         said(1000 + n, f"Bo has number {2000 + n}. And so" + " really" * 60 + ".")
         for n in range(60)
     ]
-    job = Job(sessions.appended(told, more), 500, use_model=False)
+    job = CompactJob(sessions.appended(told, more), 500, use_model=False)
     after = history.standing(compact.make(life, job, lambda _: None).session)
     assert after is not None
     assert after.extra == {"summary_source": "excerpt"}
@@ -386,11 +388,11 @@ def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: 
     learnt = compact.measure(life, session, 500)
     assert learnt.full
     assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
-    made = compact.make(life, Job(session, 500, use_model=False), lambda _: None)
+    made = compact.make(life, CompactJob(session, 500, use_model=False), lambda _: None)
     assert not compact.measure(life, made.session, 500).full
 
 
-def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Life:
+def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
     flags = {"cognition.history_compression.preset": "small"}
     return life_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
 
@@ -419,7 +421,7 @@ def test_the_preset_for_small_windows_bounds_the_words_of_a_summary(
     )
     size = compact.measure(life, session, stable)
     assert (size.total > WINDOW * 0.85) == (words == 200)
-    made = compact.make(life, Job(session, stable), lambda _: None)
+    made = compact.make(life, CompactJob(session, stable), lambda _: None)
     text = next(one.summary for one in made.records if one.kind == "summary")
     assert words // 3 < len(text.split()) <= words
     after = compact.measure(life, made.session, stable)

@@ -9,9 +9,9 @@ import pytest
 
 from bumble.body import significance
 from bumble.cycles import consolidate, work
-from bumble.cycles.consolidate import Part
-from bumble.cycles.life import Life
-from bumble.cycles.work import Check, Outcome
+from bumble.cycles.consolidate import ConsolidationPart
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import Due, JobResult
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -33,7 +33,7 @@ def ada(tmp_path: Path) -> Entity:
 
 def once(
     entity: Entity, at: datetime = NIGHT, replies: list[Reply] | None = None, **more: Any
-) -> list[Outcome]:
+) -> list[JobResult]:
     """Consolidate, if it is due."""
     life = life_of(entity, replies or [], at)
     found = consolidate.check(life, **more)
@@ -188,17 +188,17 @@ def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) 
 # parts that others give
 
 
-def talker(jobs: list[str], done: list[str], most: int | None = None) -> Part:
-    def check(life: Life) -> Check[str]:
-        return Check((), tuple(one for one in jobs if one not in done))
+def talker(jobs: list[str], done: list[str], most: int | None = None) -> ConsolidationPart:
+    def check(life: Runtime) -> Due[str]:
+        return Due((), tuple(one for one in jobs if one not in done))
 
-    def run(life: Life, job: str) -> Outcome:
+    def run(life: Runtime, job: str) -> JobResult:
         if job.startswith("bad"):
             raise AnswerInvalidError("unusable")
         done.append(job)
-        return Outcome(job, tuple)
+        return JobResult(job, tuple)
 
-    return Part("talk", check, run, most)
+    return ConsolidationPart("talk", check, run, most)
 
 
 def test_no_more_models_are_asked_than_a_run_allows_and_the_rest_waits(ada: Entity) -> None:

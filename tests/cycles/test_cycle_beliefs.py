@@ -10,7 +10,7 @@ import pytest
 
 from bumble.cycles import beliefs, weigh
 from bumble.cycles.beliefs import Claim
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -25,7 +25,9 @@ SAM = Provenance(by="distill", trust="owner", audience=("sam",))
 JO = Provenance(by="distill", trust="person", audience=("jo",))
 
 
-def hold(life: Life, name: str, text: str, category: str = "preference", **fields: Any) -> Belief:
+def hold(
+    life: Runtime, name: str, text: str, category: str = "preference", **fields: Any
+) -> Belief:
     origin = fields.pop("provenance", SAM)
     confidence = fields.pop("confidence", 0.6)
     one = store.new(name, text, category, confidence, NOON, provenance=origin, **fields)
@@ -42,7 +44,7 @@ def judging(*pairs: dict[str, object]) -> ScriptedModel:
     return ScriptedModel([Reply(json.dumps({"pairs": list(pairs)}), purpose=weigh.PURPOSE)])
 
 
-def take(life: Life, *claims: Claim, days: float = 0) -> dict[str, Belief]:
+def take(life: Runtime, *claims: Claim, days: float = 0) -> dict[str, Belief]:
     life.memory.sync()
     weighed = weigh.weigh(life, claims)
     planned = beliefs.plan_claims(life, weighed, NOON + timedelta(days=days))
@@ -51,7 +53,7 @@ def take(life: Life, *claims: Claim, days: float = 0) -> dict[str, Belief]:
 
 
 @pytest.fixture
-def life(ada: Entity) -> Life:
+def life(ada: Entity) -> Runtime:
     return life_of(ada, ScriptedModel([]))
 
 
@@ -59,7 +61,7 @@ def life(ada: Entity) -> Life:
     ("category", "days"),
     [("correction", 365), ("preference", 180), ("world_fact", 90), ("dream_insight", 21)],
 )
-def test_confidence_halves_toward_the_floor(life: Life, category: str, days: int) -> None:
+def test_confidence_halves_toward_the_floor(life: Runtime, category: str, days: int) -> None:
     config = life.config.memory.beliefs
     one = hold(life, "bel_1", "Tea is good.", category, confidence=0.85)
     assert beliefs.strength(one, NOON, config) == 0.85
@@ -70,14 +72,14 @@ def test_confidence_halves_toward_the_floor(life: Life, category: str, days: int
     )
 
 
-def test_what_is_below_the_floor_does_not_rise(life: Life) -> None:
+def test_what_is_below_the_floor_does_not_rise(life: Runtime) -> None:
     one = hold(life, "bel_1", "Tea is good.", confidence=0.02)
     later = NOON + timedelta(days=900)
     assert beliefs.strength(one, later, life.config.memory.beliefs) == 0.02
 
 
 @pytest.mark.parametrize(("by", "after"), [("user", 0.7), ("extracted", 0.66), ("dream", 0.64)])
-def test_a_confirmation_counts_by_who_made_it(life: Life, by: str, after: float) -> None:
+def test_a_confirmation_counts_by_who_made_it(life: Runtime, by: str, after: float) -> None:
     one = hold(life, "bel_1", "Tea is good.", confidence=0.6)
     change = beliefs.plan_confirm(one, by, NOON, life.config.memory.beliefs)
     assert change is not None
@@ -85,7 +87,7 @@ def test_a_confirmation_counts_by_who_made_it(life: Life, by: str, after: float)
     assert store.find(life.entity.beliefs, "bel_1").confidence == pytest.approx(after)
 
 
-def test_no_number_of_confirmations_makes_certain(life: Life) -> None:
+def test_no_number_of_confirmations_makes_certain(life: Runtime) -> None:
     one = hold(life, "bel_1", "Tea is good.")
     for _ in range(60):
         change = beliefs.plan_confirm(one, "user", NOON, life.config.memory.beliefs)
@@ -95,7 +97,7 @@ def test_no_number_of_confirmations_makes_certain(life: Life) -> None:
     assert one.confidence == 0.99
 
 
-def test_a_confirmation_starts_from_what_is_left(life: Life) -> None:
+def test_a_confirmation_starts_from_what_is_left(life: Runtime) -> None:
     one = hold(life, "bel_1", "Tea is good.", confidence=0.85)
     later = NOON + timedelta(days=180)
     change = beliefs.plan_confirm(one, "user", later, life.config.memory.beliefs)
@@ -106,12 +108,12 @@ def test_a_confirmation_starts_from_what_is_left(life: Life) -> None:
     assert found.reinforced == later
 
 
-def test_the_same_evidence_confirms_only_once(life: Life) -> None:
+def test_the_same_evidence_confirms_only_once(life: Runtime) -> None:
     hold(life, "bel_1", "Sam likes tea", evidence=("msg_9",))
     assert take(life, claim("Sam likes tea."))["bel_1"].confidence == 0.6
 
 
-def test_the_same_words_confirm_without_a_model(life: Life) -> None:
+def test_the_same_words_confirm_without_a_model(life: Runtime) -> None:
     hold(life, "bel_1", "Sam likes tea", evidence=("msg_1",))
     held = take(life, claim("sam likes  tea."))
     assert list(held) == ["bel_1"]
@@ -119,14 +121,14 @@ def test_the_same_words_confirm_without_a_model(life: Life) -> None:
     assert held["bel_1"].evidence == ("msg_1", "msg_9")
 
 
-def test_what_is_trusted_less_makes_nobody_s_word_firmer(life: Life) -> None:
+def test_what_is_trusted_less_makes_nobody_s_word_firmer(life: Runtime) -> None:
     hold(life, "bel_1", "Sam likes tea", evidence=("msg_1",))
     before = {one.id: one for one in store.read(life.entity.beliefs)}
     less = replace(SAM, trust="entity")
     assert take(life, claim("Sam likes tea.", provenance=less)) == before
 
 
-def test_nearly_the_same_words_confirm_when_nobody_can_judge(life: Life) -> None:
+def test_nearly_the_same_words_confirm_when_nobody_can_judge(life: Runtime) -> None:
     hold(life, "bel_1", "Sam has a dog called Biscuit.", "world_fact")
     held = take(life, claim("Sam has a dog, called Biscuit now.", category="world_fact"))
     assert list(held) == ["bel_1"]
@@ -141,14 +143,14 @@ def test_nearly_the_same_words_confirm_when_nobody_can_judge(life: Life) -> None
         "Sam lives in Lisbon.",
     ],
 )
-def test_what_is_only_alike_is_a_belief_of_its_own(life: Life, text: str) -> None:
+def test_what_is_only_alike_is_a_belief_of_its_own(life: Runtime, text: str) -> None:
     hold(life, "bel_1", "Sam has a dog called Biscuit.", "world_fact")
     held = take(life, claim(text, category="world_fact"))
     assert set(held) == {"bel_1", "bel_new"}
     assert held["bel_1"].confidence == 0.6
 
 
-def test_the_same_words_in_another_category_are_another_belief(life: Life) -> None:
+def test_the_same_words_in_another_category_are_another_belief(life: Runtime) -> None:
     hold(life, "bel_1", "Sam likes tea")
     assert len(take(life, claim("Sam likes tea", category="world_fact"))) == 2
 
@@ -204,7 +206,7 @@ def test_what_was_said_to_others_is_neither_shown_nor_touched(ada: Entity) -> No
     assert model.requests == []
 
 
-def test_two_claims_that_say_the_same_are_one_belief(life: Life) -> None:
+def test_two_claims_that_say_the_same_are_one_belief(life: Runtime) -> None:
     held = take(
         life,
         claim("Sam likes tea", evidence=("msg_1",)),
@@ -214,7 +216,7 @@ def test_two_claims_that_say_the_same_are_one_belief(life: Life) -> None:
     assert held["bel_new"].evidence == ("msg_1", "msg_2")
 
 
-def test_planning_again_plans_the_same(life: Life) -> None:
+def test_planning_again_plans_the_same(life: Runtime) -> None:
     hold(life, "bel_1", "Sam likes tea")
     claims = [claim("Sam likes tea"), claim("Sam plays chess", "bel_2")]
     first = beliefs.plan_claims(life, claims, NOON)
@@ -223,7 +225,7 @@ def test_planning_again_plans_the_same(life: Life) -> None:
     assert beliefs.plan_claims(life, claims, NOON) == []
 
 
-def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(life: Life) -> None:
+def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(life: Runtime) -> None:
     config = life.config.memory.beliefs
     hold(life, "bel_1", "Tides dream.", "dream_insight", confidence=0.35)
     hold(life, "bel_2", "Sam likes tea")
@@ -237,7 +239,7 @@ def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(life: Life
     assert take(life, claim("Tides dream.", category="dream_insight"))["bel_1"].archived is False
 
 
-def test_where_all_is_alike_near_is_nearer(life: Life, tmp_path: Path) -> None:
+def test_where_all_is_alike_near_is_nearer(life: Runtime, tmp_path: Path) -> None:
     for n in range(12):
         hold(life, f"bel_{n}", f"Sam repaired an old valve radio from the fifties, number {n}")
     held = list(store.read(life.entity.beliefs))

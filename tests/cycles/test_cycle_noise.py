@@ -8,7 +8,7 @@ import pytest
 
 from bumble.body.noise import Fragment
 from bumble.cycles import feeling, noise, people, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
@@ -33,7 +33,7 @@ def thoughts(*texts: str) -> Reply:
 
 def ticked(
     ada: Entity, *replies: Reply, clock: Clock | None = None
-) -> tuple[Life, work.Outcome, str]:
+) -> tuple[Runtime, work.JobResult, str]:
     """One tick, as a process of its own; returns what the model was asked, too."""
     model = ScriptedModel(list(replies))
     life = life_of(ada, model, clock)
@@ -44,7 +44,7 @@ def ticked(
     return life, outcome, model.requests[0].messages[-1].content
 
 
-def ring(life: Life) -> list[Fragment]:
+def ring(life: Runtime) -> list[Fragment]:
     return list(feeling.read(life, life.now()).noise)
 
 

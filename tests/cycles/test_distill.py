@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bumble.cycles import cursors, distill, extract, work
-from bumble.cycles.life import Life
-from bumble.cycles.work import Outcome
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import JobResult
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
@@ -49,7 +49,7 @@ def answering(**answer: Any) -> ScriptedModel:
     return ScriptedModel([Reply(json.dumps(whole), purpose="distill", always=True)])
 
 
-def at_one(entity: Entity, model: ScriptedModel) -> Life:
+def at_one(entity: Entity, model: ScriptedModel) -> Runtime:
     """An hour after the talk began."""
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
@@ -64,14 +64,14 @@ def waiting_for_reflection(ada: Entity) -> None:
     life_of(ada, ScriptedModel([])).apply(ChangeSet("", (change,)))
 
 
-def once(life: Life, *, judge: bool = False, force: bool = False) -> Outcome:
+def once(life: Runtime, *, judge: bool = False, force: bool = False) -> JobResult:
     [job] = distill.check(life, force=force).jobs
     outcome = distill.run(life, job, judge=judge)
     work.apply(life, outcome)
     return outcome
 
 
-def reasons(outcome: Outcome) -> list[str]:
+def reasons(outcome: JobResult) -> list[str]:
     return [one["reason"] for one in outcome.data["dropped"]]
 
 

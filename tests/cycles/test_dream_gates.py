@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.cycles import dream
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm.scripted import ScriptedModel
@@ -30,7 +30,7 @@ def ada(tmp_path: Path) -> Entity:
     return dreamer(tmp_path)
 
 
-def gate(life: Life, name: str) -> bool:
+def gate(life: Runtime, name: str) -> bool:
     return {one.name: one.passes for one in dream.check(life).gates}[name]
 
 

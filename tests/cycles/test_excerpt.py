@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from bumble.cycles import excerpt
-from bumble.cycles.excerpt import Line
+from bumble.cycles.excerpt import SpokenLine
 
 
-def line(text: str, weight: float = 1.0) -> Line:
-    return Line("msg_1", "Sam", text, weight)
+def line(text: str, weight: float = 1.0) -> SpokenLine:
+    return SpokenLine("msg_1", "Sam", text, weight)
 
 
 def test_a_long_sentence_that_says_something_beats_many_short_ones_that_do_not() -> None:

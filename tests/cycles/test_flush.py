@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from bumble.cycles import compact, cursors, distill, flush, summary, work
-from bumble.cycles.compact import Job
-from bumble.cycles.life import Life
-from bumble.cycles.work import Outcome
+from bumble.cycles.compact import CompactJob
+from bumble.cycles.life import Runtime
+from bumble.cycles.work import JobResult
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.stores import knowledge, sessions, state, transcripts
@@ -30,19 +30,19 @@ NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always
 
 def awake(
     ada: Entity, *replies: Reply, name: str = "scripted", flags: dict[str, Any] | None = None
-) -> Life:
+) -> Runtime:
     model = ScriptedModel([*replies, NOTES], context_tokens=4096, name=name)
     return lives.life_of(ada, model, flags=flags)
 
 
-def asked(life: Life, purpose: str = "distill") -> list[str]:
+def asked(life: Runtime, purpose: str = "distill") -> list[str]:
     model = life.model
     assert isinstance(model, ScriptedModel)
     return [one.messages[-1].content for one in model.requests if one.purpose == purpose]
 
 
-def flushed(life: Life, session: Session, limit: int | None = None) -> Outcome:
-    made = compact.run(life, Job(session, 500))
+def flushed(life: Runtime, session: Session, limit: int | None = None) -> JobResult:
+    made = compact.run(life, CompactJob(session, 500))
     return flush.before(life, made, limit=limit, judge=False, note=lambda _: None)
 
 
@@ -149,7 +149,7 @@ def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -
 
 def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
     life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    made = compact.run(life, Job(session, 500, only_prune=True))
+    made = compact.run(life, CompactJob(session, 500, only_prune=True))
     assert flush.job(life, made) is None
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bumble.cycles import handover, work
-from bumble.cycles.handover import HEADINGS, Job
-from bumble.cycles.life import Life
+from bumble.cycles.handover import HEADINGS, HandoverJob
+from bumble.cycles.life import Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.llm.absent import AbsentModel
@@ -42,11 +42,11 @@ def folder(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def brief(entity: Entity, *replies: Reply) -> tuple[Life, Session]:
+def brief(entity: Entity, *replies: Reply) -> tuple[Runtime, Session]:
     """Let a conversation leave a brief."""
     life = life_of(entity, *(replies or (told("handover", **ANSWER),)))
     session = talked(entity, "ses_1", *LINES)
-    work.apply(life, handover.run(life, Job(session)))
+    work.apply(life, handover.run(life, HandoverJob(session)))
     return life, session
 
 
@@ -86,7 +86,7 @@ def test_a_brief_with_too_little_in_it_is_not_written(folder: Entity) -> None:
             **dict.fromkeys(HEADINGS, ""),
         ),
     )
-    outcome = handover.run(life, Job(talked(folder, "ses_1", *LINES)))
+    outcome = handover.run(life, HandoverJob(talked(folder, "ses_1", *LINES)))
     work.apply(life, outcome)
     assert transcripts.read_handover(folder.sessions, "ses_1") is None
     assert outcome.data["written"] is False
@@ -204,7 +204,7 @@ def test_a_brief_cannot_close_the_tag_it_stands_in(folder: Entity) -> None:
 def test_the_model_is_shown_the_end_of_a_long_conversation_as_data(folder: Entity) -> None:
     long = [("sam", f"Line {n}: </conversation> " + "on and on " * 30) for n in range(80)]
     life = life_of(folder, told("handover", **ANSWER))
-    handover.run(life, Job(talked(folder, "ses_1", *long)))
+    handover.run(life, HandoverJob(talked(folder, "ses_1", *long)))
     (asked,) = living.asked(life, "handover")
     assert "Line 79:" in asked
     assert "Line 2:" not in asked

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import narrate, story, work
-from bumble.cycles.work import Outcome
+from bumble.cycles.work import JobResult
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -35,7 +35,7 @@ def telling(**parts: str) -> Reply:
 
 def told(
     entity: Entity, *replies: Reply, force: bool = False, settings: Mapping[str, Any] | None = None
-) -> Outcome:
+) -> JobResult:
     life = life_of(entity, list(replies) or [telling()], overrides=settings)
     found = narrate.check(life, force=force)
     assert found.due

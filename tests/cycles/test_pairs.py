@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.cycles import pairs
-from bumble.cycles.pairs import Memory, Rules
+from bumble.cycles.pairs import PairCandidate, PairRules
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.models import catalog, embedders
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
-RULES = Rules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
+RULES = PairRules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
 
 
 def memory(
     name: str, day: float, significance: float = 0.5, audience: tuple[str, ...] = ("sam",)
-) -> Memory:
-    return Memory(name, START + timedelta(days=day), significance, audience)
+) -> PairCandidate:
+    return PairCandidate(name, START + timedelta(days=day), significance, audience)
 
 
 def vector(*numbers: float) -> Floats:
@@ -39,7 +39,7 @@ memories = st.lists(
 
 
 @given(memories, st.integers(0, 99), st.booleans())
-def test_every_pair_keeps_all_limits(found: list[Memory], seed: int, embedded: bool) -> None:
+def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embedded: bool) -> None:
     noise = np.random.default_rng(seed)
     vectors = {one.id: vector(*noise.normal(size=4)) for one in found} if embedded else None
     by_id = {one.id: one for one in found}
@@ -121,8 +121,8 @@ def test_a_band_takes_percentiles_of_the_memories_own_pairs() -> None:
     angles = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5]
     found = [memory(f"ep_{n}", 2 * n) for n in range(6)]
     vectors = {f"ep_{n}": vector(np.cos(a), np.sin(a)) for n, a in enumerate(angles)}
-    everything = pairs.eligible(found, Rules(0.1, 24, 1.0), vectors)
-    rules = Rules(0.1, 24, 0.35, (0.8, 0.99))
+    everything = pairs.eligible(found, PairRules(0.1, 24, 1.0), vectors)
+    rules = PairRules(0.1, 24, 0.35, (0.8, 0.99))
     kept = pairs.eligible(found, rules, vectors)
     ranked = sorted((pair.similarity or 0) for pair in everything)
     assert 0 < len(kept) < len(everything)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import people
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.config_memory import StagesConfig
 from bumble.entity.folder import Entity
 from bumble.stores import relationships, sessions
@@ -25,7 +25,7 @@ def entity(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def met(life: Life, text: str = "Hello there, I came by to tell you something long.") -> Scores:
+def met(life: Runtime, text: str = "Hello there, I came by to tell you something long.") -> Scores:
     said = Message("msg_1", life.now(), "user", text, "sam")
     talk = sessions.appended(sessions.new("ses_1", life.now(), "sam"), [said])
     write(life.entity, people.plan_met(life, "sam", "Sam", life.now(), talk))

@@ -6,7 +6,7 @@ import pytest
 
 from bumble import prompts
 from bumble.cycles import proof
-from bumble.cycles.extract import Drawn, Item
+from bumble.cycles.extract import ExtractedItem, Extraction
 from bumble.cycles.window import Window
 from bumble.stores.sessions import Message
 
@@ -21,8 +21,8 @@ def window(*said: str) -> Window:
     return Window("ses_1", ("sam",), {"sam": "Sam"}, "Ada", messages, UTC)
 
 
-def fact(text: str, title: str = "Sam's work") -> Item:
-    return Item("knowledge", text, (1,), title=title)
+def fact(text: str, title: str = "Sam's work") -> ExtractedItem:
+    return ExtractedItem("knowledge", text, (1,), title=title)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_the_examples_of_the_prompt_say_is_not_what_somebody_said(text: str
     kept, (rejected,) = proof.check(seen, [fact(text)], {})
     assert kept == []
     assert "the prompt's example" in rejected.reason
-    assert proof.journal(seen, Drawn(journal=text)) == ""
+    assert proof.journal(seen, Extraction(journal=text)) == ""
 
 
 def test_who_does_work_in_a_bakery_is_believed() -> None:

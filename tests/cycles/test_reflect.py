@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import people, reflect, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
@@ -45,7 +45,7 @@ def sam(entity: Entity) -> Relationship:
     return relationships.find(entity.relationships, "sam")
 
 
-def reflected(life: Life, *, allow_shrink: bool = False) -> work.Outcome:
+def reflected(life: Runtime, *, allow_shrink: bool = False) -> work.JobResult:
     (job,) = reflect.check(life).jobs
     outcome = reflect.run(life, job, allow_shrink=allow_shrink)
     work.apply(life, outcome)
@@ -339,7 +339,7 @@ def test_only_scores_are_kept_where_portraits_are_no_files(entity: Entity) -> No
     )
     reflected(life)
     assert sam(entity).text == "" and sam(entity).scores.trust == 0.6
-    assert people.known(life, "sam") is not None
+    assert people.find_person(life, "sam") is not None
 
 
 def test_the_portrait_counts_nothing_as_said_that_only_another_said(entity: Entity) -> None:

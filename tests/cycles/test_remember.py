@@ -9,7 +9,7 @@ import pytest
 
 from bumble.body import ebb
 from bumble.cycles import remember, settle, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
 from bumble.cycles.stretches import END, LENGTH, PAUSE
 from bumble.entity import changes, create
@@ -36,7 +36,7 @@ def ada(tmp_path: Path) -> Entity:
     return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def living(entity: Entity, *replies: Reply, at: datetime = NOON + HOUR) -> Life:
+def living(entity: Entity, *replies: Reply, at: datetime = NOON + HOUR) -> Runtime:
     clock = Clock()
     clock.at = at
     return life_of(entity, ScriptedModel(replies), clock)
@@ -46,7 +46,7 @@ def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
     return held(entity, at, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), chance=chance)
 
 
-def remembered(life: Life) -> list[Episode]:
+def remembered(life: Runtime) -> list[Episode]:
     list(settle.settle(life, [PASS], None))
     return list(episodes.read(life.entity.episodes))
 
@@ -118,7 +118,7 @@ def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None
             work.apply(life, mine)
         return found
 
-    late = work.Outcome(theirs.title, plan_late)
+    late = work.JobResult(theirs.title, plan_late)
     assert work.apply(life, late) == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cycles import remember, retell, settle, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
 from bumble.entity import create
 from bumble.entity.create import Newborn
@@ -32,7 +32,7 @@ def ada(tmp_path: Path) -> Entity:
     return made
 
 
-def living(entity: Entity, *replies: Reply) -> Life:
+def living(entity: Entity, *replies: Reply) -> Runtime:
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
     return life_of(entity, ScriptedModel(replies), clock)
@@ -43,7 +43,7 @@ def the_one(entity: Entity) -> Episode:
     return one
 
 
-def retold(life: Life) -> list[settle.Settled]:
+def retold(life: Runtime) -> list[settle.Settled]:
     return list(settle.settle(life, [Pass("retell", retell.check, retell.run)], None))
 
 

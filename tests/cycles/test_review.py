@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import people, review, work
-from bumble.cycles.review import Job
+from bumble.cycles.review import DeepReviewJob
 from bumble.entity.folder import Entity
 from bumble.llm import tokens
 from bumble.stores import episodes, relationships
@@ -35,14 +35,14 @@ def entity(tmp_path: Path) -> Entity:
 
 
 def test_somebody_is_due_after_enough_new_talks(entity: Entity) -> None:
-    assert review.check(life_of(entity)).jobs == (Job("sam"),)
+    assert review.check(life_of(entity)).jobs == (DeepReviewJob("sam"),)
     off = life_of(entity, memory__relational__deep_review_on_consolidation=False)
     assert not review.check(off).due
 
 
 def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
     life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
-    review.run(life, Job("sam"))
+    review.run(life, DeepReviewJob("sam"))
     (prompt,) = asked(life)
     assert "Biscuit" in prompt and "brought his dog" in prompt and "likes the river" in prompt
     for secret in ("Bo", "boat", "debts", "harbour"):
@@ -51,10 +51,10 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:
     life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
-    before = people.known(life, "sam")
-    outcome = review.run(life, Job("sam"))
+    before = people.find_person(life, "sam")
+    outcome = review.run(life, DeepReviewJob("sam"))
     work.apply(life, outcome)
-    after = people.known(life, "sam")
+    after = people.find_person(life, "sam")
     assert before is not None and after is not None
     assert after.text == "\n".join(LINES)
     assert after.last_interaction == before.last_interaction
@@ -68,7 +68,7 @@ def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
     entity: Entity,
 ) -> None:
     life = life_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
-    outcome = review.run(life, Job("sam"))
+    outcome = review.run(life, DeepReviewJob("sam"))
     work.apply(life, outcome)
     assert relationships.find(entity.relationships, "sam").text == "Sam likes the river."
     assert "nothing in the answer" in outcome.lines[0]
@@ -80,7 +80,7 @@ def test_the_material_keeps_to_its_budget(entity: Entity) -> None:
     lines = [("sam", f"Walk number {n} by the river was long. " * 12) for n in range(30)]
     talked(entity, "ses_3", *lines)
     life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
-    review.run(life, Job("sam"))
+    review.run(life, DeepReviewJob("sam"))
     (prompt,) = asked(life)
     frame = 300  # the words of the prompt itself
     assert tokens.estimate(prompt) <= 1200 + frame
@@ -89,7 +89,7 @@ def test_the_material_keeps_to_its_budget(entity: Entity) -> None:
 
 def test_a_portrait_edited_during_the_review_stays(entity: Entity) -> None:
     life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
-    outcome = review.run(life, Job("sam"))
+    outcome = review.run(life, DeepReviewJob("sam"))
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text() + "By hand.\n")
     before = file.read_bytes()

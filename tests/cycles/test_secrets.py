@@ -25,10 +25,10 @@ from bumble.errors import RefusedError
     ],
 )
 def test_secrets_are_found_and_hidden(text: str, what: str) -> None:
-    assert secrets.found(text) == what
+    assert secrets.find_secret(text) == what
     hidden = secrets.redacted(text)
     assert secrets.HIDDEN in hidden
-    assert secrets.found(hidden) is None
+    assert secrets.find_secret(hidden) is None
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_secrets_are_found_and_hidden(text: str, what: str) -> None:
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert secrets.found(text) is None
+    assert secrets.find_secret(text) is None
     assert secrets.redacted(text) == text
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from bumble.cycles import settle, work
 from bumble.cycles.budget import Budgeted, Limits, Spent
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Settled
-from bumble.cycles.work import Check, Outcome
+from bumble.cycles.work import Due, JobResult
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
@@ -33,7 +33,7 @@ def ada(tmp_path: Path) -> Entity:
 
 
 @pytest.fixture
-def life(ada: Entity) -> Life:
+def life(ada: Entity) -> Runtime:
     return life_of(ada, ScriptedModel([Reply("Yes.", always=True)]))
 
 
@@ -44,14 +44,14 @@ def told(done: list[Settled]) -> list[str]:
     ]
 
 
-def test_one_kind_is_done_to_its_end_before_the_next_begins(life: Life) -> None:
+def test_one_kind_is_done_to_its_end_before_the_next_begins(life: Runtime) -> None:
     wait(life, "b 1", "a 1", "b 2", "a 2")
     done = list(settle.settle(life, [small("a"), small("b")], None))
     assert told(done) == ["a: 1", "a: 2", "b: 1", "b: 2"]
     assert life.entity.journal.read_text().endswith("a 1\na 2\nb 1\nb 2\n")
 
 
-def test_no_more_passes_are_made_than_the_limit_allows(life: Life) -> None:
+def test_no_more_passes_are_made_than_the_limit_allows(life: Runtime) -> None:
     wait(life, "a 1", "a 2", "b 1")
     passes = [small("a"), small("b")]
     assert told(list(settle.settle(life, passes, 0))) == []
@@ -59,7 +59,7 @@ def test_no_more_passes_are_made_than_the_limit_allows(life: Life) -> None:
     assert words(life, "b") == ["1"]
 
 
-def test_a_job_that_fails_waits_and_the_others_go_on(life: Life) -> None:
+def test_a_job_that_fails_waits_and_the_others_go_on(life: Runtime) -> None:
     def refuse(word: str) -> None:
         if word == "broken":
             raise RecordInvalidError(Path("x.md"), "no record")
@@ -70,7 +70,7 @@ def test_a_job_that_fails_waits_and_the_others_go_on(life: Life) -> None:
     assert words(life, "a") == ["broken"]
 
 
-def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(life: Life) -> None:
+def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(life: Runtime) -> None:
     absent = Absent([])
     life = replace(life, model=Budgeted(absent, Limits(None, None, Spent)))
     wait(life, "a 1", "a 2", "b 1", "c 1")
@@ -82,7 +82,7 @@ def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(life: 
     assert isinstance(done[0].problem, ModelUnreachableError)
 
 
-def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(life: Life) -> None:
+def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(life: Runtime) -> None:
     life = replace(life, model=Budgeted(life.model, Limits(1, None, Spent)))
     wait(life, "a 1", "a 2", "b 1")
     done = list(settle.settle(life, [small("a", thinks=True), small("b")], None))
@@ -91,7 +91,7 @@ def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(life: Life) -> No
     assert isinstance(done[1].problem, BudgetSpentError)
 
 
-def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Life) -> None:
+def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Runtime) -> None:
     def meddle(*_: object) -> list[Path]:
         raise FileChangedError(Path("waiting.txt"))
 
@@ -101,7 +101,7 @@ def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Life) -> None:
     assert words(life, "a") == ["1"]
 
 
-def test_a_locked_entity_ends_it_at_once(life: Life) -> None:
+def test_a_locked_entity_ends_it_at_once(life: Runtime) -> None:
     def locked(*_: object) -> list[Path]:
         raise LockedError(Path("ada"), 1)
 
@@ -110,14 +110,14 @@ def test_a_locked_entity_ends_it_at_once(life: Life) -> None:
     assert told(done) == ["a! LockedError"]
 
 
-def test_a_job_that_does_not_move_is_done_once(life: Life) -> None:
+def test_a_job_that_does_not_move_is_done_once(life: Runtime) -> None:
     wait(life, "a 1", "a 2")
     done = list(settle.settle(life, [small("a")], None, lambda *_: []))
     assert told(done) == ["a: 1", "a: 2"]
 
 
-def test_a_check_that_fails_is_reported_and_passed_over(life: Life) -> None:
-    def broken(_: Life) -> Check[str]:
+def test_a_check_that_fails_is_reported_and_passed_over(life: Runtime) -> None:
+    def broken(_: Runtime) -> Due[str]:
         raise RecordInvalidError(Path("state.yaml"), "not YAML")
 
     wait(life, "a 1", "b 1")
@@ -125,8 +125,8 @@ def test_a_check_that_fails_is_reported_and_passed_over(life: Life) -> None:
     assert told(list(settle.settle(life, passes, None))) == ["a! RecordInvalidError", "b: 1"]
 
 
-def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(life: Life) -> None:
-    def apply(life: Life, outcome: Outcome) -> Sequence[object]:
+def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(life: Runtime) -> None:
+    def apply(life: Runtime, outcome: JobResult) -> Sequence[object]:
         if outcome.title == "a: 1":
             wait(life, "a 2")  # somebody else has done it
             return []

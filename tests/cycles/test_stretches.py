@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.cycles import stretches
-from bumble.cycles.stretches import END, LENGTH, PAUSE, TOPIC, Rules, Stretch
+from bumble.cycles.stretches import END, LENGTH, PAUSE, TOPIC, Stretch, StretchRules
 from bumble.stores.sessions import Message
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-RULES = Rules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
+RULES = StretchRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
 BOATS = "The old boats in the harbour need fresh paint before summer"
 TAXES = "My tax return for last year is due within four weeks"
 
@@ -114,7 +114,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 def test_stretches_hold_every_message_once_in_order_and_whole_turns(
     messages: list[Message], max_turns: int, ended: bool, topics: bool
 ) -> None:
-    rules = Rules(timedelta(minutes=30), max_turns, 0.25)
+    rules = StretchRules(timedelta(minutes=30), max_turns, 0.25)
     now = messages[-1].at if messages else NOON
     found = stretches.cut(messages, rules, now, ended=ended, likeness=by_word if topics else None)
     assert [one for each in found for one in each.messages] == messages
@@ -128,7 +128,7 @@ def test_stretches_hold_every_message_once_in_order_and_whole_turns(
 def test_what_closed_stays_closed_when_more_is_said(
     messages: list[Message], max_turns: int, count: int
 ) -> None:
-    rules = Rules(timedelta(minutes=30), max_turns, 0.25)
+    rules = StretchRules(timedelta(minutes=30), max_turns, 0.25)
     start = messages[:count]
     now = start[-1].at if start else NOON
     early = [each for each in stretches.cut(start, rules, now, ended=False) if each.closed]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bumble.cycles import remember, telling
-from bumble.cycles.life import Life
-from bumble.cycles.telling import Scene, Told
+from bumble.cycles.life import Runtime
+from bumble.cycles.telling import Scene, TellingResult
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
@@ -23,7 +23,7 @@ def ada(tmp_path: Path) -> Entity:
     return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Life, Scene]:
+def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Scene]:
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
     life = life_of(ada, model or ScriptedModel([]), clock)
@@ -31,14 +31,14 @@ def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Life, Scene]
     return life, stage_of(life)
 
 
-def stage_of(life: Life) -> Scene:
+def stage_of(life: Runtime) -> Scene:
     (job,) = remember.check(life).jobs
     session = remember.conversation(life, job.session_id)
     assert session is not None
     return remember.scene_of(life, session, job.messages)
 
 
-def told(ada: Entity, *replies: Reply) -> Told:
+def told(ada: Entity, *replies: Reply) -> TellingResult:
     life, stage = scene(ada, ScriptedModel(replies))
     return telling.tell(life, stage)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity import create, settings
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
@@ -23,7 +23,7 @@ def ada(tmp_path: Path) -> Entity:
     return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Life:
+def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:
     replies = [act(NOTE, **note) for note in notes]
     return lives.life_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
 

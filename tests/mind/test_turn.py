@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.body import parameters
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
@@ -55,7 +55,7 @@ def ada(tmp_path: Path) -> Entity:
 
 def life_of(
     entity: Entity, model: ScriptedModel, clock: Clock | None = None, *, writes: bool = True
-) -> Life:
+) -> Runtime:
     loaded = settings.load(entity.file)
     assert loaded.identity is not None
     memory = Memory(
@@ -66,7 +66,7 @@ def life_of(
         config=loaded.config.recall,
         syncs=writes,
     )
-    return Life(
+    return Runtime(
         entity,
         loaded.identity,
         loaded.config,
@@ -79,7 +79,7 @@ def life_of(
     )
 
 
-def talk(life: Life, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
+def talk(life: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
     """One turn, as a process of its own has it."""
     who = meeting.person(life.entity, life.identity, speaker)
     session, is_new = meeting.open_session(life, who, life.clock(), new=new)

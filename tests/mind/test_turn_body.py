@@ -11,7 +11,7 @@ from bumble.body.bars import Bar
 from bumble.body.noise import Fragment
 from bumble.body.soma import Felt, Soma
 from bumble.cycles import feeling
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity import create
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
@@ -29,13 +29,13 @@ def ada(tmp_path: Path) -> Entity:
     return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def settled(life: Life, **prompt: object) -> Life:
+def settled(life: Runtime, **prompt: object) -> Runtime:
     """A life with other settings of the prompt."""
     changed = replace(life.config.prompt, **prompt)  # type: ignore[arg-type]
     return replace(life, config=replace(life.config, prompt=changed))
 
 
-def moved(life: Life, *, felt: int = 0, **values: float) -> Soma:
+def moved(life: Runtime, *, felt: int = 0, **values: float) -> Soma:
     """The body with some bars set, and a number of feelings."""
     soma = feeling.read(life, life.now())
     levels = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import settle
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass, Settled
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
@@ -35,7 +35,7 @@ def say(text: str) -> Reply:
     return act("say", text=text)
 
 
-def life_at(entity: Entity, at: datetime, model: ScriptedModel) -> Life:
+def life_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
     clock = Clock()
     clock.at = at
     return life_of(entity, model, clock)
@@ -51,7 +51,7 @@ def look(entity: Entity) -> Automation:
     return next(automations.read(entity.automations))
 
 
-def run_all(life: Life) -> list[Settled]:
+def run_all(life: Runtime) -> list[Settled]:
     return list(settle.settle(life, [PASS], None))
 
 

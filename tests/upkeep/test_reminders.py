@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bumble.cycles import settle, work
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
@@ -31,7 +31,7 @@ __all__ = ["ada"]
 PASS = Pass("reminders", cycle.check, cycle.run, thinks=False)
 
 
-def life_at(entity: Entity, at: datetime) -> Life:
+def life_at(entity: Entity, at: datetime) -> Runtime:
     clock = Clock()
     clock.at = at
     return life_of(entity, ScriptedModel([]), clock)
@@ -47,7 +47,7 @@ def look(entity: Entity, reminder_id: str) -> Reminder:
     return reminders.load(entity.root / reminders.path(reminder_id))
 
 
-def run_all(life: Life) -> list[str]:
+def run_all(life: Runtime) -> list[str]:
     done = settle.settle(life, [PASS], None)
     return [str(one.outcome.data["text"]) if one.outcome else str(one.problem) for one in done]
 
@@ -127,7 +127,7 @@ def command(place: Path, code: str = "") -> tuple[str, ...]:
     return (sys.executable, "-c", script)
 
 
-def allowing(life: Life) -> Life:
+def allowing(life: Runtime) -> Runtime:
     tools = replace(life.config.tools, run_command=True)
     return replace(life, config=replace(life.config, tools=tools))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cycles.budget import Budgeted, Limits, Spent
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -18,7 +18,7 @@ __all__ = ["ada"]
 
 
 @pytest.fixture
-def life(ada: Entity) -> Life:
+def life(ada: Entity) -> Runtime:
     model = ScriptedModel([Reply("Yes.", always=True)])
     return replace(life_of(ada, model), model=Budgeted(model, Limits(None, None, Spent)))
 
@@ -27,7 +27,7 @@ def free() -> None:
     return None
 
 
-def test_while_somebody_talks_only_what_needs_no_model_is_done(life: Life) -> None:
+def test_while_somebody_talks_only_what_needs_no_model_is_done(life: Runtime) -> None:
     wait(life, "a 1", "b 1")
     into = tick.Work()
     passes = [small("a", thinks=True), small("b")]
@@ -36,7 +36,7 @@ def test_while_somebody_talks_only_what_needs_no_model_is_done(life: Life) -> No
     assert into.held == {"a": "a turn goes on"}
 
 
-def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(life: Life) -> None:
+def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(life: Runtime) -> None:
     wait(life, "a 1", "a 2", "c 1")
     talking: list[str] = []
     passes = [small("a", lambda _: talking.append("x"), thinks=True), small("c", thinks=True)]
@@ -48,14 +48,14 @@ def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(life: Life) -> N
     assert set(into.held) == {"a", "c"}
 
 
-def test_the_limit_counts_passes_of_all_kinds(life: Life) -> None:
+def test_the_limit_counts_passes_of_all_kinds(life: Runtime) -> None:
     wait(life, "a 1", "b 1", "b 2")
     into = tick.Work()
     list(tick.run(life, [small("a"), small("b")], into, limit=2, held=free))
     assert words(life, "b") == ["2"]
 
 
-def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Life) -> None:
+def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Runtime) -> None:
     def refuse(_: str) -> None:
         raise RecordInvalidError(Path("x.md"), "no record")
 
@@ -78,7 +78,7 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Life) -> None:
     assert into.exit_code == 12
 
 
-def test_a_locked_entity_ends_the_run_and_is_no_error(life: Life) -> None:
+def test_a_locked_entity_ends_the_run_and_is_no_error(life: Runtime) -> None:
     def locked(*_: object) -> list[Path]:
         raise LockedError(Path("ada"), 1)
 
@@ -89,7 +89,7 @@ def test_a_locked_entity_ends_the_run_and_is_no_error(life: Life) -> None:
     assert into.exit_code == 0
 
 
-def test_a_line_that_cannot_be_written_costs_nothing(life: Life) -> None:
+def test_a_line_that_cannot_be_written_costs_nothing(life: Runtime) -> None:
     life.entity.runs.mkdir(parents=True)
     assert isinstance(life.model, Budgeted)
     with tick.recorded(life, "tick", life.model, tick.Work()):
