@@ -72,7 +72,7 @@ def compact(
             found = _undo_check(talk)
         else:
             found = compacting.check(life, talk, choosing.stable_tokens(opened, talk))
-            gates = () if prune_only or force else found.gates
+            gates = () if prune_only or force else found.conditions
             jobs = (
                 replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
             )

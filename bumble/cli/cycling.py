@@ -155,7 +155,7 @@ def show_check(
     """Print gates and verdict, and what else a cycle has to say of itself."""
     rows = [
         ["pass" if gate.passes else "wait", gate.name, gate.value, f"({gate.wants})"]
-        for gate in found.gates
+        for gate in found.conditions
     ]
     verdict = f"due: {len(found.jobs)} to do" if found.due else f"not due: {why_not(found)}"
     data = {"due": found.due, "gates": gates(found), "jobs": len(found.jobs)}
@@ -167,13 +167,13 @@ def gates(found: Due[Any]) -> list[dict[str, Any]]:
     """Return gates as data."""
     return [
         {"name": one.name, "value": one.value, "wants": one.wants, "passes": one.passes}
-        for one in found.gates
+        for one in found.conditions
     ]
 
 
 def why_not(found: Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[Condition] = [gate for gate in found.gates if not gate.passes]
+    closed: list[Condition] = [gate for gate in found.conditions if not gate.passes]
     if closed:
         return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
     return "nothing is waiting"

@@ -197,7 +197,7 @@ def _show_checks(opened: Opened, life: Runtime, wanted: Sequence[Pass], *, exit_
         rows.append([each.name, due, "", ""])
         rows += [
             ["", "pass" if gate.passes else "wait", gate.name, f"{gate.value} (wants {gate.wants})"]
-            for gate in found.gates
+            for gate in found.conditions
         ]
         data[each.name] = {
             "due": found.due,

@@ -82,8 +82,8 @@ def check(life: Runtime) -> Due[AppraiseJob]:
         if stretch := _stretch(life, _answered(session, cursors.messages(file, session, KEY))):
             jobs.append(AppraiseJob(session_id, first, stretch[-1].id))
     unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
-    gate = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
-    return Due((gate,), tuple(jobs))
+    condition = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
+    return Due((condition,), tuple(jobs))
 
 
 def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
@@ -128,11 +128,11 @@ def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appra
     limits = life.body.appraisal
     soma = feeling.read(life, stretch[0].at)
     before = session.messages[: session.messages.index(stretch[0])]
-    earlier = _told(before[-BEFORE_MESSAGES:], BEFORE_CHARS)
+    earlier = _render(before[-BEFORE_MESSAGES:], BEFORE_CHARS)
     slots = {
         "mood": feeling.mood(life, soma).name,
         "before": prompts.tagged("before", earlier) + "\n" if earlier else "",
-        "conversation": prompts.harmless(_told(stretch, STRETCH_CHARS), "before", "conversation"),
+        "conversation": prompts.harmless(_render(stretch, STRETCH_CHARS), "before", "conversation"),
         "points": f"{limits.max_points:g}",
     }
     request = asking.request(
@@ -156,7 +156,7 @@ def _whole(error: AnswerInvalidError) -> object:
     return value
 
 
-def _told(messages: Sequence[Message], budget_chars: int) -> str:
+def _render(messages: Sequence[Message], budget_chars: int) -> str:
     """Render what was said, a line a message; long ones are cut so that all have room."""
     spoken_messages = [message for message in messages if message.text and message.role != "tool"]
     most = max(LEAST_CHARS, budget_chars // max(1, len(spoken_messages)))

@@ -237,7 +237,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
-    summary_input = _given(steps.session, bounds, budget)
+    summary_input = _summary_input(steps.session, bounds, budget)
     text, extra = _summary(life, job, steps, summary_input, note)
     at = life.now()
     record = Compaction(
@@ -257,7 +257,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     return gained >= size.history * config.compaction_min_gain_ratio
 
 
-def _given(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
+def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
     """Take what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = history.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
@@ -397,7 +397,7 @@ def leave_out(life: Runtime, session: Session) -> Compaction | None:
     if end - start < 2:
         return None
     budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    summary_input = _given(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    summary_input = _summary_input(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
     text = summary.excerpt_text(life, summary_input)
     record = _record(life, "summary", stored[start].id, stored[end - 1].id)
     return replace(record, summary=text, extra={"summary_source": EXCERPT})
@@ -467,4 +467,4 @@ def _is_worth_it(life: Runtime, session: Session, size: ContextSize) -> bool:
     if not size.long or earlier is None:
         return size.long
     bounds = boundaries(session.messages, config, size.room // 2)
-    return bounds is not None and _cost(_given(session, bounds, 0).new) >= size.room // 2
+    return bounds is not None and _cost(_summary_input(session, bounds, 0).new) >= size.room // 2

@@ -57,7 +57,7 @@ class ConsolidationNote:
 
     at: datetime
     count: int  # consolidations before this one
-    seen: str  # what there was
+    fingerprint: str  # what there was
 
 
 def parts() -> tuple[ConsolidationPart, ...]:
@@ -175,7 +175,7 @@ def _note(life: Runtime, note: ConsolidationNote) -> JobResult:
         _, count, _ = _past(life)
         if count != note.count:
             return ()
-        values = {"at": records.stamp(note.at), "count": count + 1, "seen": note.seen}
+        values = {"at": records.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
         file: MappingFile = state.read(life.entity.state)
         return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
 
@@ -288,4 +288,4 @@ def story_due(life: Runtime) -> Due[narrate.NarrateJob]:
     if not turn.passes:
         return Due((turn,), ())
     due_story = narrate.check(life)
-    return replace(due_story, gates=(turn, *due_story.gates))
+    return replace(due_story, conditions=(turn, *due_story.conditions))

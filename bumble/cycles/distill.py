@@ -65,16 +65,16 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
         windows = _windows(life, session, cursors.messages(file, session, (DISTILL,)))
         if force and not windows:
             windows = _windows(life, session, session.messages)[-1:]
-        gates = () if force else _gates(life, file, session, windows)
-        if windows and all(gate.passes for gate in gates):
+        conditions = () if force else _gates(life, file, session, windows)
+        if windows and all(condition.passes for condition in conditions):
             jobs += [DistillJob(session.id, span.messages[0].id, span.last.id) for span in windows]
-            shown.insert(0, gates)
+            shown.insert(0, conditions)
         else:
-            shown.append(gates)
+            shown.append(conditions)
     if force:
         return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
-    gates = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
-    return Due(gates, tuple(jobs))
+    conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
+    return Due(conditions, tuple(jobs))
 
 
 def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
@@ -91,8 +91,8 @@ def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
     )
 
 
-def _passed(gates: Sequence[Condition]) -> int:
-    return sum(gate.passes for gate in gates)
+def _passed(conditions: Sequence[Condition]) -> int:
+    return sum(condition.passes for condition in conditions)
 
 
 def _nothing(life: Runtime) -> tuple[Condition, ...]:
@@ -189,8 +189,8 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _outcome(life, session, window, WindowMemories(), message, ran=False)
-    known_sections = _known(life, window)
+        return _window_result(life, session, window, WindowMemories(), message, ran=False)
+    known_sections = _near_sections(life, window)
     options = _options(life, session, window)
     try:
         if not extract.trusted(life.model.name):
@@ -204,10 +204,10 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     if judge:
         items, doubted = proof.judge(life.model, window, items, options)
         rejected += doubted
-    return _made(life, session, window, extraction, items, rejected)
+    return _result(life, session, window, extraction, items, rejected)
 
 
-def _made(
+def _result(
     life: Runtime,
     session: Session,
     window: Window,
@@ -220,7 +220,7 @@ def _made(
     if claims:
         life.memory.sync()
         claims = weigh.weigh(life, claims)
-    keeping = WindowMemories(
+    memories = WindowMemories(
         at,
         tuple(item for item in items if item.kind != "belief"),
         tuple(claims),
@@ -229,7 +229,7 @@ def _made(
     dropped = len(rejected) + extraction.malformed
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
-    outcome = _outcome(life, session, window, keeping, "\n".join(lines))
+    outcome = _window_result(life, session, window, memories, "\n".join(lines))
     reasons = [
         {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
         for rejection in rejected
@@ -247,11 +247,11 @@ def _counted(items: Sequence[ExtractedItem]) -> str:
     return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
-def _outcome(
+def _window_result(
     life: Runtime,
     session: Session,
     window: Window,
-    keeping: WindowMemories,
+    memories: WindowMemories,
     report: str,
     *,
     ran: bool = True,
@@ -262,7 +262,7 @@ def _outcome(
     def plan() -> list[Change | None]:
         refused.clear()
         cursor_moves = [_dealt_with(life, window)]
-        return [*keep.plan(life, window, keeping, refused), *cursor_moves]
+        return [*keep.plan(life, window, memories, refused), *cursor_moves]
 
     plan()  # says what will be refused
     return JobResult(
@@ -370,7 +370,7 @@ def _reflected(life: Runtime, session: Session, window: Window) -> bool:
     )
 
 
-def _known(life: Runtime, window: Window) -> Mapping[str, str]:
+def _near_sections(life: Runtime, window: Window) -> Mapping[str, str]:
     """Return the sections of knowledge nearest to a window that its people may know."""
     life.memory.sync()
     query = " ".join(message.text for message in window.messages if message.role == USER)

@@ -76,15 +76,17 @@ class Night:
 def check(life: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
     """Look at the five gates; asks no model and looks at no memory."""
     at = life.now()
-    conditions = dream_gates.gates(life, at)
-    closed = tuple(gate.name for gate in conditions if not gate.passes)
+    conditions = dream_gates.conditions(life, at)
+    closed = tuple(condition.name for condition in conditions if not condition.passes)
     if force:
-        conditions = tuple(gate if gate.passes else _bypassed(gate) for gate in conditions)
+        conditions = tuple(
+            condition if condition.passes else _bypassed(condition) for condition in conditions
+        )
     return Due(conditions, (DreamJob(at, closed if force else (), seed),))
 
 
-def _bypassed(gate: Condition) -> Condition:
-    return replace(gate, value=f"{gate.value} (bypassed)", passes=True)
+def _bypassed(condition: Condition) -> Condition:
+    return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
 
 
 def run(life: Runtime, job: DreamJob) -> JobResult:
@@ -266,7 +268,10 @@ def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequen
     late.clear()
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
     if not job.bypassed and (closed := dream_gates.closed(life, past, job.at)):
-        late += [f"Not kept: {gate.name}: {gate.value}, wants {gate.wants}." for gate in closed]
+        late += [
+            f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
+            for condition in closed
+        ]
         return ()
     planned: list[Change | None] = []
     became: list[str] = []

@@ -32,7 +32,7 @@ class DreamHistory:
         return self.count if self.day == day else 0
 
 
-def gates(life: Runtime, at: datetime) -> tuple[Condition, ...]:
+def conditions(life: Runtime, at: datetime) -> tuple[Condition, ...]:
     """Return the gates as they stand at a time."""
     config = life.config.soma.dreams
     hours = ", ".join(map(str, config.dream_hours)) or "none"
@@ -133,4 +133,4 @@ def plan_empty(life: Runtime, at: datetime, why: str) -> Change | None:
 def closed(life: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
     """Return the gates that have closed since a dream began, where others talk and dream too."""
     still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
-    return [gate for gate in still if not gate.passes]
+    return [condition for condition in still if not condition.passes]

@@ -26,7 +26,7 @@ class Dialogue:
     session: Session | None  # None: no conversation, only what waits in the person's own file
     start: str | None = None  # where the cursor stood
     last: str = ""  # id of the last message that is dealt with; empty: none is
-    said: tuple[Message, ...] = ()  # by the person
+    statements: tuple[Message, ...] = ()  # by the person
     answers: tuple[Message, ...] = ()  # of the entity to them
     text: str = ""  # as the model reads it
 
@@ -78,9 +78,9 @@ def line(life: Runtime, message: Message) -> str:
 
 def silence(person: Relationship, talk: Dialogue) -> timedelta | None:
     """Return how long it was quiet before a talk, as far as the conversation can tell."""
-    if not talk.said or talk.session is None:
+    if not talk.statements or talk.session is None:
         return None
-    first = talk.said[0]
+    first = talk.statements[0]
     before = [message.at for message in talk.session.messages if message.id < first.id]
     last = before[-1] if before else person.last_reflection
     return None if last is None else max(timedelta(0), first.at - last)

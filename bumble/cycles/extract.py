@@ -95,7 +95,7 @@ def draw(
         "messages": prompts.harmless(
             window.text(options.budget_chars, options.most_chars), "messages", "known"
         ),
-        "known": _known(known_sections),
+        "known": _render_known(known_sections),
         "relational": _RELATIONAL[options.relational],
     }
     request = Request(
@@ -122,7 +122,7 @@ _RELATIONAL = {
 }
 
 
-def _known(known_sections: Mapping[str, str]) -> str:
+def _render_known(known_sections: Mapping[str, str]) -> str:
     if not known_sections:
         return ""
     lines = "\n".join(

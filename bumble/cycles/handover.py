@@ -74,10 +74,10 @@ def check(life: Runtime) -> Due[HandoverJob]:
         and not (life.entity.sessions / info.id / "handover.md").exists()
         and is_worth(session := transcripts.find(life.entity.sessions, info.id))
     ]
-    gate = Condition(
+    condition = Condition(
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
     )
-    return Due((gate,), tuple(jobs))
+    return Due((condition,), tuple(jobs))
 
 
 def _over(life: Runtime) -> list[SessionInfo]:
@@ -117,7 +117,7 @@ def run(life: Runtime, job: HandoverJob) -> JobResult:
         for message in session.messages
     ]
     try:
-        values = _told(life, session, sources)
+        values = _ask_brief(life, session, sources)
     except AnswerInvalidError as error:
         return _none(life, session, str(error).splitlines()[0], data)
     quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
@@ -172,7 +172,7 @@ def _of(session: Session) -> str:
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
-def _told(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
+def _ask_brief(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
     """Let the model tell it; what it names that nobody said is dropped, sentence by sentence."""
     answer = structured.answer(life.model, _request(life, sources), _schema())
     known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]

@@ -66,21 +66,21 @@ def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenan
 
 
 def plan(
-    life: Runtime, window: Window, keeping: WindowMemories, refused: list[str]
+    life: Runtime, window: Window, memories: WindowMemories, refused: list[str]
 ) -> list[Change | None]:
     """Plan to keep it, on the files as they are now; what is refused is added to a list."""
-    if keeping.at is None:
+    if memories.at is None:
         return []
-    facts = [item for item in keeping.items if item.kind == "knowledge"]
-    notes = [item for item in keeping.items if item.kind == "relational"]
+    facts = [item for item in memories.items if item.kind == "knowledge"]
+    notes = [item for item in memories.items if item.kind == "relational"]
     planned: list[Change | None] = [_plan_facts(life, window, facts, refused)]
-    planned += _plan_notes(life, window, notes, keeping.at)
-    planned += beliefs.plan_claims(life, keeping.claims, keeping.at)
-    if keeping.diary:
+    planned += _plan_notes(life, window, notes, memories.at)
+    planned += beliefs.plan_claims(life, memories.claims, memories.at)
+    if memories.diary:
         origin = _provenance(life, window, window.numbers)
         planned.append(
             journal.plan_add(
-                keeping.at, keeping.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
+                memories.at, memories.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
             )
         )
     return planned

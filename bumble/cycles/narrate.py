@@ -55,11 +55,11 @@ def check(life: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     last_fingerprint = before.fingerprint if before else ""
     new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
-    gates = (
+    conditions = (
         Condition("memories", str(count), "at least 1", count > 0),
         Condition("news", _news(before, new=new), "something new to tell", new or force),
     )
-    return Due(gates, (NarrateJob(life.now(), sources, before),))
+    return Due(conditions, (NarrateJob(life.now(), sources, before),))
 
 
 def _news(before: Narrative | None, *, new: bool) -> str:
@@ -76,7 +76,7 @@ def run(life: Runtime, job: NarrateJob) -> JobResult:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
     try:
-        draft = _told(life, job)
+        draft = _ask_story(life, job)
     except NO_ANSWER:
         if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
             raise
@@ -141,7 +141,7 @@ def _plan(
     return (replace(change, keeps=now is not None) if change else None,)
 
 
-def _told(life: Runtime, job: NarrateJob) -> StoryDraft:
+def _ask_story(life: Runtime, job: NarrateJob) -> StoryDraft:
     """Ask a model, and hold what it says against what is known.
 
     Raises:

@@ -76,7 +76,7 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     config, at = life.body.soma.noise, life.now()
     ticked_at = feeling.read(life, at).noise_ticked_at
     ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
-    gates: tuple[Condition, ...] = (
+    conditions: tuple[Condition, ...] = (
         Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
         Condition(
             "last thought",
@@ -93,8 +93,11 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
             if last_message_at is None
             else f"last said {last_message_at:%Y-%m-%d %H:%M}"
         )
-        gates = (*gates, Condition("news", when, "something said since the last thought", news))
-    return Due(gates, (StrayThoughtsJob(ticked_at),))
+        conditions = (
+            *conditions,
+            Condition("news", when, "something said since the last thought", news),
+        )
+    return Due(conditions, (StrayThoughtsJob(ticked_at),))
 
 
 def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
@@ -126,7 +129,7 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
-        lines=(_told(fragments, len(thoughts), problem),),
+        lines=(_report(fragments, len(thoughts), problem),),
         data={
             "thoughts": [fragment.text for fragment in fragments],
             "refused": len(thoughts) - len(fragments),
@@ -211,7 +214,7 @@ def _plan(
     return (feeling.plan(life, at, move, "a stray thought"),)
 
 
-def _told(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
+def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
     if problem:
         return f"No thought came: {problem}"
     refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""

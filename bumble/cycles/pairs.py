@@ -119,7 +119,7 @@ def eligible(
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
     likeness = scaled((matrix @ matrix.T)[first, second])
-    mask = _kept(likeness, rules)
+    mask = _mask_allowed(likeness, rules)
     return tuple(
         _pair(best[a], best[b], float(alike))
         for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
@@ -139,7 +139,7 @@ def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Pla
     return older[together], newer[together]
 
 
-def _kept(likeness: Floats, rules: PairRules) -> Mask:
+def _mask_allowed(likeness: Floats, rules: PairRules) -> Mask:
     if not rules.band or not likeness.size:
         return np.asarray(likeness <= rules.max_similarity)
     low, high = np.quantile(likeness, rules.band)
@@ -172,7 +172,7 @@ def choose(
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
-            chosen.append(left.pop(_drawn(weights, rng)))
+            chosen.append(left.pop(_draw_index(weights, rng)))
     return tuple(chosen)
 
 
@@ -183,8 +183,8 @@ def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
         circle = tuple(sorted(pair.audience))
         weights[circle] = weights.get(circle, 0.0) + pair.weight
     circles = sorted(weights)
-    return circles[_drawn([weights[circle] for circle in circles], rng)] if circles else ()
+    return circles[_draw_index([weights[circle] for circle in circles], rng)] if circles else ()
 
 
-def _drawn(weights: Sequence[float], rng: random.Random) -> int:
+def _draw_index(weights: Sequence[float], rng: random.Random) -> int:
     return rng.choices(range(len(weights)), weights)[0]

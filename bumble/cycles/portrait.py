@@ -78,14 +78,16 @@ class Material:
     entity: str  # what the entity is called
     person: str  # what the person is called
     names: tuple[str, ...]  # all names that need no source
-    said: tuple[str, ...]  # by the person
+    statements: tuple[str, ...]  # by the person
     answered: tuple[str, ...]  # by the entity; no source: it may have been wrong
-    sources: tuple[str, ...]  # beside `said`: portrait so far, notes, episodes, dates
+    sources: tuple[str, ...]  # beside `statements`: portrait so far, notes, episodes, dates
 
     @cached_property
     def source_terms(self) -> frozenset[str]:
         """What all that may be drawn on speaks of."""
-        return frozenset(term for text in (*self.said, *self.sources) for term in terms.terms(text))
+        return frozenset(
+            term for text in (*self.statements, *self.sources) for term in terms.terms(text)
+        )
 
     @cached_property
     def name_terms(self) -> frozenset[str]:
@@ -180,7 +182,7 @@ def _plain(line: str) -> str:
 
 def problem(sentence: str, material: Material) -> str:
     """Say why a sentence may not stand in the portrait; empty if it may."""
-    sources = (*material.said, *material.sources)
+    sources = (*material.statements, *material.sources)
     if any(sentence in source for source in material.sources):
         return ""  # it stood there before
     says = borne.own_words(sentence, (material.entity, *material.names))
@@ -199,7 +201,7 @@ def problem(sentence: str, material: Material) -> str:
     # an episode tells of many things; what belongs together stands in one sentence of it
     source_sentences = [each for source in material.sources for each in evidence.sentences(source)]
     if words[:1] != ["i"] and not borne.is_borne_out(
-        sentence, (*material.said, *source_sentences), names
+        sentence, (*material.statements, *source_sentences), names
     ):
         return "most of it was not said, or not together"
     return ""
@@ -211,7 +213,7 @@ def _confuses(sentence: str, material: Material) -> bool:
     if not _FIRST.intersection(words):
         return False
     own = [_words(text) for text in material.answered]
-    for text in material.said:
+    for text in material.statements:
         run = _run(words, _words(text))
         if run and not any(_run(run, other) == run for other in own):
             return True
@@ -219,7 +221,7 @@ def _confuses(sentence: str, material: Material) -> bool:
     if named or _THIRD.intersection(words):
         return False
     about = set(terms.terms(sentence))
-    return _resembles(about, material.said) and not _resembles(about, material.answered)
+    return _resembles(about, material.statements) and not _resembles(about, material.answered)
 
 
 def _run(words: Sequence[str], their_words: Sequence[str]) -> list[str]:

@@ -30,8 +30,10 @@ def check(life: Runtime) -> Due[SomaTickJob]:
     soma = feeling.stored(life.entity.soma, store.read(life.entity.soma))
     passed = seconds_between(soma.at, at) if soma else None
     value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
-    gate = Condition("stored values", value, "older than the present", passed is None or passed > 0)
-    return Due((gate,), (SomaTickJob(at),))
+    condition = Condition(
+        "stored values", value, "older than the present", passed is None or passed > 0
+    )
+    return Due((condition,), (SomaTickJob(at),))
 
 
 def run(life: Runtime, job: SomaTickJob) -> JobResult:

@@ -55,7 +55,7 @@ def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
     ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
     youngest = min((age for age in ages.values() if age is not None), default=None)
     ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
-    gates = (
+    conditions = (
         Condition(
             "portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled
         ),
@@ -67,7 +67,7 @@ def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
             bool(ready) or not waiting,
         ),
     )
-    return Due(gates, tuple(ready))
+    return Due(conditions, tuple(ready))
 
 
 def _waiting(life: Runtime) -> Iterator[ReflectJob]:
@@ -106,10 +106,10 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
     talk = exchange.NOBODY_SPOKE
     if job.session_id:
         talk = exchange.read(life, job.session_id, job.person)
-    person = record or _stranger(life, job, talk.said)
+    person = record or _stranger(life, job, talk.statements)
     notes = drawing.notes(person)[: life.config.memory.relational.pending_in_prompt]
     prose, quotes = portrait.split(person.text)
-    if not talk.said and not notes and not quotes:
+    if not talk.statements and not notes and not quotes:
         return _nothing(life, job, talk, person)
     material = _material(life, person, talk, notes)
     mode = _mode(life, prose, talk)
@@ -119,7 +119,7 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
         material,
         mode,
         _asking(life, mode, material, _slots(life, person, talk, notes)),
-        portrait.quoted(talk.said, life.zone),
+        portrait.quoted(talk.statements, life.zone),
         allow_shrink=allow_shrink,
     )
     return _outcome(life, job, talk, record, person, notes, update)
@@ -140,7 +140,7 @@ def _mode(life: Runtime, prose: str, talk: Dialogue) -> str:
     always there, at .4 or more.
     """
     felt = talk.session.appraisals if talk.session else {}
-    levels = [felt[message.id].intensity for message in talk.said if message.id in felt]
+    levels = [felt[message.id].intensity for message in talk.statements if message.id in felt]
     if not levels:
         levels = [affect.intensity for affect in feeling.read(life, life.now()).affects]
     intensity = max(levels, default=0.0)
@@ -152,12 +152,12 @@ def _material(
     life: Runtime, person: Relationship, talk: Dialogue, notes: Sequence[Note]
 ) -> Material:
     prose, quotes = portrait.split(person.text)
-    moments = [message.at.astimezone(life.zone) for message in talk.said]
+    moments = [message.at.astimezone(life.zone) for message in talk.statements]
     return Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        said=(*(message.text for message in talk.said), *quotes),
+        statements=(*(message.text for message in talk.statements), *quotes),
         answered=tuple(answer.text for answer in talk.answers),
         sources=(prose, *(note.text for note in notes), *portrait.days(moments)),
     )
@@ -181,7 +181,7 @@ def _felt(life: Runtime, person: Relationship, talk: Dialogue) -> str:
     felt = talk.session.appraisals if talk.session else {}
     feelings = [
         felt[message.id].felt
-        for message in talk.said
+        for message in talk.statements
         if message.id in felt and felt[message.id].felt
     ]
     lines += [f"It felt like this: {portrait.inside(text)}" for text in feelings[-2:]]
@@ -259,8 +259,10 @@ def _outcome(
     notes: Sequence[Note],
     update: PortraitUpdate,
 ) -> JobResult:
-    message_ids, at, late = [message.id for message in talk.said], life.now(), list[str]()
-    trusts = [message.trust for message in talk.said] + [note.provenance.trust for note in notes]
+    message_ids, at, late = [message.id for message in talk.statements], life.now(), list[str]()
+    trusts = [message.trust for message in talk.statements] + [
+        note.provenance.trust for note in notes
+    ]
     sources = (job.session_id, *message_ids) if message_ids else ()
     origin = drawing.origin(life, "reflect", person, update, sources, trusts)
 

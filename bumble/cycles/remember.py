@@ -72,8 +72,8 @@ def check(life: Runtime) -> Due[RememberJob]:
                 open_count += 1
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
-    gate = Condition("stretches of conversation", value, "one that is over", bool(jobs))
-    return Due((gate,), tuple(jobs))
+    condition = Condition("stretches of conversation", value, "one that is over", bool(jobs))
+    return Due((condition,), tuple(jobs))
 
 
 def _rules(life: Runtime) -> StretchRules:
@@ -125,7 +125,10 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
     sentence = weight.sentence(life.config.memory.episode_significance_threshold)
     data = {"significance": round(weight.total, 4), "why": sentence}
     scene = scene_of(life, session, job.messages)
-    if weight.total < life.config.memory.episode_significance_threshold or not scene.said:
+    if (
+        weight.total < life.config.memory.episode_significance_threshold
+        or not scene.spoken_messages
+    ):
         _note(life, job, sentence)
         return _passed_over(life, job, sentence, data)
     result = telling.tell(life, scene)
@@ -267,7 +270,7 @@ def _episode(
     weight: Significance,
     result: TellingResult,
 ) -> Episode:
-    first, last, spoken_messages = job.messages[0], job.messages[-1], scene.said
+    first, last, spoken_messages = job.messages[0], job.messages[-1], scene.spoken_messages
     until = [message for message in session.messages if message.at <= last.at]
     origin = Provenance(
         by=telling.PURPOSE,

@@ -43,11 +43,11 @@ def check(life: Runtime) -> Due[DeepReviewJob]:
     }
     jobs = tuple(DeepReviewJob(person) for person, count in new.items() if count >= least)
     on = config.enabled and config.deep_review_on_consolidation
-    gates = (
+    conditions = (
         Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
         Condition("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
     )
-    return Due(gates, jobs)
+    return Due(conditions, jobs)
 
 
 def run(life: Runtime, job: DeepReviewJob) -> JobResult:
@@ -64,14 +64,14 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
     noted = "\n".join(f"- {note.text}" for note in notes)
     left = config.deep_review_max_tokens - tokens.estimate(person.text) - tokens.estimate(noted)
     chosen_episodes = _episodes(life, person, int(left * EPISODE_SHARE))
-    left -= sum(tokens.estimate(_told(episode)) for episode in chosen_episodes)
+    left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, answers, talk = _talk(life, person, left)
     moments = [episode.at for episode in chosen_episodes] + [message.at for message in statements]
     material = Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        said=(*(message.text for message in statements), *quotes),
+        statements=(*(message.text for message in statements), *quotes),
         answered=tuple(answer.text for answer in answers),
         sources=(
             prose,
@@ -86,7 +86,9 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
             "person": person.name,
             "portrait": portrait.inside(prose),
             "notes": portrait.inside(noted),
-            "episodes": portrait.inside("\n".join(_told(episode) for episode in chosen_episodes)),
+            "episodes": portrait.inside(
+                "\n".join(_text_of(episode) for episode in chosen_episodes)
+            ),
             "talk": portrait.inside("\n".join((*quotes, *talk))),
         }
         answer = portrait.ask(
@@ -143,14 +145,14 @@ def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[E
     ]
     chosen: list[Episode] = []
     for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
-        cost = tokens.estimate(_told(episode))
+        cost = tokens.estimate(_text_of(episode))
         if cost <= budget_tokens:
             chosen.append(episode)
             budget_tokens -= cost
     return sorted(chosen, key=lambda episode: episode.at)
 
 
-def _told(episode: Episode) -> str:
+def _text_of(episode: Episode) -> str:
     text = tokens.cut(" ".join(episode.text.split()), EPISODE_TOKENS)
     return f"- {episode.at:%Y-%m-%d}: {text}"
 

@@ -56,7 +56,7 @@ def derive(life: Runtime, person: str, text: str, material: Material) -> Scored 
         )
     except AnswerInvalidError:
         return None
-    sources = (text, *material.said, *material.sources)
+    sources = (text, *material.statements, *material.sources)
     dynamic = _grounded([answer.get("dynamic", "")], sources, material, strictly=False)
     return Scored(
         Scores(**{name: min(1.0, max(0.0, float(answer[name]))) for name in _NAMES}),

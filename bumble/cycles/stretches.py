@@ -102,7 +102,7 @@ def _leaves_topic(
     current: Sequence[Turn], coming: Sequence[Turn], rules: StretchRules, likeness: Likeness
 ) -> bool:
     """Whether the next turns of substance are all about something else than the stretch so far."""
-    turn_texts = [_said(turn) for turn in coming[:TURNS_AWAY]]
+    turn_texts = [_spoken_text(turn) for turn in coming[:TURNS_AWAY]]
     if len(current) < SETTLED_TURNS or len(turn_texts) < TURNS_AWAY:
         return False
     if any(len(stopwords.telling_words(text)) < TELLING_WORDS for text in turn_texts):
@@ -125,7 +125,7 @@ def _closed_since(
     return ""
 
 
-def _said(turn: Turn) -> str:
+def _spoken_text(turn: Turn) -> str:
     return "\n".join(message.text for message in turn if message.role == "user")
 
 

@@ -97,7 +97,7 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
 
 def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
-    known_names = _known(life)
+    known_names = _known_names(life)
     lines = [evidence.supported(line, sources, known_names) for line in text.splitlines()]
     if life.local:
         parts = [part for line in lines for part in evidence.sentences(line)]
@@ -218,5 +218,5 @@ def _names(life: Runtime) -> dict[str, str]:
     return {person.id: person.name for person in relationships.read(life.entity.relationships)}
 
 
-def _known(life: Runtime) -> list[str]:
+def _known_names(life: Runtime) -> list[str]:
     return [life.identity.name, *_names(life).values()]

@@ -61,7 +61,7 @@ class Scene:
         return f"{', '.join(other_names)} and {last}" if other_names else last
 
     @property
-    def said(self) -> list[Message]:
+    def spoken_messages(self) -> list[Message]:
         """What was said aloud, the tools left out."""
         return [
             message for message in self.messages if message.role != "tool" and message.text.strip()
@@ -91,8 +91,8 @@ def tell(life: Runtime, scene: Scene) -> TellingResult:
         reason = f"no usable answer of a model ({type(error).__name__})"
         return TellingResult(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
     keeps = _keeper(scene)
-    narrative, dropped = _kept("\n".join(answer["narrative"]), keeps, _rests_on(scene))
-    reflection, dropped_too = _kept(str(answer["reflection"]), keeps, _adds_nothing(scene))
+    narrative, dropped = _sift("\n".join(answer["narrative"]), keeps, _rests_on(scene))
+    reflection, dropped_too = _sift(str(answer["reflection"]), keeps, _adds_nothing(scene))
     dropped += dropped_too
     text = " ".join(narrative[:NARRATIVE_SENTENCES])
     if len(text) < LEAST_CHARS:
@@ -120,7 +120,7 @@ def felt(scene: Scene) -> str:
 
 def excerpt(scene: Scene) -> Telling:
     """Take the most telling messages as they were said, in their order."""
-    messages = scene.said
+    messages = scene.spoken_messages
 
     def weight(message: Message) -> float:
         words = min(FULL_WORDS, len(set(stopwords.telling_words(message.text))))
@@ -134,7 +134,7 @@ def excerpt(scene: Scene) -> Telling:
 
 def is_excerpt(scene: Scene, text: str) -> bool:
     """Whether a text holds nothing but messages as an excerpt has them: no hand has been on it."""
-    lines = {">", "", *(_quoted(scene, message) for message in scene.said)}
+    lines = {">", "", *(_quoted(scene, message) for message in scene.spoken_messages)}
     return all(line.rstrip() in lines for line in text.splitlines())
 
 
@@ -193,9 +193,9 @@ def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
 
 def _keeper(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence keeps to what was said, and to who said it."""
-    sources = [message.text for message in scene.said]
+    sources = [message.text for message in scene.spoken_messages]
     known_names = (scene.name, scene.day, *scene.names.values())
-    their_texts = [message.text for message in scene.said if message.role == "user"]
+    their_texts = [message.text for message in scene.spoken_messages if message.role == "user"]
 
     def keeps(sentence: str) -> bool:
         if evidence.unsupported(sentence, sources, known_names):
@@ -212,8 +212,8 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
     entity answered, nor in what they only asked.
     """
     names = (scene.name, *scene.names.values())
-    their_messages = [message for message in scene.said if message.role == "user"]
-    answers = [message.text for message in scene.said if message.role != "user"]
+    their_messages = [message for message in scene.spoken_messages if message.role == "user"]
+    answers = [message.text for message in scene.spoken_messages if message.role != "user"]
     asked = [message.text for message in their_messages if "?" in message.text]
 
     def sources(sentence: str) -> list[str]:
@@ -241,7 +241,7 @@ def _rests_on(scene: Scene) -> Callable[[str], bool]:
 
 def _given_away(scene: Scene, sentence: str) -> bool:
     """Whether what somebody told of their own has become another's."""
-    their_messages = [message for message in scene.said if message.role == "user"]
+    their_messages = [message for message in scene.spoken_messages if message.role == "user"]
     first = sentence.casefold()
     teller = next((n for n in scene.names.values() if first.startswith(n.casefold())), None)
     if teller is None:
@@ -260,7 +260,7 @@ def _without_questions(text: str) -> str:
 def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says only how something said was felt."""
     name_stems = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
-    spoken_stems = {word for message in scene.said for word in _stems(message.text)}
+    spoken_stems = {word for message in scene.spoken_messages for word in _stems(message.text)}
 
     def adds_nothing(sentence: str) -> bool:
         own = _stems(sentence) - name_stems - _FELT_STEMS
@@ -278,7 +278,7 @@ def _stems(text: str) -> set[str]:
 _FELT_STEMS = frozenset(_stems(voices.FELT_WORDS))
 
 
-def _kept(
+def _sift(
     text: str, keeps: Callable[[str], bool], rests: Callable[[str], bool]
 ) -> tuple[list[str], tuple[str, ...]]:
     """Part the sentences of a text into those that are kept and those that are not."""

@@ -44,13 +44,13 @@ class Condition:
 class Due(Generic[J]):
     """What a cycle found to do, without asking a model or writing."""
 
-    gates: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]
     jobs: tuple[J, ...]  # in the order in which they are to be done; empty: nothing to do
 
     @property
     def due(self) -> bool:
         """Whether every gate passes and there is something to do."""
-        return bool(self.jobs) and all(gate.passes for gate in self.gates)
+        return bool(self.jobs) and all(condition.passes for condition in self.conditions)
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def night(
     """Dream once, if it is due, and write it."""
     life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
     found = dream.check(life, force=force)
-    assert found.due, [one for one in found.gates if not one.passes]
+    assert found.due, [one for one in found.conditions if not one.passes]
     outcome = dream.run(life, found.jobs[0])
     work.apply(life, outcome)
     return outcome

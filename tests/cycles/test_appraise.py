@@ -269,7 +269,7 @@ def test_a_transcript_that_cannot_be_read_does_not_stop_the_others(ada: Entity) 
     life = life_of(ada, ScriptedModel([felt()]))
     found = appraise.check(life)
     assert len(found.jobs) == 1
-    assert "1 can't be read" in found.gates[0].value
+    assert "1 can't be read" in found.conditions[0].value
 
 
 def test_nothing_waits_at_birth(ada: Entity) -> None:

@@ -244,7 +244,7 @@ def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:
     model = ScriptedModel([])
     found = consolidate.check(life_of(ada, model))
     assert found.due
-    assert [gate.name for gate in found.gates] == ["interval", "changed"]
+    assert [gate.name for gate in found.conditions] == ["interval", "changed"]
     assert truth(ada.root) == before
     assert model.requests == []
 

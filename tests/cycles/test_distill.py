@@ -309,7 +309,7 @@ def test_due_is_time_or_turns_in_a_talk_deep_enough(
     clock.at = NOON + timedelta(minutes=1 + minutes)
     found = distill.check(life_of(ada, ScriptedModel([]), clock))
     assert found.due is due
-    names = [gate.name for gate in found.gates]
+    names = [gate.name for gate in found.conditions]
     assert names == ["enabled", "new turns", "time or turns", "depth", "urgency"]
 
 

@@ -208,7 +208,7 @@ def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
     after = truth(ada.root)
     assert after.pop("state.yaml") != before.pop("state.yaml", b"")
     assert after == before
-    assert dream.check(life_of(ada, overrides=ON)).gates[2].passes is False  # cooldown
+    assert dream.check(life_of(ada, overrides=ON)).conditions[2].passes is False  # cooldown
 
 
 def test_the_prompt_holds_pairs_body_and_name(ada: Entity) -> None:

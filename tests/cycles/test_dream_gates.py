@@ -31,14 +31,14 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def gate(life: Runtime, name: str) -> bool:
-    return {one.name: one.passes for one in dream.check(life).gates}[name]
+    return {one.name: one.passes for one in dream.check(life).conditions}[name]
 
 
 def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
     found = dream.check(life_of(ada))
     assert not found.due
-    assert [one.name for one in found.gates if not one.passes] == ["enabled"]
-    assert [one.name for one in found.gates] == [
+    assert [one.name for one in found.conditions if not one.passes] == ["enabled"]
+    assert [one.name for one in found.conditions] == [
         "enabled",
         "silence",
         "cooldown",

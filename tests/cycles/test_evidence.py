@@ -28,7 +28,7 @@ SAID = ("Sam (Sunday 2026-05-24): My dog Biscuit is 3, and we moved to Lisbon in
     ],
 )
 def test_what_was_said_is_supported(text: str) -> None:
-    assert unsupported(text, SAID, known=("Ada", "Maybe")) == ()
+    assert unsupported(text, SAID, known_names=("Ada", "Maybe")) == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_each_is_named_once() -> None:
 
 def test_known_names_need_no_source() -> None:
     assert unsupported("Sam told Ada.", ["My name is Sam."]) == ("Ada",)
-    assert unsupported("Sam told Ada.", ["My name is Sam."], known=["Ada"]) == ()
+    assert unsupported("Sam told Ada.", ["My name is Sam."], known_names=["Ada"]) == ()
 
 
 def test_a_name_in_the_genitive_supports_the_name() -> None:
@@ -78,7 +78,7 @@ def test_a_name_in_the_genitive_supports_the_name() -> None:
     ],
 )
 def test_german_nouns_are_no_names(text: str, source: str) -> None:
-    assert unsupported(text, [source], known=["Sam"]) == ()
+    assert unsupported(text, [source], known_names=["Sam"]) == ()
 
 
 @pytest.mark.parametrize(

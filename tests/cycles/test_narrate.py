@@ -97,7 +97,7 @@ def test_an_empty_past_gives_no_story(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
     found = narrate.check(life_of(entity), force=True)
     assert not found.due
-    assert [gate.name for gate in found.gates if not gate.passes] == ["memories"]
+    assert [gate.name for gate in found.conditions if not gate.passes] == ["memories"]
 
 
 def test_the_prompt_keeps_the_limits_and_takes_what_matters_most(tmp_path: Path) -> None:

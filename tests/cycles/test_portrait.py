@@ -14,7 +14,10 @@ SAM = Material(
     entity="Ada",
     person="Sam",
     names=("sam", "Sam"),
-    said=("I have a dog called Biscuit. I like long walks by the river.", "My sister is ill."),
+    statements=(
+        "I have a dog called Biscuit. I like long walks by the river.",
+        "My sister is ill.",
+    ),
     answered=("I like rain more than walks.",),
     sources=("Sam mends old clocks.", "Sunday 24 May 2026 05"),
 )
@@ -133,6 +136,6 @@ def test_a_sentence_without_its_end_is_not_kept(sentence: str, reason: str) -> N
 
 def test_what_two_sentences_of_an_episode_tell_is_not_joined_to_a_third() -> None:
     told = "Sam told me that he is a nurse in Lisbon. Sam told me that his dog Biscuit was ill."
-    material = replace(SAM, said=(), sources=(told,))
+    material = replace(SAM, statements=(), sources=(told,))
     assert portrait.problem("Sam is a nurse in Lisbon.", material) == ""
     assert portrait.problem("Sam is a nurse who works with dogs like Biscuit.", material) != ""

@@ -49,5 +49,5 @@ def test_a_clock_that_went_back_changes_nothing(ada: Entity) -> None:
     clock.at = NOON - timedelta(days=1)
     found = pulse.check(life)
     assert not found.due
-    assert found.gates[0].value == "0 s old"
+    assert found.conditions[0].value == "0 s old"
     assert store.read(ada.soma).get("bars", "at") is not None

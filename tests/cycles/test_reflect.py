@@ -313,10 +313,14 @@ def test_scores_that_cannot_be_read_stay_and_it_is_said(entity: Entity) -> None:
 
 def test_gates_say_what_stands_in_the_way(entity: Entity) -> None:
     known(entity, "Sam", last_reflection=NOON - timedelta(seconds=10))
-    assert [gate.passes for gate in reflect.check(life_of(entity)).gates] == [True, False, True]
+    assert [gate.passes for gate in reflect.check(life_of(entity)).conditions] == [
+        True,
+        False,
+        True,
+    ]
     talked(entity, "ses_1", DOG, ANSWER)
     found = reflect.check(life_of(entity))
-    assert [gate.passes for gate in found.gates] == [True, True, False]
+    assert [gate.passes for gate in found.conditions] == [True, True, False]
     assert reflect.check(life_of(entity, at=NOON + timedelta(seconds=20))).due
     off = life_of(entity, at=NOON + timedelta(hours=1), memory__relational__enabled=False)
     assert not reflect.check(off).due

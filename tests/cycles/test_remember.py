@@ -54,13 +54,13 @@ def remembered(life: Runtime) -> list[Episode]:
 def test_nothing_is_due_where_nothing_waits(ada: Entity) -> None:
     found = remember.check(living(ada))
     assert not found.due
-    assert found.gates[0].value == "0 over, 0 going on"
+    assert found.conditions[0].value == "0 over, 0 going on"
 
 
 def test_a_conversation_that_goes_on_is_left_alone(ada: Entity) -> None:
     dog(ada)
     found = remember.check(living(ada, at=NOON + timedelta(minutes=5)))
-    assert (found.due, found.gates[0].value) == (False, "0 over, 1 going on")
+    assert (found.due, found.conditions[0].value) == (False, "0 over, 1 going on")
 
 
 def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> None:

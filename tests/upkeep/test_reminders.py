@@ -185,7 +185,7 @@ def test_a_file_that_is_no_reminder_holds_up_no_other_and_is_named(ada: Entity) 
     said, problem = run_all(life)
     assert said == "Reminder: Water the roses."
     assert "rem_broken.md:1: `at` is missing" in problem
-    [gate] = cycle.check(life).gates
+    [gate] = cycle.check(life).conditions
     assert gate.value == "0 of 1, 1 can't be read"
 
 
