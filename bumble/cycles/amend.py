@@ -16,7 +16,7 @@ THERE_ALREADY = "the line is there already"
 
 @dataclass(frozen=True)
 class LineEdit:
-    """One edit of a text."""
+    """One line to put into a text, or to replace in it."""
 
     op: Literal["insert", "replace"]
     line: int  # counted from 1, blank lines left out; what is inserted goes behind it, 0: on top
@@ -25,7 +25,7 @@ class LineEdit:
 
 @dataclass(frozen=True)
 class Amendment:
-    """A text after some edits."""
+    """A text after its edits, with those that were applied and those that were refused."""
 
     text: str
     applied: tuple[LineEdit, ...]

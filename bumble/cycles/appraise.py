@@ -58,7 +58,7 @@ LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobo
 
 @dataclass(frozen=True)
 class AppraiseJob:
-    """A stretch of a conversation that waits."""
+    """A stretch of a conversation that waits to be appraised."""
 
     session: str
     first: str  # where the cursor stands: id of its first message, or of one that is gone

@@ -29,7 +29,7 @@ LONGEST_CALL = timedelta(hours=1)  # a line has the time its call began, and is 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a day has cost up to now."""
+    """The calls and tokens of a day up to now."""
 
     calls: int = 0  # warm-ups left out
     tokens: int = 0  # of prompts, cached ones included, and of answers
@@ -56,7 +56,7 @@ def today(path: Path, now: datetime, zone: ZoneInfo) -> Spent:
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be spent, and how to tell what has been."""
+    """The limits of calls and tokens, and how to read what is spent."""
 
     calls: int | None  # of this run; None: no limit
     tokens_per_day: int | None  # None: no limit
@@ -76,7 +76,7 @@ class Limits:
 
 @dataclass
 class Tally:
-    """What a run has asked, of whatever models."""
+    """The calls and tokens of one run, of whatever models."""
 
     calls: int = 0  # answered, or tried
     tokens: int = 0  # of prompts and answers, where the model tells
@@ -116,12 +116,10 @@ class Budgeted:
 
     @property
     def name(self) -> str:
-        """The wrapped model's name."""
         return self._had(lambda: self._model.name)
 
     @property
     def context_tokens(self) -> int | None:
-        """The wrapped model's context window."""
         return self._had(lambda: self._model.context_tokens)
 
     @property
@@ -149,7 +147,6 @@ class Budgeted:
         return completion
 
     def warm(self, request: Request) -> None:
-        """Warm the wrapped model."""
         self._had(lambda: self._model.warm(request))
 
     def request_bytes(self, request: Request) -> int:
@@ -157,7 +154,6 @@ class Budgeted:
         return self._had(lambda: self._model.request_bytes(request))
 
     def close(self) -> None:
-        """Close the wrapped model."""
         self._model.close()
 
     def _had(self, ask: Callable[[], T]) -> T:

@@ -41,7 +41,7 @@ Listener = Callable[[str], None]
 
 @dataclass(frozen=True)
 class CompactJob:
-    """A conversation that is too long."""
+    """A conversation to compact, and how."""
 
     session: Session
     stable_tokens: int  # of what stands before the conversation in every request
@@ -52,7 +52,7 @@ class CompactJob:
 
 @dataclass(frozen=True)
 class ContextSize:
-    """How long the next request is, estimated."""
+    """The estimated length of the next request, and the limits it is held against."""
 
     stable: int
     history: int
@@ -92,7 +92,7 @@ class ContextSize:
 
 @dataclass
 class CompactionSteps:
-    """What a compaction did."""
+    """The records a compaction has made so far, and the conversation as they show it."""
 
     session: Session  # as it is once the records are in the transcript
     records: list[Compaction] = field(default_factory=list)
@@ -100,7 +100,7 @@ class CompactionSteps:
     passes: int = 0
 
     def add(self, record: Compaction) -> None:
-        """Take a step."""
+        """Add a record, and show the conversation with it."""
         self.records.append(record)
         self.session = sessions.appended(self.session, [record])
 
@@ -157,7 +157,7 @@ def run(life: Runtime, job: CompactJob, note: Listener = lambda _: None) -> JobR
 
 
 def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResult:
-    """Say what was made, and plan to write it."""
+    """Report the steps, and plan to write their records."""
     before = measure(life, job.session, job.stable_tokens)
     after = measure(life, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
@@ -258,7 +258,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
 
 
 def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
-    """Take what a summary has to cover: an earlier one, and the messages behind it."""
+    """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = history.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
     covered = {message.id for message in history.stretch(session, earlier)} if earlier else set()

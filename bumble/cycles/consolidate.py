@@ -45,7 +45,7 @@ class ConsolidationPart:
 
 @dataclass(frozen=True)
 class ConsolidationStep:
-    """One job of a part; without a part, the note that all was done."""
+    """One job of a part; without a part, the entry that all was done."""
 
     part: ConsolidationPart | None
     job: Any
@@ -53,11 +53,11 @@ class ConsolidationStep:
 
 @dataclass(frozen=True)
 class ConsolidationNote:
-    """What the note says."""
+    """The entry of `state.yaml` about the last consolidation."""
 
     at: datetime
     count: int  # consolidations before this one
-    fingerprint: str  # what there was
+    fingerprint: str  # of what had been lived by then
 
 
 def parts() -> tuple[ConsolidationPart, ...]:
@@ -75,7 +75,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
 def check(
     life: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
 ) -> Due[ConsolidationStep]:
-    """Tell what is to be done; asks no model.
+    """Find the steps that are due; asks no model.
 
     Args:
         life: Whose memory.
@@ -169,7 +169,7 @@ def _past(life: Runtime) -> tuple[datetime | None, int, str]:
 
 
 def _note(life: Runtime, note: ConsolidationNote) -> JobResult:
-    """Note that it was done; where another process has noted it already, leave that."""
+    """Record the consolidation in `state.yaml`, unless another process has done so."""
 
     def plan() -> Sequence[Change | None]:
         _, count, _ = _past(life)

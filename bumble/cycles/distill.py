@@ -51,8 +51,8 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
     Args:
         life: Whose conversations.
         session_id: One conversation alone.
-        force: Whether gates don't count; a conversation of which nothing waits is then taken from
-            its last window.
+        force: Whether conditions don't count; a conversation of which nothing waits is then taken
+            from its last window.
     """
     file = state.read(life.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
@@ -78,7 +78,7 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
 
 
 def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
-    """Return the next window that waits among the messages up to one, whatever the gates say."""
+    """Return the next window that waits among the messages up to one, conditions left aside."""
     session = transcripts.find(life.entity.sessions, session_id)
     waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
     ids = [message.id for message in session.messages]

@@ -25,7 +25,7 @@ UNTRUSTED = ("tool", "imported")  # never becomes part of a portrait
 
 @dataclass(frozen=True)
 class PortraitDraft:
-    """What the model made of the material."""
+    """The text of a portrait as the model wrote it, checked against the material."""
 
     text: str | None  # without what rested on nothing; None: nothing was left
     dropped: tuple[str, ...] = ()  # sentences, each with the reason
@@ -33,7 +33,7 @@ class PortraitDraft:
 
 @dataclass(frozen=True)
 class PortraitUpdate:
-    """A portrait as it is to be written, and how it came about."""
+    """A new portrait with its scores, judged and not yet written."""
 
     mode: str  # amend, rewrite or review
     text: str
@@ -65,7 +65,7 @@ def draw(
     *,
     allow_shrink: bool,
 ) -> PortraitUpdate:
-    """Let the model write, and judge what came.
+    """Let the model write a portrait, and check it.
 
     Args:
         life: Whose portrait.
@@ -134,7 +134,7 @@ def plan(
     Args:
         life: Whose folder.
         person: As it was given to the model; a stub where there was no file.
-        drawn: What came of it.
+        update: The new portrait and its scores.
         origin: Of the new text.
         more: Further values for `relationships.plan_update`.
     """
@@ -180,7 +180,7 @@ def origin(
 
 
 def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
-    """Tell a person what came of it."""
+    """Say in lines for a person what an update changes."""
     if not update.good:
         consequence = (
             "their own words are kept" if update.text != person.text else "the portrait stays"
@@ -202,7 +202,7 @@ def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
 
 
 def data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
-    """Return the same for JSON."""
+    """Return what an update changes, for JSON."""
     return {
         "person": person.id,
         "mode": update.mode,

@@ -62,7 +62,7 @@ class DreamJob:
 
 @dataclass(frozen=True)
 class Night:
-    """A dream that was dreamt, before it is written."""
+    """A finished dream with its ids and its origin, before it is written."""
 
     id: str
     belief_id: str
@@ -74,7 +74,7 @@ class Night:
 
 
 def check(life: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
-    """Look at the five gates; asks no model and looks at no memory."""
+    """Check the five conditions; asks no model and reads no memory."""
     at = life.now()
     conditions = dream_gates.conditions(life, at)
     closed = tuple(condition.name for condition in conditions if not condition.passes)
@@ -90,7 +90,7 @@ def _bypassed(condition: Condition) -> Condition:
 
 
 def run(life: Runtime, job: DreamJob) -> JobResult:
-    """Dream; what came of it is written by the outcome."""
+    """Ask for a dream; the result writes it."""
     seed = life.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = dream_pool.find(life, job.at)
@@ -263,7 +263,7 @@ def _whole(life: Runtime, episode: Episode) -> str:
 
 
 def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequence[Change | None]:
-    """Plan all that a dream becomes, on the files as they are; nothing where a gate has closed."""
+    """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = life.config.soma.dreams, dream_gates.read(life)
     late.clear()
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
@@ -317,7 +317,7 @@ def _diary(life: Runtime, job: DreamJob, night: Night) -> Change:
 
 
 def _belief(life: Runtime, job: DreamJob, night: Night) -> list[Change]:
-    """Half believe the thread, or what is already believed a little more."""
+    """Plan a belief of low confidence from the thread, or confirm the belief that says it."""
     claim = Claim(
         id=night.belief_id,
         text=night.dreamt.thread,

@@ -1,4 +1,4 @@
-"""When an entity may dream: five gates, on what `state.yaml` remembers of the nights before."""
+"""When an entity may dream: five conditions, on what `state.yaml` keeps of the nights before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECTION = "dream"
 
 @dataclass(frozen=True)
 class DreamHistory:
-    """What there was before, as `state.yaml` keeps it."""
+    """The last dreams, as `state.yaml` keeps them."""
 
     file: MappingFile
     last_at: datetime | None  # of the last dream
@@ -33,7 +33,7 @@ class DreamHistory:
 
 
 def conditions(life: Runtime, at: datetime) -> tuple[Condition, ...]:
-    """Return the gates as they stand at a time."""
+    """Return the five conditions as they are at a time."""
     config = life.config.soma.dreams
     hours = ", ".join(map(str, config.dream_hours)) or "none"
     past = read(life)
@@ -54,7 +54,7 @@ def conditions(life: Runtime, at: datetime) -> tuple[Condition, ...]:
 
 
 def read(life: Runtime) -> DreamHistory:
-    """Read what there was.
+    """Read when the last dreams were.
 
     Raises:
         RecordInvalidError: If the file does not hold it.
@@ -131,6 +131,6 @@ def plan_empty(life: Runtime, at: datetime, why: str) -> Change | None:
 
 
 def closed(life: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
-    """Return the gates that have closed since a dream began, where others talk and dream too."""
+    """Return the conditions that fail since a dream began, where others talk and dream too."""
     still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
     return [condition for condition in still if not condition.passes]

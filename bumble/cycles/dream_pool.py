@@ -22,7 +22,7 @@ EVENT = "dream"  # what made a memory that was dreamt
 
 @dataclass(frozen=True)
 class DreamPool:
-    """What there is to dream of."""
+    """The memories that may be dreamt of, and the pairs of them that may meet."""
 
     episodes: Mapping[str, Episode]
     pairs: tuple[Pair, ...]  # all that may meet

@@ -83,7 +83,7 @@ def unsupported(
     Args:
         text: What a model wrote.
         sources: What it may rest on: the messages, with the times and names they carry.
-        known: Names that need no source: the entity's own, those of the people who took part.
+        known_names: Names that need no source: the entity's own, those of the people who took part.
     """
     source_forms = {form for source in (*sources, *known_names) for form in _forms(source)}
     return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(word, source_forms)))
@@ -98,7 +98,7 @@ def supported(text: str, sources: Sequence[str], known_names: Sequence[str] = ()
 
 
 def _forms(source: str) -> Iterator[str]:
-    """Yield what a source may be asked for: its words, their parts, its numbers and months."""
+    """Yield the forms of a source that a claim may match: words, their parts, numbers, months."""
     words = [_plain(word) for word in _WORD.findall(source)]
     for word in words:
         yield word

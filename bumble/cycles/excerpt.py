@@ -34,7 +34,7 @@ LINE_TOKENS = 2  # what a line costs beside its words
 
 @dataclass(frozen=True)
 class SpokenLine:
-    """One sentence, and who said it."""
+    """One sentence of a conversation, with its speaker and its weight."""
 
     message: str  # id
     speaker: str
@@ -84,7 +84,7 @@ def choose(
     """Choose the lines that say most, in the order in which they were said.
 
     Args:
-        given: All lines.
+        candidates: All lines.
         budget_tokens: What they may take together.
         covered: What is said elsewhere already.
     """

@@ -21,7 +21,7 @@ MESSAGE_TOKENS = 200  # of one message
 
 @dataclass(frozen=True)
 class Dialogue:
-    """What of a conversation one pass thinks about."""
+    """The messages between one person and the entity that one reflection thinks about."""
 
     session: Session | None  # None: no conversation, only what waits in the person's own file
     start: str | None = None  # where the cursor stood
@@ -87,12 +87,12 @@ def silence(person: Relationship, talk: Dialogue) -> timedelta | None:
 
 
 def start(life: Runtime, session_id: str, person: str) -> str | None:
-    """Return where the cursor stands now."""
+    """Return the id of the first message that waits for a reflection on a person."""
     return cursors.first(state.read(life.entity.state), session_id, (REFLECT, person))
 
 
 def plan_moved(life: Runtime, talk: Dialogue, person: str) -> Change | None:
-    """Plan to move the cursor behind what was dealt with, on the files as they are."""
+    """Plan to move the cursor behind the messages of a dialogue, on the files as they are."""
     if talk.session is None or not talk.last:
         return None
     session = transcripts.find(life.entity.sessions, talk.session.id)

@@ -29,7 +29,7 @@ LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get
 
 @dataclass(frozen=True)
 class ExtractedItem:
-    """One thing worth keeping."""
+    """One fact, belief or relational note that a model found in a window."""
 
     kind: Kind
     text: str
@@ -44,7 +44,7 @@ class ExtractedItem:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What a model drew from a window, before it is checked."""
+    """A model's answer about one window, before it is checked."""
 
     items: tuple[ExtractedItem, ...] = ()
     journal: str = ""
@@ -80,7 +80,7 @@ def draw(
         model: Who answers.
         window: The messages.
         options: How to ask.
-        known: Sections of knowledge that this may be about, text by title.
+        known_sections: Sections of knowledge that this may be about, text by title.
 
     Raises:
         AnswerInvalidError: If not even a part of the answer can be read.

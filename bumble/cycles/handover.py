@@ -173,7 +173,7 @@ def _of(session: Session) -> str:
 
 
 def _ask_brief(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
-    """Let the model tell it; what it names that nobody said is dropped, sentence by sentence."""
+    """Ask the model for a brief; sentences with names that nobody said are dropped."""
     answer = structured.answer(life.model, _request(life, sources), _schema())
     known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
     return {

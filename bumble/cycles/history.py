@@ -35,7 +35,7 @@ class View:
 
 @dataclass(frozen=True)
 class ViewPart:
-    """One part of a view."""
+    """One message or summary of a view, with the id of its record."""
 
     id: str  # of the message; of the compaction, for a summary
     role: str  # of the stored message; "summary" for a summary
@@ -189,7 +189,7 @@ def actions_text(message: sessions.Message, wording: str | None = None) -> str:
 
 
 def uncontrolled(actions: str) -> str:
-    """Return the same JSON without what a chat template would take for the end of a message."""
+    """Escape in JSON what a chat template would take for the end of a message."""
     return actions.replace("<|", "\\u003c|")
 
 

@@ -1,4 +1,4 @@
-"""Keeping: what was drawn from a window goes to knowledge, people, beliefs and the journal.
+"""Storing what was extracted from a window: it goes to knowledge, people, beliefs and the journal.
 
 Planned on the files as they are, one change a file. What may not be written is refused with a
 reason, and the rest is written all the same.
@@ -32,7 +32,7 @@ SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of 
 
 @dataclass(frozen=True)
 class WindowMemories:
-    """What of a window is to be kept."""
+    """The facts, notes, claims and diary text of one window that are to be stored."""
 
     at: datetime | None = None
     items: tuple[ExtractedItem, ...] = ()  # facts and notes
@@ -41,7 +41,6 @@ class WindowMemories:
 
 
 def claim(life: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
-    """Make a claim of an item."""
     return Claim(
         id=records.new_id(held.PREFIX, at, life.rng),
         text=item.text,
@@ -68,7 +67,10 @@ def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenan
 def plan(
     life: Runtime, window: Window, memories: WindowMemories, refused: list[str]
 ) -> list[Change | None]:
-    """Plan to keep it, on the files as they are now; what is refused is added to a list."""
+    """Plan to store the memories of a window in the files as they are now.
+
+    The reasons of what may not be stored are added to `refused`.
+    """
     if memories.at is None:
         return []
     facts = [item for item in memories.items if item.kind == "knowledge"]

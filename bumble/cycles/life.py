@@ -1,4 +1,4 @@
-"""Life: what a turn and every cycle work with."""
+"""The runtime of an entity: what a turn and every cycle work with."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TEMPERATURE = 0.7  # for models of which the catalog knows nothing
 
 
 def _unheard(text: str) -> None:
-    """Take what nobody listens to."""
+    """Drop a message that nobody listens to."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """An entity that is awake, or asleep, in this process."""
+    """The runtime of one entity: its folder, settings, model, memory, clock and chance."""
 
     entity: Entity
     identity: Identity
@@ -47,7 +47,6 @@ class Runtime:
 
     @property
     def zone(self) -> ZoneInfo:
-        """The entity's time zone."""
         return ZoneInfo(self.identity.timezone)
 
     @property
@@ -58,7 +57,7 @@ class Runtime:
 
     @property
     def token_ratio(self) -> float:
-        """What the model counts for each token we estimate, as its newest chats tell."""
+        """How many tokens the model counts for one we estimate, by its newest chats."""
         return ledger.token_ratio(self.entity.ledger, self.model.name)
 
     def now(self) -> datetime:

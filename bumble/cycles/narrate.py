@@ -42,7 +42,7 @@ LEAST_TOKENS = 400  # for the answer, however small the window
 
 @dataclass(frozen=True)
 class NarrateJob:
-    """One telling."""
+    """One telling of the story: its sources, and the story before."""
 
     at: datetime
     sources: StorySources
@@ -86,7 +86,7 @@ def run(life: Runtime, job: NarrateJob) -> JobResult:
 
 @dataclass(frozen=True)
 class StoryDraft:
-    """A story, ready to be written."""
+    """The text of a story with its evidence, ready to be written."""
 
     text: str
     used: tuple[str, ...]  # ids of the episodes it cites

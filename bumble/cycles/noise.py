@@ -52,14 +52,14 @@ SCHEMA = {
 
 @dataclass(frozen=True)
 class StrayThoughtsJob:
-    """A tick."""
+    """One round of stray thoughts."""
 
     after: datetime | None  # when a thought was last asked for
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Something that lies about."""
+    """A short text from memory that a stray thought may start from."""
 
     text: str
     audience: tuple[str, ...]  # empty: everyone
@@ -141,7 +141,7 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
 
 
 def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
-    """Yield what lies about: feelings, what happened, whom it met, what it dreamt, its story."""
+    """Yield short texts from feelings, episodes, portraits, dreams and the story."""
     relational = life.config.memory.relational
     entity, tail = life.entity, relational.gen_tail_sentences
     recent = at - timedelta(hours=relational.gen_recent_hours)
@@ -176,7 +176,7 @@ def _piece(
 
 
 def _audience(life: Runtime, candidates: Sequence[Piece]) -> tuple[str, ...]:
-    """Draw for whom to think, among those for whom something lies about; else for everyone."""
+    """Draw for whom to think, among those for whom there is a piece; else for everyone."""
     audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
     return life.rng.choice(audiences) if audiences else ()
 

@@ -21,13 +21,12 @@ TAG = "note"
 
 
 def check(life: Runtime) -> Due[int]:
-    """Count the notes."""
     count = len(scratch.lines(life.entity.root / scratch.PATH))
     return Due((), (count,) if count else ())
 
 
 def run(life: Runtime, job: int) -> JobResult:
-    """Move them, all or none."""
+    """Move the notes of the scratch pad to the journal, all or none."""
     at = life.now()
     amount = "1 note" if job == 1 else f"{job} notes"
     return JobResult(

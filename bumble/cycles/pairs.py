@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class PairCandidate:
-    """An episode as far as pairing goes."""
+    """What pairing needs to know of an episode."""
 
     id: str
     at: datetime
@@ -59,7 +59,7 @@ class Pair:
 
     @property
     def key(self) -> Key:
-        """Identify it, whatever the order."""
+        """The two ids, whatever their order."""
         return frozenset(self.ids)
 
 

@@ -126,7 +126,7 @@ def interactions(life: Runtime) -> int:
 
 @dataclass(frozen=True)
 class Standing:
-    """How an entity and a person stand."""
+    """The state of a relationship: its stage, health, direction and silence."""
 
     stage: str  # forming, developing, established or deep
     health: float  # in [0, 1]
@@ -135,7 +135,7 @@ class Standing:
 
     @property
     def line(self) -> str:
-        """All of it on one line."""
+        """Stage, health, direction and last talk on one line."""
         way = f", {self.trajectory}" if self.trajectory else ""
         last = "never talked" if self.silence is None else f"last talk {ago(self.silence)} ago"
         return f"{self.stage}, health {self.health:.2f}{way}, {last}"

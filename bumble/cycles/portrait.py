@@ -73,7 +73,7 @@ EDITS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Material:
-    """What a portrait may rest on."""
+    """The texts and names that a portrait may rest on."""
 
     entity: str  # what the entity is called
     person: str  # what the person is called
@@ -84,21 +84,21 @@ class Material:
 
     @cached_property
     def source_terms(self) -> frozenset[str]:
-        """What all that may be drawn on speaks of."""
+        """The telling terms of all statements and sources."""
         return frozenset(
             term for text in (*self.statements, *self.sources) for term in terms.terms(text)
         )
 
     @cached_property
     def name_terms(self) -> frozenset[str]:
-        """Names, which say nothing of a person."""
+        """The terms that are names, which say nothing of a person."""
         called = (self.entity, self.person, *self.names)
         return frozenset(term for name in called for term in terms.terms(name))
 
 
 @dataclass(frozen=True)
 class CheckedText:
-    """What is left of a text."""
+    """The sentences of a text that rest on the material, and those left out."""
 
     text: str
     dropped: tuple[str, ...]  # sentences, each with the reason

@@ -31,7 +31,7 @@ _YES = frozenset(_YES_WORDS.split())
 
 @dataclass(frozen=True)
 class Rejected:
-    """An item that is not kept."""
+    """An extracted item that is not kept, with the reason."""
 
     item: ExtractedItem
     reason: str
@@ -40,12 +40,12 @@ class Rejected:
 def check(
     window: Window, items: Iterable[ExtractedItem], known_sections: Mapping[str, str]
 ) -> tuple[list[ExtractedItem], list[Rejected]]:
-    """Keep what its messages bear out.
+    """Keep the items that their messages bear out.
 
     Args:
         window: The messages.
         items: What the model drew from them.
-        known: Sections of knowledge; a correction may repeat what its section says already.
+        known_sections: Texts by title; a correction may repeat what its section says already.
 
     Returns:
         The items that stay, with the messages that complete their evidence, and the others.

@@ -19,7 +19,7 @@ from bumble.stores import soma as store
 
 @dataclass(frozen=True)
 class SomaTickJob:
-    """The time to bring the body to."""
+    """A tick of the body: the time to bring it to."""
 
     at: datetime
 

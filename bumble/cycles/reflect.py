@@ -33,14 +33,14 @@ LONG_WORDS = 220  # a longer portrait is written anew, shorter
 
 @dataclass(frozen=True)
 class ReflectJob:
-    """One person in one conversation."""
+    """One person to think about, and the conversation with them."""
 
     session_id: str  # empty: only what waits in the person's own file
     person: str
 
 
 def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
-    """Find who waits to be thought about.
+    """Find the people with talks that wait for a reflection.
 
     Args:
         life: Whose people.
@@ -241,7 +241,7 @@ def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[
 
 
 def _nothing(life: Runtime, job: ReflectJob, talk: Dialogue, person: Relationship) -> JobResult:
-    """Let go of a talk in which the person said nothing that is still there."""
+    """Pass over a talk in which the person said nothing that is still there."""
     return JobResult(
         f"reflect: nothing new of {person.name}",
         lambda: [exchange.plan_moved(life, talk, job.person)],

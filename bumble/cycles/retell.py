@@ -20,7 +20,7 @@ MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
 
 @dataclass(frozen=True)
 class RetellJob:
-    """An excerpt to tell."""
+    """An episode that is an excerpt, and the conversation to tell it from."""
 
     episode: Episode
     scene: Scene

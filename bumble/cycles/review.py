@@ -28,7 +28,7 @@ EPISODE_TOKENS = 160  # of one episode
 
 @dataclass(frozen=True)
 class DeepReviewJob:
-    """One person to look at again."""
+    """One person whose portrait is reviewed."""
 
     person: str
 

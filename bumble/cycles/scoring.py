@@ -33,7 +33,7 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Scored:
-    """What was read off a portrait. What is None stays as it was."""
+    """The scores and notes read off a portrait; where one is None, the old stays."""
 
     scores: Scores
     dynamic: str | None

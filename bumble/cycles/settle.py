@@ -22,7 +22,7 @@ Apply = Callable[[Runtime, JobResult], Sequence[object]]
 
 @dataclass(frozen=True)
 class Pass:
-    """One kind of pass."""
+    """One kind of pass: how its jobs are found, and how one is run."""
 
     name: str
     check: Callable[[Runtime], Due[Any]]
@@ -32,7 +32,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Settled:
-    """A pass that was made, or that has to wait."""
+    """One pass with its result, or with the problem for which it waits."""
 
     name: str
     outcome: JobResult | None

@@ -33,7 +33,7 @@ CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits
 
 @dataclass(frozen=True)
 class StorySources:
-    """What the story is told from."""
+    """The memories, people, beliefs and dreams that the story is told from."""
 
     episodes: tuple[Episode, ...]  # oldest first
     people: tuple[Relationship, ...]  # those talked with most first
@@ -43,7 +43,7 @@ class StorySources:
 
     @property
     def audience(self) -> Audience:
-        """For whom a story told from them is."""
+        """The people who may read a story told from them; empty: everyone."""
         audiences = [episode.audience for episode in self.episodes] + [
             person.audience for person in self.people
         ]
@@ -59,7 +59,7 @@ class StorySources:
 
     @property
     def trust(self) -> str:
-        """The lowest trust among them."""
+        """The lowest trust of all sources but the dreams."""
         trusts = [episode.provenance.trust for episode in self.episodes]
         trusts += [person.provenance.trust for person in self.people]
         return records.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
@@ -122,7 +122,7 @@ def _fingerprint(
 def wording(
     life: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
 ) -> dict[str, str]:
-    """Word what the prompt takes; the less room there is, the shorter each memory.
+    """Fill the slots of the prompt; the less room there is, the shorter each memory.
 
     Args:
         life: Whose story.

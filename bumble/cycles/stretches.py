@@ -26,7 +26,7 @@ Likeness: TypeAlias = Callable[[str, Sequence[str]], float]
 
 @dataclass(frozen=True)
 class StretchRules:
-    """When a stretch closes."""
+    """The limits at which a stretch closes."""
 
     pause: timedelta
     max_turns: int  # >= 1

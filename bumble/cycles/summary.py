@@ -39,7 +39,7 @@ SAID = "- "  # before a line that is carried word for word
 
 @dataclass(frozen=True)
 class SummaryInput:
-    """What a summary has to stand for."""
+    """The messages a summary has to stand for, and its budget."""
 
     earlier: str  # the summary before it; empty if there is none
     new: tuple[Message, ...]  # messages that no summary has stood for yet
@@ -48,7 +48,7 @@ class SummaryInput:
 
 
 def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
-    """Let the model tell it, piece by piece, each telling updating the one before.
+    """Let the model summarise the messages, piece by piece, each answer updating the one before.
 
     An embedded model gets only the lines that say most, for on two cores it reads some thirty
     tokens a second; and of what it tells only what one line bears out is kept.
@@ -106,7 +106,7 @@ def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
 
 
 def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str]) -> bool:
-    """Whether one line says it, in its letters; a mere feeling is anybody's guess."""
+    """Whether one source line bears a sentence out; a sentence that only names a feeling fails."""
     strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
     own = borne.own_words(text, known_names)
     return bool(own) and not strange and borne.is_borne_out(text, sources, known_names)

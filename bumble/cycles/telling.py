@@ -48,7 +48,7 @@ class Scene:
     day: str  # "Sunday 24 May 2026"
 
     def speaker(self, message: Message) -> str:
-        """Name who said it."""
+        """Return the name of who said a message."""
         if message.role == "assistant":
             return self.name
         first = next(iter(self.names.values()), "Somebody")
@@ -62,7 +62,7 @@ class Scene:
 
     @property
     def spoken_messages(self) -> list[Message]:
-        """What was said aloud, the tools left out."""
+        """The messages that were spoken, the tools' left out."""
         return [
             message for message in self.messages if message.role != "tool" and message.text.strip()
         ]
@@ -70,7 +70,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class TellingResult:
-    """What came of it."""
+    """The text of an episode, by the model or as an excerpt, and why."""
 
     telling: Telling
     excerpt: str = ""  # why it is one; empty if the model told it
@@ -79,7 +79,7 @@ class TellingResult:
 
     @property
     def summary_source(self) -> str:
-        """What the front matter of the episode says of it."""
+        """The episode's `summary_source`: empty if the model told it."""
         return episodes.EXCERPT if self.excerpt else ""
 
 

@@ -58,7 +58,7 @@ def borrowed(sentence: str, statements: Iterable[str]) -> str | None:
 
     Args:
         sentence: Of the entity, about itself; what stands in quotation marks is not its own.
-        said: What others said.
+        statements: What others said.
 
     Returns:
         The word that is theirs ("dog"); None if there is none.
@@ -75,7 +75,7 @@ def taken_over(sentence: str, accounts: Iterable[str]) -> str | None:
 
     Args:
         sentence: Of the entity, about itself.
-        told: What it rests on, told by the entity: `Sam told me that his dog was ill`.
+        accounts: What it rests on, told by the entity: `Sam told me that his dog was ill`.
 
     Returns:
         The word that is another's ("dog"); None if there is none.
@@ -99,9 +99,9 @@ def given_away(
 
     Args:
         sentence: About what they told.
-        told: Their messages.
+        statements: Their messages.
         name: What the one they talked to is called; "your dog" is that one's.
-        others: Names of all others but the teller.
+        other_names: Names of all others but the teller.
     """
     texts = list(statements)
     spoken_to = any(TO_ANOTHER.intersection(stopwords.words(text)) for text in texts)

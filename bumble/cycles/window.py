@@ -19,7 +19,7 @@ USER = "user"
 
 @dataclass(frozen=True)
 class Window:
-    """Some messages in a row."""
+    """Consecutive messages of a conversation, numbered, with who took part."""
 
     session: str  # id
     people: tuple[str, ...]  # ids of all who took part in the conversation
@@ -30,7 +30,7 @@ class Window:
 
     @property
     def hash(self) -> str:
-        """Identify what was said."""
+        """A digest of the messages: the same window is not distilled twice."""
         content = "\n".join(f"{message.id} {message.text}" for message in self.messages)
         return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -41,7 +41,6 @@ class Window:
 
     @property
     def numbers(self) -> range:
-        """The numbers of the messages."""
         return range(1, len(self.messages) + 1)
 
     @property
@@ -107,11 +106,10 @@ class Window:
         return f"{self.speaker(message)} ({day(message.at, self.zone)}): {message.text}"
 
     def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """Return the ids of messages."""
         return tuple(self.messages[number - 1].id for number in numbers)
 
     def trust(self, numbers: Sequence[int]) -> str:
-        """Return the least trust of some messages."""
+        """Return the lowest trust of some messages."""
         return records.lowest_trust(self.messages[number - 1].trust for number in numbers)
 
 

@@ -1,4 +1,4 @@
-"""What the cycles have in common: gates, jobs, and what came of one.
+"""What the cycles have in common: conditions, jobs, and the result of a job.
 
 The model is asked once; what it said is then written on the files as they are at that moment, so
 a hand edit in between is neither lost nor a reason to ask again.
@@ -32,7 +32,7 @@ J = TypeVar("J")
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of a cycle."""
+    """One condition of a cycle (a gate): what is the case, what has to be, whether it passes."""
 
     name: str
     value: str  # what is the case, for people: "12 min since the last"
@@ -42,20 +42,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class Due(Generic[J]):
-    """What a cycle found to do, without asking a model or writing."""
+    """The jobs of a cycle that wait, and its conditions; found without a model and writing."""
 
     conditions: tuple[Condition, ...]
     jobs: tuple[J, ...]  # in the order in which they are to be done; empty: nothing to do
 
     @property
     def due(self) -> bool:
-        """Whether every gate passes and there is something to do."""
+        """Whether every condition passes and there is something to do."""
         return bool(self.jobs) and all(condition.passes for condition in self.conditions)
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """What came of a job."""
+    """The result of a job: the changes to write, and what a person is told of them."""
 
     title: str  # of the change set: "remember: Sam's new dog"
     plan: Callable[[], Sequence[Change | None]]  # on the files as they are when it is called
@@ -65,12 +65,12 @@ class JobResult:
     late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
 
     def change_set(self) -> ChangeSet:
-        """Plan on the files as they are."""
+        """Return the changes to make, planned on the files as they are now."""
         return ChangeSet(self.title, tuple(filter(None, self.plan())), self.trailers)
 
 
 def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
-    """Return the trailers of an outcome: what it rests on, and the model that wrote it, if any."""
+    """Return the trailers of a result: what it rests on, and the model that wrote it, if any."""
     trailers = tuple(("Evidence", id_) for id_ in evidence)
     return (*trailers, ("Model", model)) if model else trailers
 
