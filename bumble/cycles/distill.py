@@ -110,7 +110,7 @@ def _gates(
     life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
 ) -> tuple[Condition, ...]:
     config, now = life.config.memory.distillation, life.now()
-    waiting = [message for each in windows for message in each.messages]
+    waiting = [message for window in windows for message in window.messages]
     new, depth = _turns(waiting), _turns(session.messages)
     intensity = feeling.intensity(life, feeling.read(life, now))
     enough = turns_needed(intensity, config)

@@ -110,7 +110,7 @@ def choose(
 
 def _weights(candidates: Sequence[SpokenLine], words: Sequence[frozenset[str]]) -> dict[str, float]:
     """Weigh each word by its rarity among the lines; names and numbers more."""
-    counts = Counter(word for each in words for word in each)
+    counts = Counter(word for line_words in words for word in line_words)
     claims = {
         part
         for line in candidates

@@ -76,7 +76,7 @@ def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
     summary = standing(session)
     covered = {message.id for message in stretch(session, summary)} if summary else set()
     effects = [
-        (compaction, {each.id for each in stretch(session, compaction)})
+        (compaction, {message.id for message in stretch(session, compaction)})
         for compaction in session.compactions
     ]
     parts: list[ViewPart] = []

@@ -134,8 +134,8 @@ def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -
     if audience and not set(window.people) <= set(audience):
         raise UserError("a section of that title belongs to a talk with others")
     own = [n for n in item.cited if window.is_persons(n)]
-    spoken_trust, written = window.trust(own), section.provenance.trust or "owner"
-    if written == "owner" and spoken_trust not in ("owner", ""):
+    spoken_trust, written_trust = window.trust(own), section.provenance.trust or "owner"
+    if written_trust == "owner" and spoken_trust not in ("owner", ""):
         raise UserError("the owner's word stands there")
 
 

@@ -106,8 +106,8 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     soma = feeling.read(life, at)
     candidates = list(_pieces(life, soma, at))
     audience = _audience(life, candidates)
-    open_ones = [piece for piece in candidates if body.is_open(piece.audience, audience)]
-    pieces = life.rng.sample(open_ones, min(PIECES, len(open_ones)))
+    open_pieces = [piece for piece in candidates if body.is_open(piece.audience, audience)]
+    pieces = life.rng.sample(open_pieces, min(PIECES, len(open_pieces)))
     try:
         thoughts = _asked(life, body.shown_to(soma, audience), pieces)
         problem = None

@@ -81,7 +81,9 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
         names: Of the entity and of those it knows.
     """
     words = [_WORD.findall(text) for text in texts]
-    counts = Counter(word for each in words for word in {token.casefold() for token in each})
+    counts = Counter(
+        word for text_words in words for word in {token.casefold() for token in text_words}
+    )
     most = max(LEAST_SHARED, len(texts) / 2)
     dropped = {word for word, count in counts.items() if count > most}
     dropped |= {word.casefold() for name in names for word in _WORD.findall(name)}

@@ -199,7 +199,9 @@ def problem(sentence: str, material: Material) -> str:
         return "nothing of it was said"
     names = (material.entity, *material.names)
     # an episode tells of many things; what belongs together stands in one sentence of it
-    source_sentences = [each for source in material.sources for each in evidence.sentences(source)]
+    source_sentences = [
+        ground for source in material.sources for ground in evidence.sentences(source)
+    ]
     if words[:1] != ["i"] and not borne.is_borne_out(
         sentence, (*material.statements, *source_sentences), names
     ):

@@ -63,11 +63,11 @@ def check(life: Runtime) -> Due[RememberJob]:
             continue
         waiting = cursors.messages(file, session, (REMEMBER,))
         ended = session.ended is not None
-        for each in stretches.cut(
+        for stretch in stretches.cut(
             waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
         ):
-            if each.closed:
-                jobs.append(RememberJob(session_id, each.messages, each.closed))
+            if stretch.closed:
+                jobs.append(RememberJob(session_id, stretch.messages, stretch.closed))
             else:
                 open_count += 1
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
@@ -321,9 +321,11 @@ def _imprints(
     if not felt:
         return _mood(life, messages[-1].at, tag)
     strongest: dict[str, Imprint] = {}
-    for each in sorted(felt, key=lambda appraisal: appraisal.intensity):
-        if each.emotion not in ("", affects.NEUTRAL) and each.intensity > 0:
-            strongest[each.emotion] = Imprint(each.emotion, each.intensity, each.trigger)
+    for appraisal in sorted(felt, key=lambda appraisal: appraisal.intensity):
+        if appraisal.emotion not in ("", affects.NEUTRAL) and appraisal.intensity > 0:
+            strongest[appraisal.emotion] = Imprint(
+                appraisal.emotion, appraisal.intensity, appraisal.trigger
+            )
     return tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
 
 

@@ -58,8 +58,8 @@ def settle(
         apply: Writes what a pass wants written, and returns what that was.
     """
     left = limit
-    for each in passes:
-        for settled_pass in _kind(life, each, left, apply):
+    for kind in passes:
+        for settled_pass in _settle_kind(life, kind, left, apply):
             yield settled_pass
             if left is not None and settled_pass.problem is None:
                 left -= 1
@@ -67,30 +67,30 @@ def settle(
                 return
 
 
-def _kind(life: Runtime, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
+def _settle_kind(life: Runtime, kind: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
     """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
     tried: list[Any] = []
-    successes = failed = 0
+    successes = failures = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
     while left is None or successes < left:
         try:
-            waiting = each.check(life)
+            waiting = kind.check(life)
         except UserError as error:
-            yield Settled(each.name, None, error)
+            yield Settled(kind.name, None, error)
             return
         job = next((candidate for candidate in waiting.jobs if candidate not in tried), None)
         most = max(most, len(waiting.jobs))
-        if not waiting.due or job is None or failed >= most:
+        if not waiting.due or job is None or failures >= most:
             return
         tried.append(job)
         try:
-            outcome = each.run(life, job)
-            failed += not apply(life, outcome)
+            outcome = kind.run(life, job)
+            failures += not apply(life, outcome)
         except UserError as error:
-            failed += 1
-            yield Settled(each.name, None, error)
+            failures += 1
+            yield Settled(kind.name, None, error)
             if isinstance(error, NOT_NOW):
                 return
             continue
         successes += 1
-        yield Settled(each.name, outcome)
+        yield Settled(kind.name, outcome)

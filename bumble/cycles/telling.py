@@ -125,7 +125,7 @@ def excerpt(scene: Scene) -> Telling:
     def weight(message: Message) -> float:
         words = min(FULL_WORDS, len(set(stopwords.telling_words(message.text))))
         moved = scene.appraisals.get(message.id)
-        points = sum(abs(each) for each in moved.points.values()) if moved else 0.0
+        points = sum(abs(point) for point in moved.points.values()) if moved else 0.0
         return (words + points) * (1.0 if message.role == "user" else 0.5)
 
     best = sorted(messages, key=weight, reverse=True)[:EXCERPT_LINES]
