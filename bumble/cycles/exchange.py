@@ -76,12 +76,12 @@ def line(life: Runtime, message: Message) -> str:
     return f'{message.extra.get("name") or message.speaker} said: "{text}"'
 
 
-def silence(person: Relationship, talk: Dialogue) -> timedelta | None:
+def silence(person: Relationship, dialogue: Dialogue) -> timedelta | None:
     """Return how long it was quiet before a talk, as far as the conversation can tell."""
-    if not talk.statements or talk.session is None:
+    if not dialogue.statements or dialogue.session is None:
         return None
-    first = talk.statements[0]
-    before = [message.at for message in talk.session.messages if message.id < first.id]
+    first = dialogue.statements[0]
+    before = [message.at for message in dialogue.session.messages if message.id < first.id]
     last = before[-1] if before else person.last_reflection
     return None if last is None else max(timedelta(0), first.at - last)
 
@@ -91,11 +91,11 @@ def start(life: Runtime, session_id: str, person: str) -> str | None:
     return cursors.first(state.read(life.entity.state), session_id, (REFLECT, person))
 
 
-def plan_moved(life: Runtime, talk: Dialogue, person: str) -> Change | None:
+def plan_moved(life: Runtime, dialogue: Dialogue, person: str) -> Change | None:
     """Plan to move the cursor behind the messages of a dialogue, on the files as they are."""
-    if talk.session is None or not talk.last:
+    if dialogue.session is None or not dialogue.last:
         return None
-    session = transcripts.find(life.entity.sessions, talk.session.id)
+    session = transcripts.find(life.entity.sessions, dialogue.session.id)
     file = state.read(life.entity.state)
-    moves = [((REFLECT, person), talk.last)]
+    moves = [((REFLECT, person), dialogue.last)]
     return cursors.plan_moved(file, session, moves, {}, "thought about it")

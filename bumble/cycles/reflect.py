@@ -103,26 +103,26 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
         ModelUnreachableError: If no model answers; the talk waits.
     """
     record = people.find_person(life, job.person)
-    talk = exchange.NOBODY_SPOKE
+    dialogue = exchange.NOBODY_SPOKE
     if job.session_id:
-        talk = exchange.read(life, job.session_id, job.person)
-    person = record or _stranger(life, job, talk.statements)
+        dialogue = exchange.read(life, job.session_id, job.person)
+    person = record or _stranger(life, job, dialogue.statements)
     notes = drawing.notes(person)[: life.config.memory.relational.pending_in_prompt]
     prose, quotes = portrait.split(person.text)
-    if not talk.statements and not notes and not quotes:
-        return _nothing(life, job, talk, person)
-    material = _material(life, person, talk, notes)
-    mode = _mode(life, prose, talk)
+    if not dialogue.statements and not notes and not quotes:
+        return _nothing(life, job, dialogue, person)
+    material = _material(life, person, dialogue, notes)
+    mode = _mode(life, prose, dialogue)
     update = drawing.draw(
         life,
         person,
         material,
         mode,
-        _asking(life, mode, material, _slots(life, person, talk, notes)),
-        portrait.quoted(talk.statements, life.zone),
+        _asking(life, mode, material, _slots(life, person, dialogue, notes)),
+        portrait.quoted(dialogue.statements, life.zone),
         allow_shrink=allow_shrink,
     )
-    return _outcome(life, job, talk, record, person, notes, update)
+    return _outcome(life, job, dialogue, record, person, notes, update)
 
 
 def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
@@ -133,14 +133,14 @@ def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> 
     return relationships.new(name, life.now(), id=job.person, provenance=origin)
 
 
-def _mode(life: Runtime, prose: str, talk: Dialogue) -> str:
+def _mode(life: Runtime, prose: str, dialogue: Dialogue) -> str:
     """Amend after a calm talk.
 
     The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
     always there, at .4 or more.
     """
-    felt = talk.session.appraisals if talk.session else {}
-    levels = [felt[message.id].intensity for message in talk.statements if message.id in felt]
+    felt = dialogue.session.appraisals if dialogue.session else {}
+    levels = [felt[message.id].intensity for message in dialogue.statements if message.id in felt]
     if not levels:
         levels = [affect.intensity for affect in feeling.read(life, life.now()).affects]
     intensity = max(levels, default=0.0)
@@ -149,43 +149,43 @@ def _mode(life: Runtime, prose: str, talk: Dialogue) -> str:
 
 
 def _material(
-    life: Runtime, person: Relationship, talk: Dialogue, notes: Sequence[Note]
+    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
 ) -> Material:
     prose, quotes = portrait.split(person.text)
-    moments = [message.at.astimezone(life.zone) for message in talk.statements]
+    moments = [message.at.astimezone(life.zone) for message in dialogue.statements]
     return Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        statements=(*(message.text for message in talk.statements), *quotes),
-        answered=tuple(answer.text for answer in talk.answers),
+        statements=(*(message.text for message in dialogue.statements), *quotes),
+        answered=tuple(answer.text for answer in dialogue.answers),
         sources=(prose, *(note.text for note in notes), *portrait.days(moments)),
     )
 
 
 def _slots(
-    life: Runtime, person: Relationship, talk: Dialogue, notes: Sequence[Note]
+    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
 ) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
         "person": person.name,
         "notes": portrait.inside("\n".join(f"- {note.text}" for note in notes)),
-        "talk": portrait.inside("\n".join((*quotes, *filter(None, [talk.text])))),
-        "felt": _felt(life, person, talk),
+        "talk": portrait.inside("\n".join((*quotes, *filter(None, [dialogue.text])))),
+        "felt": _felt(life, person, dialogue),
     }
 
 
-def _felt(life: Runtime, person: Relationship, talk: Dialogue) -> str:
+def _felt(life: Runtime, person: Relationship, dialogue: Dialogue) -> str:
     """Say how it felt, how the body is, and how long the two had not spoken."""
     lines = [ebb.reflection_line(feeling.read(life, life.now()), life.body.soma)]
-    felt = talk.session.appraisals if talk.session else {}
+    felt = dialogue.session.appraisals if dialogue.session else {}
     feelings = [
         felt[message.id].felt
-        for message in talk.statements
+        for message in dialogue.statements
         if message.id in felt and felt[message.id].felt
     ]
     lines += [f"It felt like this: {portrait.inside(text)}" for text in feelings[-2:]]
-    gap = exchange.silence(person, talk)
+    gap = exchange.silence(person, dialogue)
     if gap is not None:
         lines.append(f"Before this you had not spoken for about {people.ago(gap)}.")
     return "\n".join(lines)
@@ -240,11 +240,11 @@ def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[
     )
 
 
-def _nothing(life: Runtime, job: ReflectJob, talk: Dialogue, person: Relationship) -> JobResult:
+def _nothing(life: Runtime, job: ReflectJob, dialogue: Dialogue, person: Relationship) -> JobResult:
     """Pass over a talk in which the person said nothing that is still there."""
     return JobResult(
         f"reflect: nothing new of {person.name}",
-        lambda: [exchange.plan_moved(life, talk, job.person)],
+        lambda: [exchange.plan_moved(life, dialogue, job.person)],
         (f"{person.name}: there is nothing to think about",),
         {"person": job.person, "mode": "none", "changed": False, "session": job.session_id},
     )
@@ -253,14 +253,14 @@ def _nothing(life: Runtime, job: ReflectJob, talk: Dialogue, person: Relationshi
 def _outcome(
     life: Runtime,
     job: ReflectJob,
-    talk: Dialogue,
+    dialogue: Dialogue,
     record: Relationship | None,
     person: Relationship,
     notes: Sequence[Note],
     update: PortraitUpdate,
 ) -> JobResult:
-    message_ids, at, late = [message.id for message in talk.statements], life.now(), list[str]()
-    trusts = [message.trust for message in talk.statements] + [
+    message_ids, at, late = [message.id for message in dialogue.statements], life.now(), list[str]()
+    trusts = [message.trust for message in dialogue.statements] + [
         note.provenance.trust for note in notes
     ]
     sources = (job.session_id, *message_ids) if message_ids else ()
@@ -272,7 +272,7 @@ def _outcome(
         if drawing.is_edited(record, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
             return []
-        if job.session_id and exchange.start(life, job.session_id, job.person) != talk.start:
+        if job.session_id and exchange.start(life, job.session_id, job.person) != dialogue.start:
             late.append(f"{person.name}: somebody else has thought about it meanwhile")
             return []
         more: dict[str, Any] = {}
@@ -280,7 +280,7 @@ def _outcome(
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
         change = drawing.plan(life, person, update, origin, more)
-        return [change, exchange.plan_moved(life, talk, job.person)]
+        return [change, exchange.plan_moved(life, dialogue, job.person)]
 
     return JobResult(
         f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
