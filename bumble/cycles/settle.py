@@ -68,13 +68,17 @@ def settle(
 
 
 def _kind(life: Life, each: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
-    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
+    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again.
+
+    Where nothing is written, what is due stays due: it is asked for once, or it would never end.
+    """
     tried: list[Any] = []
+    found: Check[Any] | None = None
     made = failed = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
     while left is None or made < left:
         try:
-            found = each.check(life)
+            found = found if found and not life.writes else each.check(life)
         except UserError as error:
             yield Settled(each.name, None, error)
             return
