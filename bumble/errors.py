@@ -213,6 +213,10 @@ class IndexUnusableError(UserError):
         )
 
 
+class IndexDamagedError(IndexUnusableError):
+    """The search index holds what nobody wrote; made anew it can be used."""
+
+
 class WeightsMissingError(UserError):
     """The weights of a model are not on this machine, or are not what they should be."""
 

@@ -9,6 +9,7 @@ PACKAGE = Path(bumble.__file__).parent
 # An import points left, or to a module of the same room.
 ROOMS = (
     ("errors",),
+    ("moments",),
     ("files",),
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),

@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
+from bumble import moments
+
 
 def section(value: object, place: str) -> Mapping[str, object]:
     """Take a value that must be a mapping with text keys."""
@@ -51,13 +53,6 @@ def text(value: object, place: str) -> str:
 
 def moment(value: object, place: str) -> datetime:
     """Take a time with its offset, as ISO text or as YAML already read it."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise ValueError(f"`{place}` is not an ISO time: {value!r}") from None
-    if not isinstance(value, datetime):
+    if not isinstance(value, str | datetime):
         raise ValueError(f"`{place}` is not a time: {value!r}")
-    if value.tzinfo is None:
-        raise ValueError(f"`{place}` has no UTC offset: {value.isoformat()}")
-    return value
+    return moments.read(value, place)

@@ -110,7 +110,7 @@ def _keeping(shell: Shell, found: Report) -> Keeping:
     return Keeping(
         autocommit,
         name,
-        lambda: shell.now().astimezone(),
+        shell.now,
         lambda text: output.warn(shell, text),
     )
 

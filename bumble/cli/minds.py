@@ -268,7 +268,7 @@ def _cached(entity: Entity, name: str) -> Any:
     raw = files.read_if_there(entity.private / "cache" / name)
     try:
         return json.loads(raw) if raw else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -60,7 +60,7 @@ def recall(
     By words and by meaning; without an embedding model by words alone. What left a feeling counts
     more, most when the mood is akin to it.
     """
-    from bumble.index import search
+    from bumble.index import search, sync
     from bumble.mind import imprints
 
     asked = _query(query)
@@ -76,18 +76,23 @@ def recall(
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
     _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
-    with search.opened(opened.entity, at) as index:
-        weight = 1 - opened.config.recall.lexical_weight
-        hits = search.search(
-            index,
-            asked,
-            embedder,
-            only=only,
-            limit=limit,
-            dense_weight=weight,
-            factor=imprints.factor(opened.entity, body, mood, present),
-        )
-        anything = index.lengths.chunks > 0
+
+    def look() -> tuple[list[Hit], bool]:
+        with search.opened(opened.entity, at) as index:
+            hits = search.search(
+                index,
+                asked,
+                embedder,
+                only=only,
+                limit=limit,
+                dense_weight=1 - opened.config.recall.lexical_weight,
+                factor=imprints.factor(opened.entity, body, mood, present),
+            )
+            return hits, index.lengths.chunks > 0
+
+    hits, anything = sync.mended(
+        look, at.fulltext, lambda rebuild: up_to_date(opened, embedder, rebuild=rebuild)
+    )
     found = [(hit, imprints.weight(opened.entity, body, mood, present, hit)) for hit in hits]
     data = {
         "query": asked,

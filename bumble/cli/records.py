@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 import typer
 
-from bumble import files
+from bumble import files, moments
 from bumble.cli import output
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
@@ -51,11 +51,12 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=zone(opened))
-        at.astimezone(UTC)  # the first and last day of the calendar may not have one
-    except (ValueError, OverflowError):
+    except ValueError:
         raise UsageError(
             f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
         ) from None
+    if not moments.is_sane(at):
+        raise UsageError(f"{option} {text}: {moments.YEARS}")
     return at
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bumble import moments
 from bumble.cli import bodies, cycling, output, people, records, writing
 from bumble.cli.bodies import EditorOption, TextArgument
 from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
@@ -144,10 +145,20 @@ def _due(
     if at:
         return records.moment(at, opened, "--at").astimezone(zone)
     if after:
-        return now + _duration(after)
+        return _after(now, after)
     if first is None:
         raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
     return first
+
+
+def _after(now: datetime, text: str) -> datetime:
+    try:
+        at = now + _duration(text)
+    except OverflowError:
+        at = None
+    if at is None or not moments.is_sane(at):
+        raise UsageError(f"--in {text}: that is too far away")
+    return at
 
 
 def _duration(text: str) -> timedelta:

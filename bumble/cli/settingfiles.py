@@ -119,7 +119,7 @@ def edit(
         keeping = Keeping(
             autocommit,
             name,
-            lambda: shell.now().astimezone(),
+            shell.now,
             lambda text: output.warn(shell, text),
         )
         place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)

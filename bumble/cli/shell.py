@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bumble import moments
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Shell:
 
     def now(self) -> datetime:
         """The time, with the offset of this machine, or what --now said."""
-        return self.now_given or datetime.now(UTC).astimezone()
+        return self.now_given or local(datetime.now(UTC))
 
     def set_now(self, text: str | None) -> None:
         """Take the time from --now."""
@@ -62,7 +63,9 @@ class Shell:
             at = datetime.fromisoformat(text)
         except ValueError:
             raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
-        self.now_given = at if at.tzinfo else at.astimezone()
+        if not moments.is_sane(at):
+            raise UsageError(f"--now {text}: {moments.YEARS}")
+        self.now_given = at if at.tzinfo else local(at)
 
     def set_seed(self, seed: int | None) -> None:
         """Take the random source from --seed."""
@@ -110,6 +113,14 @@ class Shell:
     def interactive(self) -> bool:
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def local(at: datetime) -> datetime:
+    """Return a time with the offset of this machine; that of UTC where TZ names none there is."""
+    try:
+        return at.astimezone()
+    except ValueError:  # TZ=UTC+25: no offset is a day or more
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def spawn_detached(arguments: Sequence[str]) -> None:

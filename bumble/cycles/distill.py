@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from bumble import moments
 from bumble.cycles import cursors, extract, feeling, keep, proof, weigh
 from bumble.cycles.cursors import DISTILL, REFLECT
 from bumble.cycles.extract import ExtractedItem, Extraction, Options
@@ -158,7 +159,7 @@ def _since(
     """Return when the conversation was last distilled; else since when something waits."""
     last = file.get(SECTION, session.id, "at")
     if isinstance(last, str):
-        return records.moment(last, "at")
+        return moments.read(last, "at")
     return waiting[0].at if waiting else now
 
 

@@ -64,7 +64,7 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
     try:
         return body.from_mapping(file.values)
     except ValueError as error:
-        raise RecordInvalidError(place, str(error)) from error
+        raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
 
 
 def mood(life: Runtime, soma: Soma) -> Mood:

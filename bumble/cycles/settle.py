@@ -68,13 +68,17 @@ def settle(
 
 
 def _settle_kind(life: Runtime, kind: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
-    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again."""
+    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again.
+
+    Where nothing is written, what is due stays due: it is asked for once, or it would never end.
+    """
     tried: list[Any] = []
+    waiting: Due[Any] | None = None
     successes = failures = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
     while left is None or successes < left:
         try:
-            waiting = kind.check(life)
+            waiting = waiting if waiting and not life.writes else kind.check(life)
         except UserError as error:
             yield Settled(kind.name, None, error)
             return

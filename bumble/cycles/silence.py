@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.stores import sessions, transcripts
 
 
@@ -15,7 +16,10 @@ def last_said(entity: Entity) -> datetime | None:
     for info in infos:
         if newest is not None and info.last_at <= newest:
             break
-        messages = transcripts.load(entity.sessions / info.id / sessions.FILE).messages
+        try:
+            messages = transcripts.load(entity.sessions / info.id / sessions.FILE).messages
+        except RecordInvalidError:  # silence is not broken by what can't be read
+            continue
         if messages and (newest is None or messages[-1].at > newest):
             newest = messages[-1].at
     return newest

@@ -142,7 +142,7 @@ def _read_note(file: Path) -> Note | None:
             data["after"],
             data["opens"],
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

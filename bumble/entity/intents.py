@@ -167,7 +167,7 @@ def _finish(root: Path, folder: Path) -> list[Path]:
 def _steps(path: Path) -> list[Step]:
     try:
         steps = [Step(**step) for step in json.loads(path.read_bytes())["steps"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecordInvalidError(path, f"not an intent record: {error}") from error
     if any(step.staged is not None and not step.staged.isdigit() for step in steps):
         raise RecordInvalidError(path, "not an intent record: `staged` should be a number")

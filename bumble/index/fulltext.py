@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from tantivy import (
 )
 
 from bumble import files
-from bumble.errors import FolderUnwritableError, IndexUnusableError
+from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError
 from bumble.index.terms import MAX_TERM_BYTES
 
 STAMP = "stamp.json"
@@ -57,8 +58,14 @@ def read_stamp(folder: Path) -> Stamp | None:
     try:
         data = json.loads((folder / STAMP).read_bytes())
         return Stamp(str(data["token"]), int(data["generation"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def distrust(folder: Path) -> None:
+    """Take the stamp away: the next sync makes the index anew, and nothing else."""
+    with suppress(OSError):
+        (folder / STAMP).unlink(missing_ok=True)
 
 
 def write_stamp(folder: Path, stamp: Stamp) -> None:
@@ -87,7 +94,7 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> Non
     Raises:
         IndexUnusableError: If the index is damaged, or another process writes to it.
     """
-    try:
+    with _sound(folder, "written"):
         writer = _open(folder).writer(HEAP_BYTES, 1)
         for one in changed:
             writer.delete_documents_by_term("id", one)
@@ -98,15 +105,27 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> Non
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
-    except ValueError as error:
-        raise IndexUnusableError(folder, f"can't be written: {error}") from error
+
+
+@contextmanager
+def _sound(folder: Path, done: str) -> Iterator[None]:
+    """Make an error of what tantivy says of a damaged index; at times it panics."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        damaged = IndexDamagedError if folder.is_dir() else IndexUnusableError
+        raise damaged(folder, f"can't be {done}: {error}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # Rust's; its class can't be imported
+            raise
+        raise IndexDamagedError(folder, f"can't be {done}: {error}") from error
 
 
 class Fulltext:
     """The index as of its last commit, to read."""
 
-    def __init__(self, searcher: Searcher) -> None:
-        self._searcher, self._schema = searcher, _schema()
+    def __init__(self, searcher: Searcher, folder: Path) -> None:
+        self._searcher, self._schema, self._folder = searcher, _schema(), folder
 
     @property
     def size(self) -> int:
@@ -115,17 +134,26 @@ class Fulltext:
 
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many chunks each term stands; removed chunks do not count."""
-        return {
-            term: int(self._searcher.search(self._term(term), 1).count)  # type: ignore[attr-defined]
-            for term in dict.fromkeys(terms)
-        }
+        with _sound(self._folder, "searched"):
+            return {
+                term: int(self._searcher.search(self._term(term), 1).count)  # type: ignore[attr-defined]
+                for term in dict.fromkeys(terms)
+            }
 
     def best(
         self, terms: Sequence[str], depth: int, allowed: Collection[int] | None = None
     ) -> list[int]:
-        """Return the chunks that BM25 puts first, of those allowed; ties by id."""
+        """Return the chunks that BM25 puts first, of those allowed; ties by id.
+
+        Raises:
+            IndexUnusableError: If the index is damaged.
+        """
         if not terms or not self.size:
             return []
+        with _sound(self._folder, "searched"):
+            return self._best(terms, depth, allowed)
+
+    def _best(self, terms: Sequence[str], depth: int, allowed: Collection[int] | None) -> list[int]:
         query = Query.boolean_query(
             [(Occur.Should, self._term(term)) for term in dict.fromkeys(terms)]
         )
@@ -155,26 +183,23 @@ def open_to_read(folder: Path) -> Fulltext:
         IndexUnusableError: If there is none, or it is damaged.
     """
     try:
-        return Fulltext(_open(folder).searcher())
-    except (ValueError, IndexUnusableError):
+        with _sound(folder, "read"):
+            return Fulltext(_open(folder).searcher(), folder)
+    except IndexUnusableError:
         if not folder.is_dir():
             raise
     # tantivy takes a lock file even to read: on a read-only disk that fails, a copy does not.
     with tempfile.TemporaryDirectory(prefix="bumble-", ignore_cleanup_errors=True) as place:
         copy = Path(place) / "fulltext"
-        try:
+        with _sound(folder, "read"):
             locks = shutil.ignore_patterns("*.lock")
             shutil.copytree(folder, copy, copy_function=shutil.copyfile, ignore=locks)
-            return Fulltext(_open(copy).searcher())
-        except (OSError, ValueError) as error:
-            raise IndexUnusableError(folder, f"can't be read: {error}") from error
+            return Fulltext(_open(copy).searcher(), folder)
 
 
 def _open(folder: Path) -> Index:
-    try:
+    with _sound(folder, "read"):
         index = Index.open(str(folder))
-    except ValueError as error:
-        raise IndexUnusableError(folder, f"can't be read: {error}") from error
     index.register_tokenizer(
         "spaces",
         TextAnalyzerBuilder(Tokenizer.whitespace())

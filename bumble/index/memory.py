@@ -13,7 +13,7 @@ from bumble.embed.protocol import Embedder
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import search, sync
+from bumble.index import place, search, sync
 from bumble.index.filing import Progress
 from bumble.index.place import Place
 from bumble.index.search import Factor, Filter, Hit
@@ -56,7 +56,7 @@ class Memory:
         """What turns text into vectors."""
         return self._open_embedder()
 
-    def sync(self, progress: Progress | None = None) -> None:
+    def sync(self, progress: Progress | None = None, *, rebuild: bool = False) -> None:
         """Bring the index up to date with the files."""
         if self.syncs:
             self.report = sync.sync(
@@ -64,6 +64,7 @@ class Memory:
                 self.embedder,
                 name=self.name,
                 zone=self.zone,
+                rebuild=rebuild,
                 where=self.place,
                 progress=progress,
             )
@@ -100,7 +101,8 @@ class Memory:
             unseen=tuple(unseen),
         )
         weight = 1 - self.config.lexical_weight
-        try:
+
+        def look() -> list[Hit]:
             with search.opened(self.entity, self.place) as index:
                 return search.search(
                     index,
@@ -111,8 +113,12 @@ class Memory:
                     dense_weight=weight,
                     factor=factor,
                 )
+
+        if self.syncs:
+            folder = (self.place or place.of(self.entity)).fulltext
+            return sync.mended(look, folder, lambda rebuild: self.sync(rebuild=rebuild))
+        try:
+            return look()
         except IndexUnusableError:
-            if self.syncs:
-                raise
             self.unusable = True  # incognito may not make an index: nothing comes to mind
             return []

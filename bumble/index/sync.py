@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from bumble import files
 from bumble.embed.protocol import Embedder, Floats
 from bumble.entity.folder import Entity
-from bumble.errors import IndexUnusableError, LockedError, RecordInvalidError
+from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
 from bumble.index import chunks, filing, fulltext, place, vectors
 from bumble.index.filing import Progress, Reading
 from bumble.index.fulltext import Entry, Stamp
@@ -30,6 +31,7 @@ from bumble.index.place import Place
 from bumble.index.scan import scan
 from bumble.index.vectors import Database
 
+T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
@@ -129,7 +131,7 @@ def _sync(
         if database.meta("chunker") != chunks.VERSION:
             raise IndexUnusableError(at.database, "it was made by another version of bumble")
         filed = filing.update(entity, database, reading, tell)
-        _update_fulltext(database, at.fulltext)
+        anew = _update_fulltext(database, at.fulltext)
         embedded = _embed(database, embedder, tell) if embedder else 0
         if filed.changed or filed.removed:
             with database.transaction():
@@ -142,7 +144,7 @@ def _sync(
             embedded,
             _waiting(database),
             filed.problems,
-            (note,) if note else (),
+            tuple(filter(None, (note, anew))),
         )
 
 
@@ -159,8 +161,12 @@ def _waiting(database: Database) -> int:
     return int(counted[0][0]) - int(counted[0][1])
 
 
-def _update_fulltext(database: Database, folder: Path) -> None:
-    """Work off the queue; where the full-text index is not this database's own, make it anew."""
+def _update_fulltext(database: Database, folder: Path) -> str:
+    """Work off the queue; where the full-text index is not this database's own, make it anew.
+
+    Returns:
+        What a person is told of it; empty: nothing was wrong.
+    """
     token, generation = database.meta("token"), database.generation()
     queue = [int(row[0]) for row in database.rows("select id from queue order by id")]
     stamp = fulltext.read_stamp(folder)
@@ -168,12 +174,13 @@ def _update_fulltext(database: Database, folder: Path) -> None:
     try:
         if ours and not queue and stamp and stamp.generation == generation:
             if fulltext.open_to_read(folder).size == _count(database):
-                return
+                return ""
             ours = None
         if ours:
             fulltext.write(folder, queue, _entries(database, "id in (select id from queue)"))
     except IndexUnusableError:
         ours = None
+    note = "" if ours or not database.taken() else f"{folder} was damaged and is made anew"
     if not ours:
         fulltext.create(folder)
         fulltext.write(folder, (), _entries(database, "1"))
@@ -181,6 +188,27 @@ def _update_fulltext(database: Database, folder: Path) -> None:
     with database.transaction():
         database.run("delete from queue")
         database.set_meta("taken", str(generation))
+    return note
+
+
+def mended(look: Callable[[], T], folder: Path, again: Callable[[bool], object]) -> T:
+    """Look something up; where the index turns out to be damaged, after it was made anew.
+
+    Args:
+        look: What to do.
+        folder: Of the full-text index, which is made anew first: that takes the least time.
+        again: Brings the index up to date, or makes all of it anew.
+
+    Raises:
+        IndexUnusableError: If it can't be used then, either.
+    """
+    for rebuild in (False, True):
+        try:
+            return look()
+        except IndexDamagedError:
+            fulltext.distrust(folder)
+            again(rebuild)
+    return look()
 
 
 def _count(database: Database) -> int:

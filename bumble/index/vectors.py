@@ -23,7 +23,12 @@ import apsw
 import numpy as np
 
 from bumble.embed.protocol import Floats, Identity
-from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
+from bumble.errors import (
+    FolderUnwritableError,
+    IndexDamagedError,
+    IndexUnusableError,
+    RecordInvalidError,
+)
 from bumble.index.chunks import Chunk
 
 SCHEMA_VERSION = "1"
@@ -402,6 +407,8 @@ def _extension() -> str:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise IndexDamagedError(path, f"can't be read: {error}") from error
     except apsw.Error as error:
         raise IndexUnusableError(path, f"can't be read: {error}") from error
 

@@ -82,7 +82,7 @@ def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
         if response.status != http.HTTPStatus.OK:
             return None
         names = _names(json.loads(response.read(_MAX_BYTES)), address.kind)
-    except (OSError, http.client.HTTPException, ValueError):
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None  # nothing there, or something else
     finally:
         connection.close()

@@ -213,7 +213,7 @@ def read(path: Path) -> Iterator[Entry]:
         for line in lines:
             try:
                 entry = _parse(json.loads(line))
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 continue
             yield entry
 
@@ -223,7 +223,7 @@ def read_newest(path: Path) -> Iterator[Entry]:
     for line in newest_lines(path):
         try:
             yield _parse(json.loads(line))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
 
 

@@ -47,7 +47,7 @@ class ToolCache:
             age = (now - datetime.fromisoformat(kept["at"])).total_seconds()
             fresh = 0 <= age <= self.config.ttl_seconds and kept["state"] == list(state)
             return str(kept["text"]) if fresh else None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None  # damaged: it is only a cache
 
     def put(

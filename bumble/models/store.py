@@ -172,7 +172,7 @@ def _verify(path: Path, file: WeightsFile, entry: Entry) -> None:
 def _read(place: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None  # what has no readable manifest was never sealed: pulling it again mends it
     if not isinstance(manifest, dict) or manifest.get("schema") != _SCHEMA:
         return None

@@ -186,7 +186,7 @@ def _resume(part: Path) -> tuple[int, int]:
     try:
         state = json.loads(_counter(part).read_bytes())
         have, count = int(state["bytes"]), int(state["members"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return 0, 0
     # What lies beyond `have` is half a member; less than `have` is a file somebody else touched.
     return (have, count) if part.exists() and part.stat().st_size >= have else (0, 0)

@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
-from bumble import markdown
+from bumble import markdown, moments
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
@@ -79,6 +79,8 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
     try:
         at = datetime.fromisoformat(match[1]).replace(tzinfo=zone)
     except ValueError:  # a 31st of February
+        return None
+    if not moments.is_sane(at):
         return None
     return at, tuple(tag[1:] for tag in match[2].split())
 

@@ -5,7 +5,7 @@ Knows nothing of what the values mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,11 @@ class MappingFile:
             value = value[key]
         return value
 
+    def line_of(self, problem: str) -> int | None:
+        """Return the line of the key that a problem names in backquotes: `bars.social`."""
+        keys = problem.split("`")[1].split(".") if problem.count("`") > 1 else []
+        return yamltext.line_of(self.source or "", keys)
+
 
 def parse(source: str, stem: str = "") -> MappingFile:
     """Read a mapping from the text of its file.
@@ -42,7 +47,7 @@ def parse(source: str, stem: str = "") -> MappingFile:
     return MappingFile(yamltext.parse_mapping(source), source)
 
 
-def read(file: Path) -> MappingFile:
+def read(file: Path, parse: Callable[[str, str], MappingFile] = parse) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
     return records.load(file, parse) if file.exists() else MappingFile({}, None)
 

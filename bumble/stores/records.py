@@ -6,6 +6,7 @@ record whose document differs in the lines it changes, and in no others.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -16,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from bumble import markdown
+from bumble import markdown, moments
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
@@ -166,12 +167,22 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
             raise ValueError(f"`{name}` is missing")
         return default
     if kind is datetime:
-        return cast("T", moment(value, name))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return cast("T", float(value))
+        return cast("T", moments.read(value, name))
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return cast("T", _finite(value, name))
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"`{name}` should be {_article(kind)}, not `{str(value)[:60]}`")
     return value
+
+
+def _finite(value: float, name: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # JSON may hold a whole number of any length
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` should be a number that can be calculated with")
+    return number
 
 
 def _article(kind: type) -> str:
@@ -206,19 +217,6 @@ def texts(meta: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"`{name}` should be a list of texts")
     return tuple(value)
-
-
-def moment(value: Any, name: str) -> datetime:
-    """Read a time with its UTC offset."""
-    try:
-        at = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise ValueError(
-            f"`{name}` should be a time like 2026-05-24T03:12:47+02:00, not `{value}`"
-        ) from None
-    if at.tzinfo is None:
-        raise ValueError(f"`{name}` has no UTC offset: write {at.isoformat()}+00:00, or your own")
-    return at
 
 
 def stamp(at: datetime) -> str:

@@ -204,7 +204,7 @@ def _message(data: Mapping[str, Any]) -> Message:
         speaker=records.field(data, "speaker", str, ""),
         tool_calls=tuple(_call(item) for item in records.field(data, "tool_calls", list, [])),
         tool_call_id=records.field(data, "tool_call_id", str, ""),
-        trust=records.field(data, "trust", str, ""),
+        trust=records.choice(data, "trust", ("", *records.TRUSTS), ""),
         unanswered=records.field(data, "unanswered", bool, False),
         extra=_extra(data, _MESSAGE_FIELDS),
     )

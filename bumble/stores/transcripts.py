@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -79,15 +80,22 @@ def _last(tail: bytes) -> dict[str, Any] | None:
             data = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(data, dict) and "at" in data and data.get("type") in ("message", "end"):
-            return data
+        if isinstance(data, dict) and data.get("type") in ("message", "end"):
+            with suppress(ValueError):  # a time that is none: reading it whole names its line
+                records.field(data, "at", datetime)
+                return data
     return None
 
 
 def infos(folder: Path) -> Iterator[SessionInfo]:
-    """Yield what a listing shows of each session, oldest first."""
+    """Yield what a listing shows of each session, oldest first.
+
+    What can't be read is passed over: one broken transcript must not end every talk there is to
+    come. `doctor` and `session list` name it.
+    """
     for file in paths(folder):
-        yield read_info(file)
+        with suppress(RecordInvalidError):
+            yield read_info(file)
 
 
 def newest(folder: Path, by: str, present: Collection[str] | None = None) -> SessionInfo | None:
@@ -167,7 +175,14 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
 def read_handover(folder: Path, session_id: str) -> Document | None:
     """Read the brief that a session left for the next; None if it left none."""
     file = folder / session_id / "handover.md"
-    return records.load(file, lambda source, _: markdown.parse(source)) if file.exists() else None
+    return records.load(file, _handover) if file.exists() else None
+
+
+def _handover(source: str, _: str) -> Document:
+    document = markdown.parse(source)
+    records.field(document.meta, "at", datetime)
+    records.provenance(document.meta)
+    return document
 
 
 def plan_handover(

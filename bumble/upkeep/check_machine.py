@@ -170,7 +170,7 @@ def _damaged(place: Path, entry: Entry) -> Iterator[Finding]:
     try:
         manifest = json.loads((place / store.MANIFEST).read_bytes())
         stamps = {one["name"]: (one["bytes"], one["mtime_ns"]) for one in manifest["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         stamps = {}
     for file in entry.files:
         path = place / file.name

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
+from bumble.cycles import feeling
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.markdown import Document
@@ -23,13 +24,14 @@ from bumble.stores import (
     episodes,
     journal,
     knowledge,
-    mappings,
     narrative,
     records,
     relationships,
     reminders,
     sessions,
     skills,
+    soma,
+    state,
     transcripts,
 )
 from bumble.stores.sessions import Session
@@ -189,8 +191,11 @@ def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Findi
             story = records.load(file.path, narrative.parse)
             kept("", story.provenance, story.provenance.sources, line=_from(story.source))
             return _dated(story.source, at=story.at)
-        case "soma" | "state":
-            mappings.read(file.path)
+        case "soma":
+            feeling.stored(file.path, soma.read(file.path))
+            return []
+        case "state":
+            state.read(file.path)
             return []
         case "episode":
             episode = records.load(file.path, episodes.parse)
@@ -333,7 +338,7 @@ def _blobs(
 
 def _references(extra: Any) -> list[str]:
     """Return the originals that a message names under `blob` or `blobs`."""
-    named = [extra.get("blob"), *(extra.get("blobs") or () if isinstance(extra, dict) else ())]
+    named = [extra.get("blob"), *(blobs if isinstance(blobs := extra.get("blobs"), list) else ())]
     return [one for one in named if isinstance(one, str) and _REFERENCE.fullmatch(one)]
 
 

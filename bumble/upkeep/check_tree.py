@@ -110,7 +110,7 @@ def _readable(intent: Path) -> bool:
     """Whether an intent can be finished, or was never begun."""
     if not intent.exists():
         return True
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         return isinstance(json.loads(intent.read_bytes())["steps"], list)
     return False
 

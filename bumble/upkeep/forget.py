@@ -156,7 +156,10 @@ def _redacted(work: _Work, session: Session, *, alone: bool) -> str:
     for line in session.source.split("\n"):
         try:
             data = json.loads(line.removeprefix("\ufeff"))
-        except ValueError:  # blank, or cut off: nobody reads it, but it may hold their words
+        except (
+            ValueError,
+            RecursionError,
+        ):  # blank, or cut off: nobody reads it, but it may hold their words
             out.append("")
             continue
         new = _line(work, data, alone=alone)

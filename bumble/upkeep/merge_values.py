@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from bumble import moments
 from bumble.stores import records
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT", "__bool__": lambda _: False})()
@@ -212,7 +213,7 @@ def moment(value: Any) -> datetime | None:
     if not isinstance(value, str | datetime):
         return None
     try:
-        return records.moment(value, "at")
+        return moments.read(value, "at")
     except ValueError:
         return None
 

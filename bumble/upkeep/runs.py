@@ -71,7 +71,7 @@ def read(path: Path) -> Iterator[Run]:
     for line in ledger.newest_lines(path):
         try:
             yield _parse(json.loads(line))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
 
 

@@ -102,7 +102,7 @@ def _says_something(one: Version) -> bool:
     for line in added.splitlines():
         try:
             data = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(data, dict) and data.get("type") == "message":
             return True

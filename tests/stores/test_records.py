@@ -40,7 +40,13 @@ def test_a_whole_number_will_do_for_a_number() -> None:
     assert records.field({"a": 1}, "a", float) == 1.0
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
+def test_a_number_can_be_calculated_with(value: float) -> None:
+    with pytest.raises(ValueError, match="calculated with"):
+        records.field({"a": value}, "a", float)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1])
 def test_a_share_lies_between_nought_and_one(value: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         records.unit({"a": value}, "a")

@@ -74,12 +74,16 @@ def test_bytes_that_are_no_text_in_the_middle_are_an_error_with_a_line(tmp_path:
 
 
 @pytest.mark.parametrize("first", [b"", b"{}\n", b"nonsense\n", b"[1]\n", b'{"type":"session"}\n'])
-def test_a_listing_names_a_file_that_is_no_transcript(first: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "ses_1" / sessions.FILE
+def test_a_file_that_is_no_transcript_is_named_and_keeps_no_other_from_a_listing(
+    first: bytes, tmp_path: Path
+) -> None:
+    write(tmp_path, "ses_2", "sam", 5)
+    file = tmp_path / "sessions" / "ses_1" / sessions.FILE
     file.parent.mkdir()
     file.write_bytes(first)
     with pytest.raises(RecordInvalidError, match=r"messages\.jsonl:1"):
-        list(transcripts.infos(tmp_path))
+        transcripts.read_info(file)
+    assert [one.id for one in transcripts.infos(tmp_path / "sessions")] == ["ses_2"]
 
 
 def test_a_last_line_longer_than_the_tail_is_found(tmp_path: Path) -> None:

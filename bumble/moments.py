@@ -1,0 +1,43 @@
+"""Times as text, with their offset, in the years that can be calculated with.
+
+Before the first and behind the last of them, a clock or a hand was wrong: one record of the year
+9999 would stand in front of all that is written after it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+FIRST_YEAR, LAST_YEAR = 1000, 2999
+
+
+def read(value: object, name: str) -> datetime:
+    """Read a time with its UTC offset.
+
+    Args:
+        value: ISO 8601.
+        name: Of the field, for errors.
+
+    Raises:
+        ValueError: If it is none, has no offset, or lies in no year that records may name.
+    """
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        text = str(value)[:60]
+        raise ValueError(
+            f"`{name}` should be a time like 2026-05-24T03:12:47+02:00, not `{text}`"
+        ) from None
+    if at.tzinfo is None:
+        raise ValueError(f"`{name}` has no UTC offset: write {at.isoformat()}+00:00, or your own")
+    if not is_sane(at):
+        raise ValueError(f"`{name}` is in the year {at.year}; {YEARS}")
+    return at
+
+
+YEARS = f"times lie between the years {FIRST_YEAR} and {LAST_YEAR}"
+
+
+def is_sane(at: datetime) -> bool:
+    """Whether a time lies in a year that records may name."""
+    return FIRST_YEAR <= at.year <= LAST_YEAR

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from bumble.cycles import settle
+from bumble.cycles.life import Life
+from bumble.cycles.settle import Pass
+from bumble.cycles.work import Check, Gate, Outcome
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
+from tests.cli.looking import episode
+from tests.cli.running import Run
+from tests.mind.test_turn import life_of
+
+
+def test_a_dry_run_on_a_folder_half_a_year_old_ends(run: Run) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=180)
+    for day in range(5):
+        at = (long_ago + timedelta(days=day)).isoformat(timespec="seconds")
+        episode(run, f"{day}", f"We walked to the mill, day {day}.", at=at, significance=0.3)
+    environ = {**os.environ, **run.environ, "BUMBLE_EMBEDDING_MODEL": "none"}
+    command = [sys.executable, "-m", "bumble", "tick", "--dry-run"]
+    ran = subprocess.run(
+        command, cwd=run.entity.root, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode in (0, 20), ran.stderr  # 20: no model is here to be asked
+    assert "consolidate" in ran.stdout
+
+
+def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
+    entity: Entity,
+) -> None:
+    life = replace(life_of(entity, ScriptedModel([])), writes=False)
+    planned: list[datetime] = []
+
+    def check(life: Life) -> Check[datetime]:
+        return Check((Gate("due", "always", "always", passes=True),), (life.now(),))
+
+    def run(life: Life, job: datetime) -> Outcome:
+        planned.append(job)
+        return Outcome("always due", lambda: ())
+
+    always = Pass("always", check, run, thinks=False)
+    seen = settle.settle(life, [always], None, lambda *_: [Path("planned")])
+    assert len(list(islice(seen, 5))) == len(planned) == 1
