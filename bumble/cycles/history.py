@@ -175,12 +175,7 @@ def actions_text(message: sessions.Message, said: str | None = None) -> str:
     ]
     if text or not actions:
         actions.insert(0, {"tool": "say", "arguments": {"text": text}})
-    return uncontrolled(json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":")))
-
-
-def uncontrolled(actions: str) -> str:
-    """Return the same JSON without what a chat template would take for the end of a message."""
-    return actions.replace("<|", "\\u003c|")
+    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
 
 
 def result_text(tool: str, text: str) -> str:
