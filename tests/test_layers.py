@@ -13,6 +13,7 @@ ROOMS = (
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
     ("git",),
+    ("urls",),
     ("stopwords",),
     ("prompts",),
     ("body",),
