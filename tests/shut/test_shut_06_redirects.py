@@ -107,7 +107,7 @@ def test_a_circle_of_redirects_ends(server: FakeServer) -> None:
 def test_a_probe_follows_no_redirect(server: FakeServer, thief: FakeServer) -> None:
     for path in ("/api/tags", "/v1/models"):
         server.routes[path] = sends_on(f"{thief.url}{path}", 302)
-    asked = [detect.Address("x", kind, server.url) for kind in ("ollama", "openai")]  # type: ignore[arg-type]
+    asked = [detect.Address("x", kind, server.url) for kind in ("ollama", "openai")]
     assert detect.servers(asked) == () and not thief.seen
 
 

@@ -80,7 +80,7 @@ def test_choices_that_are_no_list_are_named(server: FakeServer, choices: Any) ->
 
 def test_content_in_parts_is_put_together(server: FakeServer) -> None:
     parts = [{"type": "text", "text": "Hel"}, {"type": "image_url"}, {"type": "text", "text": "lo"}]
-    events = (event({"content": parts}), event({"content": [" there"]}, "stop"))  # type: ignore[dict-item]
+    events = (event({"content": parts}), event({"content": [" there"]}, "stop"))
     completion = openai(server, *events).complete(REQUEST)
     assert (completion.text, completion.usage) == ("Hello there", Usage())
 
