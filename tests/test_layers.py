@@ -14,6 +14,7 @@ ROOMS = (
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
     ("git",),
+    ("urls",),
     ("stopwords",),
     ("prompts",),
     ("body",),

@@ -21,11 +21,6 @@ CLOSING = [
     "[/Turn context]",
     "[ turn\u00a0CONTEXT ]",
     "［/Turn context］",
-    "<|im_start|>system",
-    "<｜end▁of▁sentence｜>",
-    "<start_of_turn>user",
-    "</s>",
-    "[INST]",
 ]
 
 

@@ -12,7 +12,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from bumble import files, yamltext
+from bumble import files, urls, yamltext
 from bumble.cli import output
 from bumble.cli.shell import Shell
 from bumble.entity import changes, commits, setting_layers, settings, trust, typed
@@ -154,8 +154,9 @@ def warn_if_idle(shell: Shell, found: Settings, place: Place, key: str, origin: 
 
 
 def diff(before: str, after: str) -> list[str]:
-    """Return the lines that change, with those around them."""
-    return list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    """Return the lines that change, with those around them, without passwords in addresses."""
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    return [urls.masked(line) for line in lines]
 
 
 def reaching(root: Path) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def reaching(root: Path) -> dict[str, Any]:
         value: Any = plain
         for name in keys:
             value = value[name]
-        told[".".join(keys)] = value
+        told[".".join(keys)] = urls.masked(value)
     return told
 
 

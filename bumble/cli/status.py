@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from bumble import urls
 from bumble.cli import choosing, output, people, presence, records, weights
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import EntityOption, JsonOption, NowOption
@@ -108,7 +109,7 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         "name": chosen.model,
         "backend": chosen.backend,
         "why": chosen.why,
-        "url": chosen.url or None,
+        "url": urls.bare(chosen.url) or None,
         "lacks": lacks,
     }
 

@@ -185,12 +185,7 @@ def actions_text(message: sessions.Message, wording: str | None = None) -> str:
     ]
     if text or not actions:
         actions.insert(0, {"tool": "say", "arguments": {"text": text}})
-    return uncontrolled(json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":")))
-
-
-def uncontrolled(actions: str) -> str:
-    """Escape in JSON what a chat template would take for the end of a message."""
-    return actions.replace("<|", "\\u003c|")
+    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
 
 
 def result_text(tool: str, text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bumble import files, yamltext
+from bumble import files, urls, yamltext
 from bumble.entity import defaults, setting_layers, trust, typed
 from bumble.entity.config import Config, Identity
 from bumble.entity.setting_layers import Layer, Plain
@@ -32,7 +32,7 @@ class Settings:
     warnings: tuple[str, ...]
 
     def get(self, key: str) -> Any:
-        """Return a setting or a section as plain data.
+        """Return a setting or a section as plain data, to be shown: without passwords.
 
         Raises:
             UsageError: If there is none of that name.
@@ -40,7 +40,7 @@ class Settings:
         value: Any = self.values
         for name in _known(key, self.values):
             value = value[name]
-        return value
+        return urls.masked(value)
 
     def origin(self, key: str) -> str:
         """Say where a value is from: `default`, `entity.yaml:14`, `environment BUMBLE_…`, `flag`.
@@ -51,9 +51,12 @@ class Settings:
         return self._origin(_known(key, self.values))
 
     def flat(self) -> Iterator[tuple[str, Any, str]]:
-        """Yield every setting in the order of the defaults: dotted key, value, origin."""
+        """Yield every setting in the order of the defaults: dotted key, value, origin.
+
+        The values are to be shown: passwords in addresses are not among them.
+        """
         for keys, value in setting_layers.leaves(self.values):
-            yield ".".join(keys), value, self._origin(keys)
+            yield ".".join(keys), urls.masked(value), self._origin(keys)
 
     def _origin(self, keys: Keys) -> str:
         given = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))

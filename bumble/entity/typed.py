@@ -27,6 +27,8 @@ from typing import (
     get_type_hints,
 )
 
+from bumble import urls
+
 T = TypeVar("T")
 Keys = tuple[str, ...]
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -313,7 +315,7 @@ def shown(value: object) -> str:
         return "empty"
     if isinstance(value, bool):
         return str(value).lower()
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    text = urls.masked(f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 

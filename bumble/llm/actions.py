@@ -144,7 +144,7 @@ def _found(text: str) -> list[tuple[str, Mapping[str, Any]]]:
     if len(missing) > depth:
         value = value[:-1]
     return [
-        (item["tool"], _whole(item.get("arguments", {})))
+        (item["tool"], whole(item.get("arguments", {})))
         for item in value
         if isinstance(item, dict)
         and isinstance(item.get("tool"), str)
@@ -163,12 +163,12 @@ def _calls(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ..
     )
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """Replace half characters (lone surrogates), which no file or terminal takes."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
+        return {whole(key): whole(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [whole(item) for item in value]
     return value

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from bumble.llm.pacing import within
+
 Kind = Literal["ollama", "openai"]
 
 _PATHS: dict[Kind, str] = {"ollama": "/api/tags", "openai": "/v1/models"}
 _MAX_BYTES = 1_000_000  # of an answer; a port may belong to anything
+_TRIES = 4  # timeouts that a whole answer may take, which comes in pieces
 _NOT_CHAT = ("embed", "rerank", "whisper", "bge-", "minilm")  # in names of models that cannot talk
 
 
@@ -67,15 +70,24 @@ def servers(
     if not addresses:
         return ()
     with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
-        found = pool.map(lambda address: _ask(address, timeout_seconds), addresses)
+        found = pool.map(lambda address: _ask_in_time(address, timeout_seconds), addresses)
         return tuple(server for server in found if server is not None and server.models)
 
 
+def _ask_in_time(address: Address, timeout_seconds: float) -> LocalServer | None:
+    try:
+        return within(_TRIES * timeout_seconds, lambda: _ask(address, timeout_seconds), ())
+    except TimeoutError:
+        return None  # something that says a byte now and then
+
+
 def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
-    place = urlsplit(address.url)
-    connection = http.client.HTTPConnection(
-        place.hostname or "127.0.0.1", place.port, timeout=timeout_seconds
-    )
+    try:
+        place = urlsplit(address.url)
+        host, port = place.hostname or "127.0.0.1", place.port
+    except ValueError:
+        return None  # no address
+    connection = http.client.HTTPConnection(host, port, timeout=timeout_seconds)
     try:
         connection.request("GET", _PATHS[address.kind], headers={"Accept": "application/json"})
         response = connection.getresponse()

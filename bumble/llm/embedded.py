@@ -7,6 +7,7 @@ not keep to it: callers describe them in the prompt and ask with a schema (`acti
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import actions, engine, prefixes
+from bumble.llm import actions, engine, gguf, markers, prefixes
 from bumble.llm.engine import Engine, EngineError
 from bumble.llm.prefixes import PrefixFolder
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
@@ -62,6 +63,8 @@ class EmbeddedModel:
         self._on_load, self._stopwatch = on_load, stopwatch
         self._folder = None if cache_dir is None else PrefixFolder(cache_dir, cache_limit_bytes)
         self._engine: Engine | None = None
+        self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
+        self._knows_markers = False
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
         self._is_saved = True  # whether the file has all of it
@@ -74,7 +77,7 @@ class EmbeddedModel:
         thinking = ThinkFilter()
         answer = _Answer()
         first: float | None = None
-        events = loaded.stream("/v1/chat/completions", _body(request))
+        events = loaded.stream("/v1/chat/completions", self._body(request))
         try:
             for event in events:
                 piece, reasoning = answer.take(event)
@@ -124,7 +127,7 @@ class EmbeddedModel:
 
     def request_bytes(self, request: Request) -> int:
         """Return the length of the body that goes to the engine's listener."""
-        return len(engine.encode(_body(request)))
+        return len(engine.encode(self._body(request)))
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text exactly, without those a chat template puts around it."""
@@ -138,14 +141,57 @@ class EmbeddedModel:
             self._save(loaded)
             loaded.close()
 
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "messages": self._messages(actions.flatten(request.messages)),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "cache_prompt": True,
+            "chat_template_kwargs": _template(request),
+        }
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.schema is not None:
+            body["grammar"] = engine.grammar(request.schema)
+        return body
+
+    def _messages(self, messages: Sequence[Message]) -> list[dict[str, str]]:
+        own = self._own_markers()
+        return [{"role": one.role, "content": markers.plain(one.content, own)} for one in messages]
+
+    def _own_markers(self) -> re.Pattern[str] | None:
+        """Return what its vocabulary has of control tokens beside the usual ones."""
+        if not self._knows_markers:
+            try:
+                tokens = gguf.control_tokens(self._path)
+            except FileNotFoundError as problem:
+                raise self._missing() from problem
+            except (OSError, ValueError) as problem:
+                raise self._damaged() from problem
+            self._markers, self._knows_markers = markers.pattern(tokens), True
+        return self._markers
+
+    def _missing(self) -> WeightsMissingError:
+        return WeightsMissingError(
+            f"{self._path}: the weights of {self.name} are not there\n"
+            f"Fetch them with `bumble model pull {self.name.partition(':')[2]}`."
+        )
+
+    def _damaged(self) -> WeightsMissingError:
+        return WeightsMissingError(
+            f"{self._path}: {self.name} could not be loaded: the file is damaged, "
+            "or too large for this machine's memory\n"
+            f"Fetch it anew with `bumble model pull {self.name.partition(':')[2]}`, "
+            "or choose a smaller one from `bumble model list`."
+        )
+
     def _loaded(self) -> Engine:
         if self._engine is not None:
             return self._engine
         if not self._path.is_file():
-            raise WeightsMissingError(
-                f"{self._path}: the weights of {self.name} are not there\n"
-                f"Fetch them with `bumble model pull {self.name.partition(':')[2]}`."
-            )
+            raise self._missing()
         if self._on_load is not None:
             self._on_load()
         started = self._stopwatch()
@@ -154,12 +200,7 @@ class EmbeddedModel:
         try:
             self._engine = Engine(setup)
         except RuntimeError as problem:
-            raise WeightsMissingError(
-                f"{self._path}: {self.name} could not be loaded: the file is damaged, "
-                "or too large for this machine's memory\n"
-                f"Fetch it anew with `bumble model pull {self.name.partition(':')[2]}`, "
-                "or choose a smaller one from `bumble model list`."
-            ) from problem
+            raise self._damaged() from problem
         self.load_seconds = self._stopwatch() - started
         return self._engine
 
@@ -233,7 +274,7 @@ class EmbeddedModel:
         return first[: sum(takewhile(bool, same))]
 
     def _render(self, loaded: Engine, messages: Sequence[Message], request: Request) -> str:
-        body = {"messages": _messages(messages), "chat_template_kwargs": _template(request)}
+        body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}
         return str(loaded.post("/apply-template", body)["prompt"])
 
     def _refused(self, problem: EngineError) -> BudgetSpentError | ModelUnreachableError:
@@ -275,27 +316,6 @@ class _Answer:
             cached = usage.get("prompt_tokens_details", {}).get("cached_tokens")
             self.usage = Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
         return text, reasoning
-
-
-def _body(request: Request) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "messages": _messages(actions.flatten(request.messages)),
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "cache_prompt": True,
-        "chat_template_kwargs": _template(request),
-    }
-    if request.seed is not None:
-        body["seed"] = request.seed
-    if request.schema is not None:
-        body["grammar"] = engine.grammar(request.schema)
-    return body
-
-
-def _messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def _template(request: Request) -> dict[str, bool]:

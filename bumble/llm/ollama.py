@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import ollama
 
-from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.errors import ModelUnreachableError
 from bumble.llm import actions, remote
-from bumble.llm.pacing import SilentError, Timeouts, paced
+from bumble.llm.pacing import SilentError, Timeouts, paced, within
 from bumble.llm.protocol import (
     Completion,
     FinishReason,
@@ -30,6 +30,11 @@ from bumble.llm.protocol import (
 from bumble.llm.thinking import ThinkFilter
 
 _PROBLEMS = (ollama.ResponseError, httpx.HTTPError, OSError, ValueError)
+# What the SDK does where an answer is no object, or nested too deep.
+_SHAPES = (AttributeError, TypeError, RecursionError)
+_ASKED_SECONDS = 10.0  # for all of an answer to a question about the model
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,14 +76,15 @@ class OllamaModel:
             stopwatch: Counts seconds from anywhere.
         """
         self.name = f"ollama:{model}"
-        self._model, self._url = model, host.rstrip("/")
+        self._peer = remote.Peer(host, api_key)
+        self._model, self._url = model, self._peer.url
         self._asked_tokens, self._real_tokens = context_tokens, context_tokens
         self._timeouts, self._retries = timeouts or Timeouts(), retries
         self._on_warning, self._sleep, self._stopwatch = on_warning, sleep, stopwatch
         self._facts: _Facts | None = None
         self._read_back = False
         self._response: httpx.Response | None = None
-        self._client = self._connect(api_key)
+        self._client = self._connect()
 
     @property
     def context_tokens(self) -> int | None:
@@ -135,6 +141,7 @@ class OllamaModel:
         with closing(chunks):
             for chunk in chunks:
                 shown = answer.take(chunk)
+                remote.check_length(answer.chars, request.max_tokens)
                 if first is None and answer.began:
                     first = self._stopwatch() - started
                 if shown and on_text is not None:
@@ -156,7 +163,10 @@ class OllamaModel:
         )
 
     def _stream(self, request: Request) -> Generator[ollama.ChatResponse, None, None]:
-        yield from self._client.chat(**self._body(request), stream=True)
+        try:
+            yield from self._client.chat(**self._body(request), stream=True)
+        except _SHAPES as problem:
+            raise ValueError(f"no answer of Ollama's ({problem})") from problem
 
     def _body(self, request: Request) -> dict[str, Any]:
         facts = self._known()
@@ -180,7 +190,7 @@ class OllamaModel:
     def _known(self) -> _Facts:
         if self._facts is None:
             try:
-                shown = self._client.show(self._model)
+                shown = _asked(lambda: self._client.show(self._model))
             except _PROBLEMS:
                 return _Facts()  # the request itself will say what is wrong
             lengths = [
@@ -198,7 +208,7 @@ class OllamaModel:
             return
         self._read_back = True
         try:
-            running = self._client.ps().models
+            running = _asked(self._client.ps).models
         except _PROBLEMS:
             return
         names = (self._model, f"{self._model}:latest")
@@ -212,37 +222,45 @@ class OllamaModel:
                         f"not the {self._asked_tokens} asked for; longer prompts would be cut."
                     )
 
-    def _connect(self, api_key: str | None) -> ollama.Client:
-        def only_ours(request: httpx.Request) -> None:
-            # The SDK takes a key from the environment; it must not travel to any address.
-            request.headers.pop("authorization", None)
-            if api_key is not None:
-                request.headers["Authorization"] = f"Bearer {api_key}"
-
+    def _connect(self) -> ollama.Client:
         def remember(response: httpx.Response) -> None:
             self._response = response  # the SDK hides it, and stopping needs it
+            self._peer.guard_response(response, _Stream)
 
         slowest = max(self._timeouts.first_token_seconds, self._timeouts.silence_seconds) + 5
         return ollama.Client(
             host=self._url,
             timeout=httpx.Timeout(slowest, connect=self._timeouts.connect_seconds),
             trust_env=not remote.is_loopback(self._url),
-            event_hooks={"request": [only_ours], "response": [remember]},
+            event_hooks={"request": [self._peer.guard_request], "response": [remember]},
         )
 
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, ollama.ResponseError) and problem.status_code > 0:
-            return remote.refused(self._url, problem.status_code, problem.error, self._model)
+            said = self._peer.hushed(problem.error)
+            return remote.refused(self._url, problem.status_code, said, self._model)
+        if isinstance(problem, remote.RedirectedError):
+            return remote.redirected(self._url, problem)
         if isinstance(problem, SilentError):
             return remote.silent(self._url, problem)
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout):
             return remote.unreachable(self._url, f"cannot be reached ({problem})")
         if isinstance(problem, ValueError):
-            return AnswerInvalidError(
-                f"{self._url} answered with something unreadable: {problem}\nTry again.",
-                answer=answer.thinking.text,
-            )
-        return ModelUnreachableError(f"{self._url}: the answer was cut off: {problem}\nTry again.")
+            return remote.unreadable(self._url, problem, answer.thinking.text)
+        said = self._peer.hushed(" ".join(str(problem).split())[:300])
+        return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
+
+
+class _Stream(remote.Measured, httpx.SyncByteStream):
+    """A body with a limit."""
+
+
+def _asked(question: Callable[[], T]) -> T:
+    """Ask about a model, with patience that ends."""
+    try:
+        return within(_ASKED_SECONDS, question, (*_PROBLEMS, *_SHAPES))
+    except _SHAPES as problem:
+        raise ValueError(f"no answer of Ollama's ({problem})") from problem
 
 
 @dataclass
@@ -255,10 +273,12 @@ class _Answer:
     reasoning: str = ""
     calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    chars: int = 0  # of all that has come
 
     def take(self, chunk: ollama.ChatResponse) -> str:
         """Take the next chunk; return what it adds to the visible text."""
         self.began = self.began or _has_token(chunk)
+        self.chars += len(chunk.message.content or "") + len(chunk.message.thinking or "")
         self.reasoning += chunk.message.thinking or ""
         for call in chunk.message.tool_calls or ():
             number = len(self.calls) + 1

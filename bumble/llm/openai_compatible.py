@@ -12,12 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import httpx2
 import openai
-from openai.types.chat import ChatCompletionChunk
 
-from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.errors import ModelUnreachableError
 from bumble.llm import actions, openai_format, remote, structured
-from bumble.llm.pacing import SilentError, Timeouts, paced
+from bumble.llm.openai_format import Piece
+from bumble.llm.pacing import SilentError, Timeouts, paced, within
 from bumble.llm.protocol import (
     Completion,
     FinishReason,
@@ -30,10 +31,12 @@ from bumble.llm.protocol import (
 from bumble.llm.thinking import ThinkFilter
 
 _PROBLEMS = (openai.OpenAIError, OSError, ValueError)
+_ASK_PROBLEMS = (*_PROBLEMS, RecursionError)
 _OWN_HEADERS = ("host", "accept", "accept-encoding", "connection", "content-type", "user-agent")
 _SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
 _SCHEMA_REFUSALS = (400, 404, 415, 422, 501)  # 404: a router knows no server that can do it
 _ASK_SECONDS = 3.0  # for questions about the model, which only inform
+_ASKED_SECONDS = 10.0  # for all of an answer to one
 
 
 class OpenAICompatibleModel:
@@ -72,7 +75,8 @@ class OpenAICompatibleModel:
         """
         self.name = f"openai:{model}"
         self.native_tools = native_tools
-        self._url, self._model = base_url.rstrip("/"), model
+        self._peer = remote.Peer(base_url, api_key)
+        self._url, self._model = self._peer.url, model
         self._timeouts, self._retries = timeouts or Timeouts(), retries
         self._sleep, self._stopwatch = sleep, stopwatch
         self._known_context = context_tokens
@@ -88,7 +92,7 @@ class OpenAICompatibleModel:
         self._switches_thinking = (
             remote.is_loopback(self._url) if switch_thinking is None else switch_thinking
         )
-        self._client = _client(self._url, api_key, self._timeouts)
+        self._client = _client(self._peer, self._timeouts)
 
     @property
     def context_tokens(self) -> int | None:
@@ -116,9 +120,7 @@ class OpenAICompatibleModel:
 
     def request_bytes(self, request: Request) -> int:
         """Return the length of the body, in the first way to enforce a schema not yet refused."""
-        body = self._body(request, self._mode(request))
-        more = body.pop("extra_body", {})  # the SDK puts it beside the rest
-        return remote.json_bytes({**body, **more})
+        return remote.json_bytes(self._body(request, self._mode(request)))
 
     def close(self) -> None:
         """Close the connection."""
@@ -132,9 +134,10 @@ class OpenAICompatibleModel:
             mode = self._mode(request)
             answer.as_tool = mode == "tool"
             try:
-                with closing(self._stream(request, mode)) as chunks:
-                    for chunk in chunks:
-                        shown = answer.take(chunk)
+                with closing(self._stream(request, mode)) as pieces:
+                    for piece in pieces:
+                        shown = answer.take(piece)
+                        remote.check_length(answer.chars, request.max_tokens)
                         if first is None and answer.began:
                             first = self._stopwatch() - started
                         if shown and on_text is not None:
@@ -167,16 +170,25 @@ class OpenAICompatibleModel:
             return "plain" if self._only_objects or mode != "json_schema" else mode
         return "json_object" if mode == "tool" and request.tools else mode
 
-    def _stream(self, request: Request, mode: str) -> Generator[ChatCompletionChunk, None, None]:
-        opened: list[openai.Stream[ChatCompletionChunk]] = []
+    def _stream(self, request: Request, mode: str) -> Generator[Piece, None, None]:
+        opened: list[openai.Stream[object]] = []
+        kind = openai.Stream[object]  # as plain data: the SDK's own classes take any type for any
 
-        def read() -> Generator[ChatCompletionChunk, None, None]:
-            opened.append(self._client.chat.completions.create(**self._body(request, mode)))
-            yield from opened[0]
+        def read() -> Generator[Piece, None, None]:
+            body = self._body(request, mode)
+            try:
+                opened.append(
+                    self._client.post(
+                        "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=kind
+                    )
+                )
+                yield from map(openai_format.read_event, opened[0])
+            except RecursionError as problem:
+                raise ValueError("its JSON is nested too deep") from problem
 
         return paced(
             read,
-            is_token=_has_token,
+            is_token=lambda piece: piece.is_token,
             stop=lambda: remote.stop(opened[0].response if opened else None),
             problems=_PROBLEMS,
             timeouts=self._timeouts,
@@ -204,12 +216,15 @@ class OpenAICompatibleModel:
         if request.seed is not None:
             body["seed"] = request.seed
         if self._switches_thinking:
-            body["extra_body"] = {"chat_template_kwargs": {"enable_thinking": request.thinking}}
+            body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
         return body | openai_format.enforced(request, mode)
 
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, openai.APIStatusError):
-            return remote.refused(self._url, problem.status_code, problem.message, self._model)
+            said = self._peer.hushed(problem.message)
+            return remote.refused(self._url, problem.status_code, said, self._model)
+        if isinstance(problem, remote.RedirectedError):
+            return remote.redirected(self._url, problem)
         if isinstance(problem, SilentError):
             return remote.silent(self._url, problem)
         if isinstance(problem, openai.APITimeoutError):
@@ -218,11 +233,9 @@ class OpenAICompatibleModel:
             reason = problem.__cause__ or problem
             return remote.unreachable(self._url, f"cannot be reached ({reason})")
         if isinstance(problem, ValueError) and not isinstance(problem, OSError):
-            return AnswerInvalidError(
-                f"{self._url} answered with something unreadable: {problem}\nTry again.",
-                answer=answer.thinking.text,
-            )
-        return ModelUnreachableError(f"{self._url}: the answer was cut off: {problem}\nTry again.")
+            return remote.unreadable(self._url, problem, answer.thinking.text)
+        said = self._peer.hushed(" ".join(str(problem).split())[:300])
+        return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
 
     def _ask_context(self) -> int | None:
         listed = self._ask("/models")
@@ -241,8 +254,8 @@ class OpenAICompatibleModel:
     def _ask(self, path: str) -> Any:
         client = self._client.with_options(timeout=_ASK_SECONDS, max_retries=0)
         try:
-            return client.get(path, cast_to=object)
-        except (openai.OpenAIError, OSError, ValueError):
+            return within(_ASKED_SECONDS, lambda: client.get(path, cast_to=object), _ASK_PROBLEMS)
+        except _ASK_PROBLEMS:
             return None  # it informs, nothing more: the request itself will say what is wrong
 
 
@@ -266,28 +279,24 @@ class _Answer:
     reasoning: str = ""
     calls: dict[int, _Call] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    chars: int = 0  # of all that has come
 
-    def take(self, chunk: ChatCompletionChunk) -> str:
-        """Take the next chunk; return what it adds to the visible text."""
-        if chunk.usage is not None:
-            details = chunk.usage.prompt_tokens_details
-            cached = details.cached_tokens if details else None
-            self.usage = Usage(chunk.usage.prompt_tokens, cached, chunk.usage.completion_tokens)
-        shown = ""
-        for choice in chunk.choices:
-            self.began = self.began or _has_token(chunk)
-            self.reasoning += _reasoning(choice.delta)
-            shown += self.thinking.feed(choice.delta.content or "")
-            for part in choice.delta.tool_calls or ():
-                call = self.calls.setdefault(part.index, _Call())
-                call.id = part.id or call.id
-                if part.function is not None:
-                    call.name += part.function.name or ""
-                    call.arguments += part.function.arguments or ""
-                    if self.as_tool:
-                        shown += self.thinking.feed(part.function.arguments or "")
-            if choice.finish_reason:
-                self.finish_reason = _finish_reason(choice.finish_reason)
+    def take(self, piece: Piece) -> str:
+        """Take the next piece; return what it adds to the visible text."""
+        self.usage = piece.usage or self.usage
+        self.began = self.began or piece.is_token
+        self.chars += piece.chars
+        self.reasoning += piece.reasoning
+        shown = self.thinking.feed(piece.text)
+        for part in piece.calls:
+            call = self.calls.setdefault(part.index, _Call())
+            call.id = part.id or call.id
+            call.name += part.name
+            call.arguments += part.arguments
+            if self.as_tool:
+                shown += self.thinking.feed(part.arguments)
+        if piece.finish_reason:
+            self.finish_reason = _finish_reason(piece.finish_reason)
         return shown
 
     def completion(self, name: str) -> Completion:
@@ -313,36 +322,31 @@ def _is_object(request: Request) -> bool:
     return request.schema is not None and request.schema.get("type") == "object"
 
 
-def _client(url: str, api_key: str | None, timeouts: Timeouts) -> openai.OpenAI:
-    def only_ours(request: Any) -> None:
+class _Stream(remote.Measured, httpx2.SyncByteStream):
+    """A body with a limit."""
+
+
+def _client(peer: remote.Peer, timeouts: Timeouts) -> openai.OpenAI:
+    def only_ours(request: httpx2.Request) -> None:
         for name in list(request.headers):
             if name.lower() not in _OWN_HEADERS and not name.lower().startswith("content-"):
                 del request.headers[name]
-        if api_key is not None:
-            request.headers["Authorization"] = f"Bearer {api_key}"
+        peer.guard_request(request)
+
+    def only_so_much(response: httpx2.Response) -> None:
+        peer.guard_response(response, _Stream)
 
     slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
     return openai.OpenAI(
-        base_url=url,
-        api_key=api_key or "none",
+        base_url=peer.url,
+        api_key="none",  # the guard puts the key in, where it belongs
         max_retries=0,
         timeout=openai.Timeout(slowest, connect=timeouts.connect_seconds),
         http_client=openai.DefaultHttpxClient(
-            trust_env=not remote.is_loopback(url), event_hooks={"request": [only_ours]}
+            trust_env=not remote.is_loopback(peer.url),
+            event_hooks={"request": [only_ours], "response": [only_so_much]},
         ),
     )
-
-
-def _has_token(chunk: ChatCompletionChunk) -> bool:
-    return any(
-        choice.delta.content or choice.delta.tool_calls or _reasoning(choice.delta)
-        for choice in chunk.choices
-    )
-
-
-def _reasoning(delta: Any) -> str:
-    extra = delta.model_extra or {}  # no part of OpenAI's own format; two names are about
-    return str(extra.get("reasoning_content") or extra.get("reasoning") or "")
 
 
 def _finish_reason(reason: str) -> FinishReason:

@@ -1,13 +1,18 @@
-"""Requests in the form of OpenAI's chat completions. Pure; knows no server and no SDK."""
+"""Requests and answers in the form of OpenAI's chat completions. Pure; knows no server and no SDK.
+
+Servers that claim this form fill it as they like. What comes in is read field by field: what can
+be left out may be missing, and what has another type than it should is an error that names it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bumble.llm.protocol import Message, Request
+from bumble.llm import actions
+from bumble.llm.protocol import Message, Request, Usage
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 
@@ -61,3 +66,117 @@ def with_schema(messages: Sequence[Message], request: Request) -> Sequence[Messa
         + json.dumps(request.schema, ensure_ascii=False)
     )
     return (*messages[:-1], replace(messages[-1], content=messages[-1].content + told))
+
+
+@dataclass(frozen=True)
+class CallPart:
+    """A part of a tool call that is still coming."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one event adds to an answer."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[CallPart, ...] = ()
+    finish_reason: str = ""
+    usage: Usage | None = None
+
+    @property
+    def is_token(self) -> bool:
+        """Whether it is a sign of life of the model."""
+        return bool(self.text or self.reasoning or self.calls)
+
+    @property
+    def chars(self) -> int:
+        """Its length."""
+        calls = sum(len(one.name) + len(one.arguments) for one in self.calls)
+        return len(self.text) + len(self.reasoning) + calls
+
+
+def read_event(data: Any) -> Piece:
+    """Read an event of a stream.
+
+    Raises:
+        ValueError: If it can't be read; names the field that is wrong.
+    """
+    event = _object(data, "an event")
+    text = reasoning = finish = ""
+    calls: list[CallPart] = []
+    for entry in _items(event.get("choices"), "choices"):
+        choice = _object(entry, "a choice")
+        delta = _object(choice.get("delta"), "delta")
+        text += _text(delta.get("content"), "content")
+        # No part of OpenAI's own format; two names are about.
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        reasoning += _text(thought, "reasoning")
+        for number, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
+            calls.append(_call_part(_object(part, "a tool call"), number))
+        finish = _text(choice.get("finish_reason"), "finish_reason") or finish
+    return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
+
+
+def _call_part(part: dict[str, Any], number: int) -> CallPart:
+    index, function = part.get("index"), _object(part.get("function"), "function")
+    arguments = function.get("arguments")
+    if isinstance(arguments, dict):  # some servers have read them already
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return CallPart(
+        index if isinstance(index, int) else number,
+        _text(part.get("id"), "id"),
+        _text(function.get("name"), "name"),
+        _text(arguments, "arguments"),
+    )
+
+
+def _usage(value: Any) -> Usage | None:
+    """Read what an answer cost; it informs, nothing more: None for what can't be read."""
+    if not isinstance(value, dict):
+        return None
+    details = value.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"))
+    return Usage(*(count if _is_count(count) else None for count in counts))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is {_kind(value)}, not an object")
+    return value
+
+
+def _items(value: Any, name: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is {_kind(value)}, not a list")
+    return value
+
+
+def _text(value: Any, name: str) -> str:
+    """Read a text; of a list of parts, those that are text."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
+        value = "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {_kind(value)}, not text")
+    return str(actions.whole(value))
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+    return kinds.get(type(value), "a number")

@@ -87,6 +87,40 @@ def paced(
             stop()
 
 
+def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception], ...]) -> T:
+    """Return what a call returns, if it does so in time; else it is left to itself.
+
+    A socket's own timeout starts anew with every byte: who sends one now and then is never late.
+
+    Args:
+        seconds: In all.
+        call: Made in a thread of its own.
+        problems: What it may raise; raised here in its place.
+
+    Raises:
+        TimeoutError: If it takes longer.
+    """
+    items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
+
+    def run() -> None:
+        end: _Item[T] | _End = _End(RuntimeError("the asking thread died"))
+        try:
+            end = _Item(call())
+        except problems as problem:
+            end = _End(problem)
+        finally:
+            items.put(end)
+
+    threading.Thread(target=run, daemon=True, name="model-question").start()
+    try:
+        item = items.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"no whole answer within {seconds:g} s") from None
+    if isinstance(item, _Item):
+        return item.value
+    raise item.problem or RuntimeError("it neither returned nor failed")
+
+
 def _until_end(
     items: queue.SimpleQueue[_Item[T] | _End], is_token: Callable[[T], bool], timeouts: Timeouts
 ) -> Generator[T, None, None]:

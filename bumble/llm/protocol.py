@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
+
+from bumble.llm import markers
 
 Role = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "length", "tool_calls", "interrupted"]
@@ -25,12 +27,26 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation, as a model sees it."""
+    """One message of a conversation, as a model sees it.
+
+    Control tokens are the chat template's to write: none is left in a message, whoever wrote its
+    text. This is the one door through which everything goes that a model is sent.
+    """
 
     role: Role
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()  # role "assistant" only
     tool_call_id: str | None = None  # role "tool" only: the call this answers
+
+    def __post_init__(self) -> None:
+        """Break the control tokens in the text and in the calls."""
+        object.__setattr__(self, "content", markers.plain(self.content))
+        object.__setattr__(self, "tool_calls", tuple(map(_plain_call, self.tool_calls)))
+
+
+def _plain_call(call: ToolCall) -> ToolCall:
+    arguments = markers.plain_data(dict(call.arguments))
+    return replace(call, name=markers.plain(call.name), arguments=arguments)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class SayReader:
     def feed(self, piece: str) -> str:
         """Take the next piece of an answer; return what it adds to what is said."""
         if self._mode == "start":
-            self._raw += piece
+            self._raw = (self._raw + piece).lstrip()
             return self._begin()
         if self._mode == "plain":
             self._raw += piece
@@ -84,7 +84,7 @@ class SayReader:
         return not self._acted and not self._said and '"actions"' not in self._raw
 
     def _begin(self) -> str:
-        text = self._raw.lstrip()
+        text = self._raw
         if text.startswith("```"):
             body = text.partition("\n")[2].lstrip()
             if not body and len(text) <= _FENCE_CHARS:

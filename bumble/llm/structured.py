@@ -21,6 +21,7 @@ from bumble.llm.protocol import Message, Model, Request
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
 _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
+_MOST_DEEP = 64  # lists and objects within each other; nobody asks for more than a few
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
@@ -120,12 +121,29 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
                 value, end = _DECODER.raw_decode(repaired)
             except (ValueError, RecursionError):
                 continue
+            if _is_deep(value):
+                continue
             # A bare number or word at the start of prose is prose, not an answer.
             if isinstance(value, dict | list) or not repaired[end:].strip():
                 yield value, missing
 
 
 _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell whether a value is nested so deep that what walks it could run out of stack."""
+    level = [value]
+    for _ in range(_MOST_DEEP):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _openings(text: str) -> list[int]:
@@ -141,7 +159,7 @@ def _mend(text: str) -> tuple[str, str]:
     """
     closers: list[str] = []
     out: list[str] = []
-    whole = (0, "")  # length of `out` after the last complete member, and what would close it there
+    whole = 0  # length of `out` after the last complete member; no bracket has come since
     index = 0
     while index < len(text):
         char = text[index]
@@ -159,15 +177,15 @@ def _mend(text: str) -> tuple[str, str]:
             if not closers or closers.pop() != char:
                 return text, ""
         if char == ",":
-            whole = (len(out), "".join(reversed(closers)))
+            whole = len(out)
         out.append(char)
         if char in "{[}]":
-            whole = (len(out), "".join(reversed(closers)))
+            whole = len(out)
         if char in "}]" and not closers:
             return "".join(out), ""
         index += 1
-    length, closing = whole
-    return "".join(out[:length]) + closing, closing
+    closing = "".join(reversed(closers))
+    return "".join(out[:whole]) + closing, closing
 
 
 def _string_end(text: str, start: int) -> int | None:

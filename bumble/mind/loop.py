@@ -228,7 +228,6 @@ def run(
         if back is None:
             return outcome
         shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
-        shown = history.uncontrolled(shown)
         messages += [Message("assistant", shown), Message("user", back)]
     outcome.stopped = "step_cap"
     return outcome

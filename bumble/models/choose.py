@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from bumble import urls
 from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
 from bumble.llm.detect import LocalServer
@@ -27,7 +28,7 @@ class Choice:
     backend: Backend
     model: str  # as its backend names it
     why: str
-    url: str = ""  # backends "endpoint" and "ollama"
+    url: str = ""  # backends "endpoint" and "ollama"; it may hold a password
     entry: Entry | None = None  # backend "embedded"
     script: Path | None = None  # backend "script"
 
@@ -63,7 +64,7 @@ def choose(
         return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
     for server in servers():
         backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
-        why = f"{server.address.label} is running at {server.address.url}"
+        why = f"{server.address.label} is running at {urls.bare(server.address.url)}"
         return Choice(backend, server.models[0], why, url=server.base_url)
     if installed:
         return Choice("embedded", installed[0].name, "the best that is here", entry=installed[0])
@@ -74,7 +75,7 @@ def choose(
 def _endpoint(config: LlmConfig, origin: str) -> Choice:
     if config.model == "auto":
         raise UsageError(
-            f"llm.base_url is {config.base_url}, but llm.model is auto.\n"
+            f"llm.base_url is {urls.bare(config.base_url)}, but llm.model is auto.\n"
             "Say which of its models to use: bumble config set llm.model NAME"
         )
     return Choice("endpoint", config.model, f"llm.base_url ({origin})", url=config.base_url)

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 from huggingface_hub import get_session, get_token, hf_hub_url
 
+from bumble import urls
 from bumble.models.catalog import Hub
 from bumble.models.means import Means, SourceRefusedError
 
@@ -52,7 +53,7 @@ def _ask(url: str) -> tuple[bool, str | None]:
                 url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
             )
         except _FAILURES as error:
-            answers.put((False, f"can't be reached: {error}"))
+            answers.put((False, f"can't be reached: {urls.masked(str(error))}"))
         else:
             answers.put((True, _status_problem(response.status_code)))
 

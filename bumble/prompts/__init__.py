@@ -28,16 +28,11 @@ FOLDER = resources.files(__package__)
 Role = Literal["system", "user", "assistant"]
 
 TAGS = ("memory", "file", "result")  # the tags of data that the system prompt names
-# What chat templates mark the parts of a conversation with; engines read it in any message.
-CONTROLS = (
-    *("start_of_turn", "end_of_turn", "think", "tool_call", "tool_response"),
-    *("system", "sys", "inst", "bos", "eos", "s"),
-)
 # Brackets that a reader takes for `<` and `[`, and what he does not see between them and a name.
 _ANGLES, _SQUARES = "<＜﹤‹〈⟨", "\\[［【〔"
 _UNSEEN = r"[\s\\/⁄∕／\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 _PART = re.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
-_SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}(?:turn{_UNSEEN}context|inst\\b))", re.IGNORECASE)
+_SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}turn{_UNSEEN}context)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -108,22 +103,23 @@ def tagged(tag: str, text: str, attributes: str = "") -> str:
 
 
 def harmless(text: str, *tags: str) -> str:
-    """Return outside text that can end no tag of data, and begin none, nor a message of its own.
+    """Return outside text that can end no tag of data, and begin none.
 
-    The bracket of such a tag becomes `&lt;` or `(`; everything else stays as it is.
+    The bracket of such a tag becomes `&lt;` or `(`; everything else stays as it is. What would
+    begin a message of its own is broken where messages are made (`llm/markers`).
 
     Args:
         text: What somebody or something else wrote.
         tags: The tags it is going to stand in, beside those of every prompt.
     """
-    return _SECTION.sub("(", _opening(frozenset((*TAGS, *CONTROLS, *tags))).sub("&lt;", text))
+    return _SECTION.sub("(", _opening(frozenset((*TAGS, *tags))).sub("&lt;", text))
 
 
 @cache
 def _opening(tags: frozenset[str]) -> re.Pattern[str]:
     """Match the bracket before a tag, however its name is spaced or spelt."""
     names = "|".join(_UNSEEN.join(map(_letter, tag)) for tag in sorted(tags))
-    return re.compile(f"[{_ANGLES}](?={_UNSEEN}(?:[|｜]|(?:{names})(?![\\w-])))", re.IGNORECASE)
+    return re.compile(f"[{_ANGLES}](?={_UNSEEN}(?:{names})(?![\\w-]))", re.IGNORECASE)
 
 
 def _letter(letter: str) -> str:

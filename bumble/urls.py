@@ -1,0 +1,35 @@
+"""Addresses with a name and a password in them (`https://sam:secret@host`), and how they are shown.
+
+Knows nothing of servers or settings.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
+_USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
+_PASSWORD = re.compile(rf"({_OPENING}[^\s/?#:@\"']*):[^\s/?#\"']*@")
+
+
+def bare(url: str) -> str:
+    """Return an address without the name and password in it."""
+    return _USER.sub(r"\1", url)
+
+
+def login(url: str) -> str:
+    """Return `name:password` as it stands in an address; empty if there is none."""
+    match = _USER.match(url)
+    return match.group(2) if match else ""
+
+
+def masked(value: Any) -> Any:
+    """Return a text, or plain data, with `***` for the password of every address in it."""
+    if isinstance(value, str):
+        return _PASSWORD.sub(r"\1:***@", value)
+    if isinstance(value, dict):
+        return {key: masked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(item) for item in value]
+    return value
