@@ -12,6 +12,7 @@ ROOMS = (
     ("files",),
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
+    ("gitdir",),
     ("git",),
     ("stopwords",),
     ("prompts",),

@@ -8,20 +8,25 @@ from typing import Any
 from bumble.cli import output, records, writing
 from bumble.cli.opening import Opened
 from bumble.entity import commits
+from bumble.entity.commits import Waiting
 from bumble.stores import relationships
 from bumble.upkeep import past, telling
 from bumble.upkeep.past import Commit, Version
 
 
-def look(opened: Opened) -> None:
+def look(opened: Opened) -> Waiting:
     """See to it that there is a history, and that it holds what was written last.
+
+    Returns:
+        What it does not hold yet all the same.
 
     Raises:
         HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
     """
     past.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    commits.catch_up(opened.entity.root, writing.keeping(opened), timeout_seconds=timeout)
+    return commits.catch_up(opened.entity.root, writing.keeping(opened), timeout_seconds=timeout)
 
 
 def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
