@@ -97,7 +97,8 @@ def lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Return what changed as lines; the file is named where the lines do not speak of it."""
     shown: list[str] = []
     for one in changes:
-        plain = one["holds"] in ("file", "settings") or one["said"][:1] == [""]
-        head = [f"{one['path']}:"] if plain or one["said"][0][:1] in "@+-" else []
+        first = next(iter(one["said"]), "")  # none where only blank lines came or went
+        plain = one["holds"] in ("file", "settings") or not first
+        head = [f"{one['path']}:"] if plain or first[:1] in "@+-" else []
         shown += [f"  {row}" for row in [*head, *one["said"]]]
     return shown

@@ -261,6 +261,10 @@ class Commits:
 
     def _look(self, paths: Iterable[str]) -> list[Entry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
+        self.waits = self._astray()
+        self.blind = bool(self.waits)
+        if self.blind:
+            return []
         self._let_others_finish()
         wanted = sorted(set(paths))
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
@@ -299,18 +303,27 @@ class Commits:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
         return self._untrusted([one.path for one in looked])
 
+    def _astray(self) -> str:
+        """Say where a commit would go, were that not this folder's own history."""
+        strays = None if self.keeping.trusted else self.git.strays
+        if strays is None:
+            return ""
+        return f"`.git` leads to {strays}, which does not know of this folder; {self._advice}"
+
+    @property
+    def _advice(self) -> str:
+        return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
+
     def _untrusted(self, paths: Sequence[str]) -> str:
         """Say what a commit would need that came with the folder; empty if nothing."""
-        advice = f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
-        strays = None if self.keeping.trusted else self.git.strays
-        if strays is not None:
-            return f"`.git` leads to {strays}, which does not know of this folder; {advice}"
         path, name = self.git.unfiltered(paths) or ("", "")
         if not path:
             return ""
         if self.keeping.trusted:
             return f"{path} needs git's filter `{name}`, which is not set up here"
-        return f"{path} needs git's filter `{name}`, which is not yours; set it up, or {advice}"
+        return (
+            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
+        )
 
     def _record(self, message: str, looked: Sequence[Entry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
