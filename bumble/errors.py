@@ -133,7 +133,8 @@ class HistoryUnreadableError(UserError):
     def __init__(self, root: Path, why: str) -> None:
         super().__init__(
             f"{root}: git can't read all of its history: {why}\n"
-            "Nothing has been written. bumble fetches nothing: `git fetch` there may mend it."
+            "Nothing has been written. `git fsck` there says what is damaged or missing; bumble\n"
+            "fetches nothing by itself."
         )
 
 

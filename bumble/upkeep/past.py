@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from bumble import files, git
@@ -20,9 +20,9 @@ from bumble.errors import (
 )
 
 UNDOES = "Undoes"  # the trailer that names the commit an undo took back
-FIELDS = ("%H", "%h", "%aI", "%an", "%P", "%s", "%b")
+FIELDS = ("%H", "%h", "%ad", "%an", "%P", "%s", "%b")
 FORMAT = "".join(f"{field}%x00" for field in FIELDS)  # the one sign that no commit can hold
-WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8")
+WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8", "--date=raw")
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,17 @@ def read(
         cycle: Only those of this kind, or of one whose name begins with it.
         wanted: Only those that touch a file of these pathspecs.
         since: The newest to look at.
+
+    Raises:
+        HistoryUnreadableError: If git gives up.
     """
     options = [f"--max-count={limit}"] if limit is not None else []
     if cycle:
         options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
     options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
     found = git.call(root, "log", *options, "--", *(wanted or ["."]))
+    if found.code != 0:
+        raise HistoryUnreadableError(root, found.why)
     return list(_commits(found.text.split("\0")))
 
 
@@ -134,12 +139,15 @@ def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
     return Commit(id_, short, when, by, tuple(parents.split()), title, body, trailers, touched)
 
 
-def moment(text: str) -> datetime:
-    """Read the time of a commit; whoever made it may have written any."""
+def moment(raw: str) -> datetime:
+    """Read the time of a commit, as git has it: seconds, and the zone; any may stand there."""
+    seconds, _, zone = raw.partition(" ")
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        hours, minutes = int(zone[:3]), int(f"{zone[:1]}{zone[3:]}")
+        at = datetime.fromtimestamp(int(seconds), timezone(timedelta(hours=hours, minutes=minutes)))
+    except (ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(0, UTC)
+    return at if at.year < MAXYEAR else datetime.fromtimestamp(0, UTC)
 
 
 def _message(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:

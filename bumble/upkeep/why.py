@@ -18,7 +18,7 @@ from bumble.upkeep.library import Item, Library
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
 SAID = ("message", "session", "summary")  # transcripts only grow
-_FORMAT = "%x00".join(("%H", "%aI", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
+_FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,14 @@ class History:
         if not self.is_there:
             return None
         out = git.run(
-            self.root, "log", "-1", f"--format={_FORMAT}", *options, "--", f":(literal){path}"
+            self.root,
+            "log",
+            "-1",
+            "--date=raw",
+            f"--format={_FORMAT}",
+            *options,
+            "--",
+            f":(literal){path}",
         )
         parts = (out or "").rstrip("\n").split("\0")
         if len(parts) < 5:
