@@ -130,7 +130,8 @@ class Git:
         options = self._named
         if not READS_FILES.isdisjoint(arguments):
             if self.programs is None:
-                return Done(REFUSED, b"", "its own config can't be read, or names odd programs")
+                why = "the repository's own config can't be read, or names a program oddly"
+                return Done(REFUSED, b"", why)
             options += self.programs.options
         command = (*options, *_shut(arguments))
         return _start(place.folder, command, given=given, environ=environ)

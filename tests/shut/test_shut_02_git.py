@@ -176,11 +176,13 @@ def signatures(root: Path, evil: str) -> None:
 
 
 def words_of_commands(root: Path, evil: str) -> None:
-    keys = ("core.editor", "core.pager", "pager.log", "pager.diff", "pager.status")
-    keys += ("sequence.editor", "core.askPass", "credential.helper", "core.sshCommand")
-    keys += ("core.gitProxy", "core.alternateRefsCommand", "trailer.Cycle.command")
-    keys += ("trailer.x.cmd", "merge.x.driver", "diff.tool", "difftool.x.cmd", "mergetool.x.cmd")
-    keys += ("uploadpack.packObjectsHook", "interactive.diffFilter", "remote.origin.uploadpack")
+    keys = (
+        *("core.editor", "core.pager", "pager.log", "pager.diff", "pager.status"),
+        *("sequence.editor", "core.askPass", "credential.helper", "core.sshCommand"),
+        *("core.gitProxy", "core.alternateRefsCommand", "trailer.Cycle.command"),
+        *("trailer.x.cmd", "merge.x.driver", "diff.tool", "difftool.x.cmd", "mergetool.x.cmd"),
+        *("uploadpack.packObjectsHook", "interactive.diffFilter", "remote.origin.uploadpack"),
+    )
     for key in keys:
         git(root, "config", key, evil)
     for name in ("log", "status", "commit", "diff", "add", "config", "rev-parse", "cat-file"):

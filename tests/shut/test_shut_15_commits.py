@@ -34,7 +34,7 @@ def commit(root: Path, message: bytes, date: str = "1700000000 +0000", name: str
     head = f"tree {git(root, 'write-tree')}\nparent {git(root, 'rev-parse', 'HEAD')}\n"
     who = f"{name} <bo@example.org> {date}"
     data = f"{head}author {who}\ncommitter {who}\n\n".encode() + message
-    words = ["git", "-C", root, "hash-object", "-t", "commit", "-w", "--stdin", "--literally"]
+    words = ["git", "-C", str(root), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"]
     made = subprocess.run(words, input=data, capture_output=True, check=True).stdout
     git(root, "update-ref", "HEAD", made.decode().strip())
 
