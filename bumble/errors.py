@@ -117,6 +117,27 @@ class HistoryMissingError(UserError):
         )
 
 
+class HistoryClosedError(UserError):
+    """The history belongs to somebody else, and git has not been told that it may be used."""
+
+    def __init__(self, root: Path, place: Path, advice: str) -> None:
+        super().__init__(
+            f"{root}: its history is not read, because {place} belongs to somebody else\n"
+            f"If you trust who that is: {advice}"
+        )
+
+
+class HistoryUnreadableError(UserError):
+    """git could not give what the history names."""
+
+    def __init__(self, root: Path, why: str) -> None:
+        super().__init__(
+            f"{root}: git can't read all of its history: {why}\n"
+            "Nothing has been written. `git fsck` there says what is damaged or missing; bumble\n"
+            "fetches nothing by itself."
+        )
+
+
 class RecordExistsError(RefusedError):
     """A new record would overwrite one that is there."""
 

@@ -1,18 +1,29 @@
-"""The few git commands bumble runs. Never pushes, never rewrites history.
+"""The one door to git: the few commands bumble runs. Never pushes, never rewrites history.
 
-Works, by doing nothing, where git is not installed.
+An entity's folder may come from anywhere, and its repository with it. So git is told where the
+repository lies, which keeps it from taking the folder itself for one; it must belong to this user,
+or the user must have told git that it may be used; and no program runs that only the repository's
+own config names, unless the folder is trusted. Works, by doing nothing, where git is not installed.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bumble import gitdir
+from bumble.errors import HistoryUnreadableError
+from bumble.gitdir import Repository
+
 TIMEOUT_SECONDS = 30
 NOT_INSTALLED = 127  # as a shell says it
+REFUSED = 128  # as git ends where it will not begin
+NOWHERE = "0" * 40  # the name of no object
 # Set where git runs us, as it does in a hook: they would point our own calls elsewhere.
 FOREIGN = (
     "GIT_DIR",
@@ -20,17 +31,34 @@ FOREIGN = (
     "GIT_INDEX_FILE",
     "GIT_PREFIX",
     "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
+    "GIT_CONFIG",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INTERNAL_SUPER_PREFIX",
 )
-UNDER_WAY = {
-    "MERGE_HEAD": "a merge",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisection",
+# Programs that a repository's config may name for any command of ours, none of which is needed.
+OFF = {
+    "core.quotePath": "false",
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "safe.bareRepository": "explicit",
+    "log.showSignature": "false",
 }
+# The same, where it takes an option of the command.
+SHUT = {
+    "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    "log": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    "status": ("--ignore-submodules=all",),  # git would look into them by their own config
+}
+READS_FILES = frozenset(("add", "commit", "diff", "status"))  # by filters, where there are some
+NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
+OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
+LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
 
 
 @dataclass(frozen=True)
@@ -54,72 +82,228 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Repository:
-    """A repository that an entity lies in, found without running git."""
+class Programs:
+    """The programs that git's settings name, as far as a command of ours could run them."""
 
-    folder: Path  # of the entity, links followed
-    top: Path
-    private: Path  # `.git`, or where a file of that name points
-
-    @property
-    def prefix(self) -> str:
-        """What git puts before the entity's paths: empty, or ending in a slash."""
-        inner = self.folder.relative_to(self.top).as_posix()
-        return "" if inner == "." else f"{inner}/"
+    owners: frozenset[str] = frozenset()  # filters that the system or the user has set up
+    aside: frozenset[str] = frozenset()  # filters that only this repository names
+    hooks: frozenset[str] = frozenset()  # likewise, by git's newer way to name them
+    collects: bool = False  # whether tidying up would run one
 
     @property
-    def under_way(self) -> str:
-        """What git is in the middle of: `a merge`, `a rebase`; empty if nothing."""
-        found = (what for name, what in UNDER_WAY.items() if (self.private / name).exists())
-        return next(found, "")
+    def options(self) -> tuple[str, ...]:
+        """What sets aside those that came with the repository."""
+        off: dict[str, str] = {}
+        for name in sorted(self.aside):
+            off |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
+            off[f"filter.{name}.required"] = "false"
+        for name in sorted(self.hooks):
+            off |= {f"hook.{name}.enabled": "false", f"hook.{name}.command": "true"}
+        if self.collects:
+            off |= {"gc.auto": "0", "maintenance.auto": "false"}
+        return _settings(off)
 
 
-def find(folder: Path) -> Repository | None:
-    """Return the repository that a folder lies in, by looking for `.git` from it upward."""
-    place = Path(os.path.realpath(folder))
-    for top in (place, *place.parents):
-        mark = top / ".git"
-        if mark.is_dir():
-            return Repository(place, top, mark)
-        if mark.is_file():  # a worktree, or a submodule
-            target = mark.read_text(errors="replace").strip().removeprefix("gitdir:").strip()
-            return Repository(place, top, (top / target).resolve())
-    return None
+@dataclass(frozen=True)
+class Git:
+    """git in one repository, for the time of one change or question."""
+
+    repository: Repository
+    trusted: bool = False  # whether programs that its own config names may run
+
+    def call(
+        self, *arguments: str, given: bytes | None = None, environ: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run git in the entity's folder.
+
+        No hooks run, nothing is signed, fetched or asked: bumble may be called by cron.
+
+        Args:
+            arguments: The command and its options.
+            given: Its standard input.
+            environ: Variables to add to those of this process.
+        """
+        place = self.repository
+        if self.foreign:
+            why = f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
+            return Done(REFUSED, b"", why)
+        options = self._named
+        if not READS_FILES.isdisjoint(arguments):
+            if self.programs is None:
+                why = "the repository's own config can't be read, or names a program oddly"
+                return Done(REFUSED, b"", why)
+            options += self.programs.options
+        command = (*options, *_shut(arguments))
+        return _start(place.folder, command, given=given, environ=environ)
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        """Tell git where the repository lies.
+
+        Where files have no owner that we could see, git has to find it, to look at that itself.
+        """
+        if os.name != "posix":
+            return ()
+        return f"--git-dir={self.repository.private}", f"--work-tree={self.repository.top}"
+
+    @functools.cached_property
+    def foreign(self) -> Path | None:
+        """What belongs to somebody else, so that nothing may be read; None if nothing does.
+
+        git looks at this as well, but not where it is told where the repository lies.
+        """
+        if os.name != "posix":
+            return None
+        place = self.repository.foreign(os.environ)
+        return None if place is None or _is_safe(self.repository.top) else place
+
+    @property
+    def advice(self) -> str:
+        """The command that tells git that somebody else's repository may be used."""
+        top = shlex.quote(str(self.repository.top))
+        return f"`git config --global --add safe.directory {top}`"
+
+    @functools.cached_property
+    def programs(self) -> Programs | None:
+        """The programs that its settings name; None if they can't be told or be set aside."""
+        if self.trusted or not self.repository.settings_mention(NAMING):
+            return Programs()
+        return self._listed()
+
+    def _listed(self) -> Programs | None:
+        listing = ("config", "--list", "--show-scope", "--name-only", "-z")
+        done = _start(self.repository.folder, (*self._named, *listing))
+        rows = done.text.split("\0")
+        pairs = list(zip(rows[::2], rows[1::2], strict=False))
+        its = [key for scope, key in pairs if scope not in OWNERS_OWN]
+        aside = _filters(its)
+        if any(key.startswith(LFS_PROGRAMS) for key in its):
+            aside |= {"lfs"}  # the owner's git-lfs would run them
+        hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
+        if done.code != 0 or any("=" in name for name in (*aside, *hooks)):
+            return None  # git takes a name with that sign from no command line
+        owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
+        collects = "gc.recentobjectshook" in its
+        return Programs(owners - aside, aside, frozenset(hooks), collects)
+
+    def unfiltered(self, paths: Sequence[str]) -> tuple[str, str] | None:
+        """Return a path that needs a filter which may not run or is not there, and its name."""
+        if self.programs is None or not paths:
+            return None
+        named = self.repository.attributes_mention(paths, (b"filter",))
+        if not named and not self.programs.aside:
+            return None
+        given = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
+        done = self.call("check-attr", "-z", "--stdin", "filter", given=given)
+        rows = done.text.split("\0")
+        needs = [
+            (path, name)
+            for path, name in zip(rows[::3], rows[2::3], strict=False)
+            if name not in ("unspecified", "unset", "set")
+        ]
+        if not needs:
+            return None
+        listed = self._listed()
+        usable = frozenset() if listed is None else listed.owners
+        if listed is not None and self.trusted:
+            usable |= listed.aside
+        return next(((path, name) for path, name in needs if name not in usable), None)
+
+    @property
+    def strays(self) -> Path | None:
+        """Where `.git` leads to something of somebody's that does not know of this folder.
+
+        A worktree and a submodule lead elsewhere, too, and what is there names them.
+        """
+        place = self.repository
+        if not (place.private.is_relative_to(place.top) or place.is_worktree):
+            file = str(place.private / "config")
+            asked = ("config", "--file", file, "--no-includes", "core.worktree")
+            done = _start(place.top, asked, alone=True)
+            back = os.path.realpath(place.private / done.text.rstrip("\n"))
+            if done.code != 0 or back != str(place.top):
+                return place.private
+        return place.way_out
 
 
-def call(
+def _filters(keys: Sequence[str]) -> frozenset[str]:
+    """Return the names of the filters that some settings name a program for."""
+    inner = (key.removeprefix("filter.") for key in keys if key.startswith("filter."))
+    split = (key.rpartition(".") for key in inner)
+    return frozenset(name for name, _, key in split if key in ("clean", "smudge", "process"))
+
+
+def _is_safe(top: Path) -> bool:
+    """Whether the user has told git that a repository of somebody else's may be used."""
+    asked = ("config", "--type=path", "-z", "--get-all", "safe.directory")
+    done = _start(top, asked, alone=True)  # what the repository says of itself does not count
+    safe = False
+    for value in done.text.split("\0")[:-1]:
+        if not value:  # it takes back all before
+            safe = False
+        elif value == "*" or (value.endswith("/*") and top.is_relative_to(value[:-2])):
+            safe = True
+        else:
+            safe = safe or os.path.realpath(value) == str(top)
+    return safe
+
+
+def _shut(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Give a command the options that keep it from running programs."""
+    words = list(arguments)
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command in SHUT:
+        at = words.index(command) + 1
+        words[at:at] = SHUT[command]
+    return tuple(words)
+
+
+def _settings(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word for key, value in values.items() for word in ("-c", f"{key}={value}"))
+
+
+def _start(
     folder: Path,
-    *arguments: str,
+    arguments: Sequence[str],
+    *,
     given: bytes | None = None,
     environ: Mapping[str, str] | None = None,
+    alone: bool = False,
 ) -> Done:
-    """Run git in a folder.
-
-    No hooks run, nothing is signed and no question is asked: bumble may be called by cron.
-
-    Args:
-        folder: Where.
-        arguments: The command and its options.
-        given: Its standard input.
-        environ: Variables to add to those of this process.
-    """
+    """Run git in a folder; alone, it takes no notice of the repository that lies in."""
     around = {key: value for key, value in os.environ.items() if key not in FOREIGN}
-    around |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **(environ or {})}
-    options = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+    # nothing is fetched, so no address and no program of a remote counts
+    around |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": ""}
+    if alone:
+        around["GIT_DIR"] = os.devnull
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *options, *arguments],
+            ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments],
             input=given if given is not None else b"",
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=False,
-            env=around,
+            env=around | dict(environ or {}),
         )
     except FileNotFoundError as error:
         return Done(NOT_INSTALLED, b"", str(error))
     except (OSError, subprocess.TimeoutExpired) as error:
         return Done(1, b"", str(error))
     return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+
+def at(folder: Path, *, trusted: bool = False) -> Git | None:
+    """Return git in the repository that a folder lies in; None where it lies in none."""
+    repository = gitdir.find(folder)
+    return None if repository is None else Git(repository, trusted)
+
+
+def call(folder: Path, *arguments: str, given: bytes | None = None) -> Done:
+    """Run git in the repository that a folder lies in; no program that came with it runs."""
+    place = at(folder)
+    if place is None:
+        return Done(REFUSED, b"", f"{folder} is in no git repository")
+    return place.call(*arguments, given=given)
 
 
 def run(folder: Path, *arguments: str) -> str | None:
@@ -130,24 +314,30 @@ def run(folder: Path, *arguments: str) -> str | None:
 
 def installed() -> bool:
     """Whether there is a git to run."""
-    return run(Path.cwd(), "--version") is not None
-
-
-def repository(folder: Path) -> Path | None:
-    """Return the top folder of the repository that a folder lies in."""
-    top = run(folder, "rev-parse", "--show-toplevel")
-    return Path(top.strip()) if top else None
+    return _start(Path(os.sep), ("--version",), alone=True).code == 0
 
 
 def init(folder: Path) -> bool:
     """Make a folder a repository of its own; whether that worked."""
-    return run(folder, "init", "--quiet", "--initial-branch=main") is not None
+    return _start(folder, ("init", "--quiet", "--initial-branch=main")).code == 0
+
+
+def merge_file(folder: Path, *arguments: str) -> Done:
+    """Merge three files of a folder, whatever that lies in; the first becomes the result."""
+    return _start(folder, ("merge-file", *arguments), alone=True)
 
 
 def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
-    """Return the bytes of objects, `<commit>:./<path>` say; None for each that is not there."""
-    given = "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
+    """Return the bytes of objects, `<commit>:./<path>` say; None for each that is not there.
+
+    Raises:
+        HistoryUnreadableError: If git gives up, as it does in a clone that left objects behind.
+    """
+    asked = (NOWHERE if "\n" in name else name for name in names)  # git reads one a line
+    given = "".join(f"{name}\n" for name in asked).encode(errors="surrogateescape")
     done = call(folder, "cat-file", "--batch", given=given)
+    if done.code != 0:
+        raise HistoryUnreadableError(folder, done.why)
     found: list[bytes | None] = []
     at = 0
     for _ in names:

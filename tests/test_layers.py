@@ -13,6 +13,7 @@ ROOMS = (
     ("files",),
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
+    ("gitdir",),
     ("git",),
     ("urls",),
     ("stopwords",),

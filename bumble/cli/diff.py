@@ -63,11 +63,12 @@ def _meant(opened: Opened, what: str) -> Commit:
 
     root = opened.entity.root
     if what == LAST:
-        return past.read(root, limit=1)[0]
-    try:
-        return past.find(root, what)
-    except RecordMissingError:
-        found = past.read(root, limit=1, wanted=history.wanted(opened, what))
+        found = past.read(root, limit=1)
+    else:
+        try:
+            return past.find(root, what)
+        except RecordMissingError:
+            found = past.read(root, limit=1, wanted=history.wanted(opened, what))
     if not found:
         raise RecordMissingError("commit, record or person", what)
     return found[0]

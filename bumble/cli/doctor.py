@@ -112,6 +112,7 @@ def _keeping(shell: Shell, found: Report) -> Keeping:
         name,
         shell.now,
         lambda text: output.warn(shell, text),
+        found.settings.trusted if found.settings else False,
     )
 
 

@@ -8,20 +8,25 @@ from typing import Any
 from bumble.cli import output, records, writing
 from bumble.cli.opening import Opened
 from bumble.entity import commits
+from bumble.entity.commits import Waiting
 from bumble.stores import relationships
 from bumble.upkeep import past, telling
 from bumble.upkeep.past import Commit, Version
 
 
-def look(opened: Opened) -> None:
+def look(opened: Opened) -> Waiting:
     """See to it that there is a history, and that it holds what was written last.
+
+    Returns:
+        What it does not hold yet all the same.
 
     Raises:
         HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
     """
     past.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    commits.catch_up(opened.entity.root, writing.keeping(opened), timeout_seconds=timeout)
+    return commits.catch_up(opened.entity.root, writing.keeping(opened), timeout_seconds=timeout)
 
 
 def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
@@ -92,7 +97,8 @@ def lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Return what changed as lines; the file is named where the lines do not speak of it."""
     shown: list[str] = []
     for one in changes:
-        plain = one["holds"] in ("file", "settings") or one["said"][:1] == [""]
-        head = [f"{one['path']}:"] if plain or one["said"][0][:1] in "@+-" else []
+        first = next(iter(one["said"]), "")  # none where only blank lines came or went
+        plain = one["holds"] in ("file", "settings") or not first
+        head = [f"{one['path']}:"] if plain or first[:1] in "@+-" else []
         shown += [f"  {row}" for row in [*head, *one["said"]]]
     return shown

@@ -358,6 +358,7 @@ def _life(
         writes=writes,
         environ=opened.shell.environ,
         judges=run.judges if run else True,
+        trusted=opened.settings.trusted,
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),

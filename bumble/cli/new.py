@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from bumble import git
+from bumble import git, gitdir
 from bumble.cli import output
 from bumble.cli.opening import shell_of
 from bumble.cli.options import JsonOption
@@ -152,7 +152,8 @@ def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
     from bumble.entity import commits, create
     from bumble.upkeep import drivers
 
-    kept_by = git.repository(root)
+    around = gitdir.find(root)
+    kept_by = None if around is None else around.top
     if kept_by is None and git.init(root):
         drivers.install(root)
         zone = ZoneInfo(newborn.timezone)

@@ -107,6 +107,7 @@ def edit(
     if after == before:
         return before, after
     wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"
+    trusted = False
     try:
         now = load(shell, place)
     except SettingInvalidError:
@@ -115,12 +116,14 @@ def edit(
         _check_together(now, place, after)
         wait, autocommit = now.config.limits.lock_timeout_seconds, now.config.git.autocommit
         name = now.identity.name if now.identity else name
+        trusted = now.trusted
     if not dry_run:
         keeping = Keeping(
             autocommit,
             name,
             shell.now,
             lambda text: output.warn(shell, text),
+            trusted,
         )
         place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
     return before, after

@@ -51,9 +51,10 @@ def undo(
     if sum((what is not None, last, bool(cycle))) != 1:
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
     opened = open_entity(ctx, entity)
-    history.look(opened)
+    waiting = history.look(opened)
     root = opened.entity.root
-    plan = room.plan(root, room.choose(root, what, last=last, cycle=cycle), force=force)
+    commit = room.choose(root, what, last=last, cycle=cycle, waiting=waiting)
+    plan = room.plan(root, commit, force=force)
     changes = plan.change_set.changes
     versions = [
         Version(one.path, files.read_if_there(root / one.path), one.data) for one in changes

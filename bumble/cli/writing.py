@@ -82,6 +82,7 @@ def keeping(opened: Opened) -> Keeping:
         opened.identity.name,
         lambda: shell.now().astimezone(zone),
         lambda text: output.warn(shell, text),
+        opened.settings.trusted,
     )
 
 

@@ -41,6 +41,7 @@ class Runtime:
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
     judges: bool = True  # whether the model can tell if its own work is done
+    trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
@@ -71,6 +72,7 @@ class Runtime:
             FileChangedError: If a file moved on since it was read.
             MergeUnfinishedError: If a file holds the two sides of a merge.
         """
-        keeping = Keeping(self.config.git.autocommit, self.identity.name, self.now, self.tell)
+        autocommit = self.config.git.autocommit
+        keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
         return commits.apply(self.entity.root, change_set, keeping, timeout_seconds=timeout)

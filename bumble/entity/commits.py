@@ -9,6 +9,7 @@ as theirs. Never pushes, never rewrites, runs no hooks: they are made for people
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.intents import Step
 from bumble.errors import MergeUnfinishedError
-from bumble.git import Done, Repository
+from bumble.git import Done, Git
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
@@ -42,6 +43,7 @@ class Keeping:
     name: str  # of the entity: the author, where git knows of none
     clock: Callable[[], datetime]
     tell: Callable[[str], None]  # hears why something was not committed
+    trusted: bool = False  # whether what came with the folder may run programs
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,19 @@ class Note:
     trailers: tuple[tuple[str, str], ...]
     after: Mapping[str, str | None]  # SHA-256 by path
     opens: bool
+
+    @property
+    def cycle(self) -> str:
+        """What made it, as the trailer of its commit will say."""
+        return dict(self.trailers).get(CYCLE) or self.title.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is written and can't be committed."""
+
+    notes: tuple[Note, ...] = ()  # oldest first
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,14 +103,18 @@ def catch_up(
     keeping: Keeping,
     *,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
-) -> None:
-    """Commit what earlier sets left uncommitted; touches nothing where nothing was left."""
+) -> Waiting:
+    """Commit what earlier sets left uncommitted; touches nothing where nothing was left.
+
+    Returns:
+        What can't be committed now.
+    """
     history = _history(root, keeping)
     if history is None or not notes(root):
-        return
+        return Waiting()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         intents.recover(root)
-        history.catch_up()
+        return history.catch_up()
 
 
 def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
@@ -108,11 +127,12 @@ def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
 
 
 def _history(root: Path, keeping: Keeping) -> Commits | None:
-    repository = git.find(root)
-    if repository is None:
+    place = git.at(root, trusted=keeping.trusted)
+    if place is None:
         return None
-    wanted = keeping.autocommit and (repository.top == repository.folder or _is_asked_for(root))
-    return Commits(root, repository, keeping, commits=wanted)
+    top = place.repository.top
+    wanted = keeping.autocommit and (top == place.repository.folder or _is_asked_for(root))
+    return Commits(root, place, keeping, commits=wanted)
 
 
 def _is_asked_for(root: Path) -> bool:
@@ -149,12 +169,12 @@ def _read_note(file: Path) -> Note | None:
 class Commits:
     """Makes the commits of one change set; its methods are called with the lock held."""
 
-    def __init__(
-        self, root: Path, repository: Repository, keeping: Keeping, *, commits: bool
-    ) -> None:
-        self.root, self.repository, self.keeping = root, repository, keeping
+    def __init__(self, root: Path, place: Git, keeping: Keeping, *, commits: bool) -> None:
+        self.root, self.git, self.keeping = root, place, keeping
+        self.repository = place.repository
         self.commits = commits
         self.waits = ""  # why nothing can be committed now
+        self.blind = False  # git could not be asked how the files stand
         self.own: list[Note] = []  # what goes into the commit of this set
 
     def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
@@ -198,12 +218,17 @@ class Commits:
         if self.waits:
             self.keeping.tell(f"made, but not committed yet: {self.waits}")
 
-    def catch_up(self) -> None:
-        """Commit what is noted, without a set of its own."""
-        waiting = notes(self.root)
+    def catch_up(self) -> Waiting:
+        """Commit what is noted, without a set of its own; return what has to wait."""
+        waiting = [one for one in notes(self.root) if not one.opens]
         looked = self._look([path for one in waiting for path in one.after])
         if not self.waits:
-            self._commit_earlier(looked, [one for one in waiting if not one.opens], [])
+            self._commit_earlier(looked, waiting, [])
+        if not self.waits:
+            return Waiting()
+        changed = {one.path for one in looked}
+        left = (one for one in waiting if self.blind or not changed.isdisjoint(one.after))
+        return Waiting(tuple(left), self.waits)
 
     def _commit_earlier(
         self, looked: Sequence[Entry], waiting: Sequence[Note], mine: Sequence[str]
@@ -236,17 +261,21 @@ class Commits:
 
     def _look(self, paths: Iterable[str]) -> list[Entry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
+        self.waits = self._astray()
+        self.blind = bool(self.waits)
+        if self.blind:
+            return []
         self._let_others_finish()
         wanted = sorted(set(paths))
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
-        done = git.call(
-            self.root,
+        done = self.git.call(
             "--no-optional-locks",
             "--literal-pathspecs",
             *("status", "--porcelain=v2", "--branch", "-z", "--no-renames"),
             *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
         )
-        if done.code != 0:
+        self.blind = done.code != 0
+        if self.blind:
             self.waits = f"git refuses: {done.why}"
             self.commits = self.commits and done.code != git.NOT_INSTALLED
             return []
@@ -272,7 +301,29 @@ class Commits:
         staged = [one.path for one in looked if one.staged or one.unmerged]
         if staged:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return ""
+        return self._untrusted([one.path for one in looked])
+
+    def _astray(self) -> str:
+        """Say where a commit would go, were that not this folder's own history."""
+        strays = None if self.keeping.trusted else self.git.strays
+        if strays is None:
+            return ""
+        return f"`.git` leads to {strays}, which does not know of this folder; {self._advice}"
+
+    @property
+    def _advice(self) -> str:
+        return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
+
+    def _untrusted(self, paths: Sequence[str]) -> str:
+        """Say what a commit would need that came with the folder; empty if nothing."""
+        path, name = self.git.unfiltered(paths) or ("", "")
+        if not path:
+            return ""
+        if self.keeping.trusted:
+            return f"{path} needs git's filter `{name}`, which is not set up here"
+        return (
+            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
+        )
 
     def _record(self, message: str, looked: Sequence[Entry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
@@ -289,8 +340,7 @@ class Commits:
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
         who: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
-            done = git.call(
-                self.root,
+            done = self.git.call(
                 # a guessed name would stand in the history for ever
                 *("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8"),
                 *("--literal-pathspecs", *command),
@@ -390,7 +440,7 @@ def _message(sets: Sequence[Note]) -> str:
     shown = [*body[:MAX_BODY_LINES], *([f"and {left} more"] if left > 0 else [])]
     trailers = list(dict.fromkeys(pair for one in sets for pair in one.trailers))
     if all(key != CYCLE for key, _ in trailers):
-        kinds = dict.fromkeys(one.title.partition(":")[0] for one in (*others, sets[-1]))
+        kinds = dict.fromkeys(one.cycle for one in (*others, sets[-1]))
         trailers.append((CYCLE, " and ".join(kinds)))
     tail = [f"{key}: {_line(value)}" for key, value in trailers]
     return "\n\n".join(filter(None, [title, "\n".join(shown), "\n".join(tail)])) + "\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Settings:
     values: Mapping[str, Any]  # the merged layers as plain data, by section
     layers: tuple[Layer, ...]  # the later wins
     warnings: tuple[str, ...]
+    trusted: bool = False  # whether what came with the entity's folder may reach beyond it
 
     def get(self, key: str) -> Any:
         """Return a setting or a section as plain data, to be shown: without passwords.
@@ -95,7 +96,9 @@ def load(
         found.append(layer)
     found.append(Layer("environment", setting_layers.from_environment(environ or {})))
     found.append(Layer("flag", setting_layers.from_flags(flags or {})))
-    return _assemble(tuple(found), identity, tuple(warnings))
+    assembled = _assemble(tuple(found), identity, tuple(warnings))
+    holds = entity_file is not None and trust.holds(trusted, entity_file.parent)
+    return replace(assembled, trusted=holds)
 
 
 def _assemble(

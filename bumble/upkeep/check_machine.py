@@ -203,15 +203,24 @@ def check_secrets(path: Path) -> Iterator[Finding]:
         yield Finding("secrets-open", said, str(path), fix=f"chmod 600 {shlex.quote(str(path))}")
 
 
-def check_git(entity: Entity) -> Iterator[Finding]:
+def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     """Check what git is told about the folder; nothing of it is asked where there is no git."""
     root = entity.root
     if not git.installed():
         yield Finding("git-missing", "git is not installed, so the folder has no history")
         return
-    if git.repository(root) is None:
+    place = git.at(root)
+    if place is None:
         said = "it is in no git repository, so it has no history"
         yield Finding("git-none", said, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        return
+    if place.foreign:
+        said = f"{place.foreign} belongs to somebody else, so its history is not read"
+        yield Finding("git-foreign", said, ".", fix=place.advice.strip("`"))
+        return
+    if place.strays and not trusted:
+        said = f"`.git` leads to {place.strays}, which does not know of this folder"
+        yield Finding("git-strays", said, ".", fix=f"bumble config trust {shlex.quote(str(root))}")
         return
     missing = missing_lines(root, ".gitignore")
     if missing:

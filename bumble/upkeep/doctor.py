@@ -73,7 +73,7 @@ def examine(patient: Patient, tell: Tell) -> Report:
     found += check_tree.check(entity)
     found += check_tree.check_leftovers(entity)
     found += check_machine.check_index(entity, model)
-    found += check_machine.check_git(entity)
+    found += check_machine.check_git(entity, trusted=read.trusted if read else False)
     found += check_machine.check_weights(wanted, patient.catalog, patient.weights)
     found += check_machine.check_engine()
     found += check_machine.check_secrets(patient.secrets_file)
@@ -101,7 +101,7 @@ def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> N
     """
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
-    missing = {one.code for one in check_machine.check_git(entity)}
+    missing = {one.code for one in check_machine.check_git(entity, trusted=keeping.trusted)}
     if "git-driver" in missing:
         drivers.install(entity.root)
     for code, name, why in _NAMED:

@@ -31,10 +31,6 @@ def install(root: Path) -> bool:
 
 
 def is_installed(root: Path) -> bool:
-    """Whether the repository has the driver, and the program it names is there."""
-    told = git.run(root, "config", KEY)
-    try:
-        words = shlex.split(told or "")
-    except ValueError:
-        return False
-    return bool(words) and Path(words[0]).exists()
+    """Whether the repository has the driver, and not a program of that name that came with it."""
+    line = git.run(root, "config", KEY)
+    return line is not None and line.rstrip("\n") == command()

@@ -76,6 +76,8 @@ CODES: dict[str, Code] = {
     "secrets-open": Code("problem", "Others on this machine can read the user's keys."),
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
+    "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
+    "git-strays": Code("note", "`.git` leads to a repository that does not know of the folder."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(

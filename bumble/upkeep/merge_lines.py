@@ -28,7 +28,7 @@ def merge(base: str, ours: str, theirs: str) -> Merged:
         for name, text in sides.items():
             Path(folder, name).write_bytes(text.encode(errors="surrogateescape"))
         labels = [word for name in sides for word in ("-L", name)]
-        done = git.call(Path(folder), "merge-file", "-p", *labels, *sides)
+        done = git.merge_file(Path(folder), "-p", *labels, *sides)
     if 0 <= done.code < git.NOT_INSTALLED:
         return Merged(done.text, done.code == 0)
     return Merged(f"<<<<<<< ours\n{_ended(ours)}=======\n{_ended(theirs)}>>>>>>> theirs\n", False)

@@ -5,19 +5,24 @@ Reads git only. Knows nothing of what the files mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from bumble import files, git
 from bumble.entity.commits import CYCLE
-from bumble.errors import HistoryMissingError, RecordMissingError
+from bumble.errors import (
+    HistoryClosedError,
+    HistoryMissingError,
+    HistoryUnreadableError,
+    RecordMissingError,
+)
 
 UNDOES = "Undoes"  # the trailer that names the commit an undo took back
-START, FIELD, END = "\x01", "\x02", "\x03"
-FORMAT = "%x01" + "%x02".join(["%H", "%h", "%aI", "%an", "%P", "%s", "%b"]) + "%x03"
-WALK = ("-z", "--no-renames", "--relative", "--no-color", "--no-ext-diff", "--encoding=UTF-8")
+FIELDS = ("%H", "%h", "%ad", "%an", "%P", "%s", "%b")
+FORMAT = "".join(f"{field}%x00" for field in FIELDS)  # the one sign that no commit can hold
+WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8", "--date=raw")
 
 
 @dataclass(frozen=True)
@@ -66,10 +71,14 @@ def require(root: Path) -> None:
 
     Raises:
         HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
     """
-    if git.find(root) is None:
+    place = git.at(root)
+    if place is None:
         raise HistoryMissingError(root)
-    done = git.call(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    if place.foreign:
+        raise HistoryClosedError(root, place.foreign, place.advice)
+    done = place.call("rev-parse", "--verify", "--quiet", "HEAD")
     if done.code == git.NOT_INSTALLED:
         raise HistoryMissingError(root, "git is not installed here")
     if done.code != 0:
@@ -92,38 +101,53 @@ def read(
         cycle: Only those of this kind, or of one whose name begins with it.
         wanted: Only those that touch a file of these pathspecs.
         since: The newest to look at.
+
+    Raises:
+        HistoryUnreadableError: If git gives up.
     """
     options = [f"--max-count={limit}"] if limit is not None else []
     if cycle:
         options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
     options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
     found = git.call(root, "log", *options, "--", *(wanted or ["."]))
-    return [_commit(text) for text in found.text.split(START)[1:]]
+    if found.code != 0:
+        raise HistoryUnreadableError(root, found.why)
+    return list(_commits(found.text.split("\0")))
 
 
 def _escaped(text: str) -> str:
     return "".join(one if one.isalnum() or one in " -_" else f"[{one}]" for one in text)
 
 
-def _commit(text: str) -> Commit:
-    head, _, rest = text.partition(END)
-    id_, short, at, by, parents, title, message = head.split(FIELD)
+def _commits(rows: Sequence[str]) -> Iterator[Commit]:
+    """Read what git prints: for each commit its fields, an end, and what it did to which file."""
+    at = 0
+    while at + len(FIELDS) < len(rows):
+        fields = rows[at : at + len(FIELDS)]
+        at += len(FIELDS) + 1
+        first = at
+        while at + 1 < len(rows) and len(rows[at].strip()) == 1:  # a letter; a hash is longer
+            at += 2
+        done = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
+        yield _commit(fields, tuple(Touched(path, letter.strip()) for letter, path in done))
+
+
+def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
+    id_, short, at, by, parents, title, message = fields
     body, trailers = _message(message)
-    rows = [row for row in rest.strip("\0\n").split("\0") if row]
-    touched = [
-        Touched(path, kind.strip()) for kind, path in zip(rows[::2], rows[1::2], strict=False)
-    ]
-    return Commit(
-        id_,
-        short,
-        datetime.fromisoformat(at),
-        by,
-        tuple(parents.split()),
-        title,
-        body,
-        trailers,
-        tuple(touched),
-    )
+    when = moment(at)
+    return Commit(id_, short, when, by, tuple(parents.split()), title, body, trailers, touched)
+
+
+def moment(raw: str) -> datetime:
+    """Read the time of a commit, as git has it: seconds, and the zone; any may stand there."""
+    seconds, _, zone = raw.partition(" ")
+    try:
+        hours, minutes = int(zone[:3]), int(f"{zone[:1]}{zone[3:]}")
+        at = datetime.fromtimestamp(int(seconds), timezone(timedelta(hours=hours, minutes=minutes)))
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+    return at if at.year < MAXYEAR else datetime.fromtimestamp(0, UTC)
 
 
 def _message(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -169,8 +193,14 @@ def versions(root: Path, commit: Commit) -> list[Version]:
 
 
 def uncommitted(root: Path) -> list[Version]:
-    """Return the files that differ from the last commit, new ones included."""
+    """Return the files that differ from the last commit, new ones included.
+
+    Raises:
+        HistoryUnreadableError: If git can't tell.
+    """
     changed = git.call(root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
+    if changed.code != 0:
+        raise HistoryUnreadableError(root, changed.why)
     new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     paths = sorted({*changed.text.split("\0"), *new.text.split("\0")} - {""})
     data = git.blobs(root, [f"HEAD:./{path}" for path in paths])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CYCLE
+from bumble.entity.commits import CYCLE, Note, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.stores import automations, reminders, sessions, state
@@ -25,6 +25,7 @@ from bumble.upkeep.past import UNDOES, Commit, Version
 UNDO = "undo"
 NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
 NEVER_LAST = ("", "chat", "new", UNDO)  # what `--last` passes over
+SETTLED = Waiting()
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ def _taken_back(one: Version, current: bytes | None) -> tuple[bool, bytes | None
     return merged.clean, merged.text.encode(errors="surrogateescape")
 
 
-def choose(root: Path, name: str | None, *, last: bool, cycle: str) -> Commit:
+def choose(
+    root: Path, name: str | None, *, last: bool, cycle: str, waiting: Waiting = SETTLED
+) -> Commit:
     """Return the commit that is meant.
 
     Args:
@@ -142,12 +145,15 @@ def choose(root: Path, name: str | None, *, last: bool, cycle: str) -> Commit:
         name: A commit, or the id of a record that one commit alone has touched.
         last: Whether the newest change set is meant, conversations passed over.
         cycle: The newest of this kind is meant.
+        waiting: What is written and not committed: newer than any commit.
 
     Raises:
         RecordMissingError: If there is no such commit.
+        RefusedError: If what is meant may be something that waits.
         UserError: If there is nothing to undo, or more than one that could be meant.
     """
     if name is None:
+        _check_settled(waiting, [one for one in waiting.notes if _may_be_meant(one, cycle)])
         undone = taken_back(past.read(root, cycle=UNDO))
         every = past.read(root, cycle=cycle)
         for one in every:
@@ -164,7 +170,27 @@ def choose(root: Path, name: str | None, *, last: bool, cycle: str) -> Commit:
     if len(touching) > 1:
         told = "\n".join(f"  {one.short}  {one.title}" for one in touching[:8])
         raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{told}")
+    paths = {one.path for one in touching[0].touched}
+    _check_settled(waiting, [one for one in waiting.notes if not paths.isdisjoint(one.after)])
     return touching[0]
+
+
+def _may_be_meant(note: Note, cycle: str) -> bool:
+    """Whether a set that waits would be the newest, were it committed; an undo makes that hazy."""
+    kinds = note.cycle.split(" and ")
+    if cycle:
+        return any(one == UNDO or one.startswith(cycle) for one in kinds)
+    return any(one == UNDO or one not in NEVER_LAST for one in kinds)
+
+
+def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
+    if meant:
+        titles = "\n".join(f"  {one.title}" for one in reversed(meant))
+        raise RefusedError(
+            f"What was written last is not committed yet: {waiting.why}\n{titles}\n"
+            "Nothing was undone. Once that is committed, run this again; "
+            "or name an earlier change by its commit, as `bumble log` shows it."
+        )
 
 
 def taken_back(commits: Sequence[Commit]) -> set[str]:

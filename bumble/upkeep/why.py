@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from bumble import git
+from bumble import git, gitdir
+from bumble.upkeep import past
 from bumble.upkeep.library import Item, Library
 
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
 SAID = ("message", "session", "summary")  # transcripts only grow
-_FORMAT = "%x1f".join(("%H", "%aI", "%an", "%s", "%(trailers:only,unfold,separator=%x1e)"))
+_FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class History:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.is_there = git.repository(root) is not None
+        self.is_there = gitdir.find(root) is not None
 
     def last(self, path: str) -> Edit | None:
         """Return the last commit that changed a file."""
@@ -76,14 +77,21 @@ class History:
         if not self.is_there:
             return None
         out = git.run(
-            self.root, "log", "-1", f"--format={_FORMAT}", *options, "--", f":(literal){path}"
+            self.root,
+            "log",
+            "-1",
+            "--date=raw",
+            f"--format={_FORMAT}",
+            *options,
+            "--",
+            f":(literal){path}",
         )
-        parts = (out or "").rstrip("\n").split("\x1f")
-        if len(parts) != 5:
+        parts = (out or "").rstrip("\n").split("\0")
+        if len(parts) < 5:
             return None
-        pairs = (line.partition(":") for line in parts[4].split("\x1e") if ":" in line)
+        pairs = (line.partition(":") for line in parts[4:] if ":" in line)
         trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
-        return Edit(parts[0], datetime.fromisoformat(parts[1]), parts[2], parts[3], trailers)
+        return Edit(parts[0], past.moment(parts[1]), parts[2], parts[3], trailers)
 
 
 def explain(library: Library, item: Item, history: History) -> Node:

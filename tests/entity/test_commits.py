@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble import git
+from bumble import gitdir
 from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
@@ -363,7 +363,7 @@ def test_off_or_without_git_nothing_is_committed_or_noted(
     assert subjects(root) == ["start"]
     assert heard == []
     assert commits.notes(root) == []
-    assert git.find(root) is not None
+    assert gitdir.find(root) is not None
 
 
 def test_text_that_looks_like_trailers_or_lines_does_not_become_any(root: Path) -> None:

@@ -496,5 +496,5 @@ def test_a_transcript_that_git_joins_line_by_line_keeps_every_message(tmp_path: 
     ours, theirs = (sessions.appended(base, [one]) for one in told[1:3])
     for name, one in (("base", base), ("ours", ours), ("theirs", theirs)):
         (tmp_path / name).write_text(one.source)
-    done = git.call(tmp_path, "merge-file", "-p", "--union", "ours", "base", "theirs")
+    done = git.merge_file(tmp_path, "-p", "--union", "ours", "base", "theirs")
     assert [one.id for one in sessions.parse(done.text).messages] == ["msg_0", "msg_1", "msg_2"]

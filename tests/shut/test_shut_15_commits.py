@@ -1,0 +1,88 @@
+"""Commits that somebody else wrote: whatever they hold, the history can be read."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bumble.upkeep import past
+from tests.cli.repository import dreamt, git
+from tests.cli.running import Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada under git, after a dream."""
+    root = run.entity.root
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    dreamt(run)
+    return run
+
+
+def commit(root: Path, message: bytes, date: str = "1700000000 +0000", name: str = "Bo") -> None:
+    """Make a commit of what is there as no git of ours would."""
+    git(root, "add", "-A")
+    head = f"tree {git(root, 'write-tree')}\nparent {git(root, 'rev-parse', 'HEAD')}\n"
+    who = f"{name} <bo@example.org> {date}"
+    data = f"{head}author {who}\ncommitter {who}\n\n".encode() + message
+    words = ["git", "-C", str(root), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"]
+    made = subprocess.run(words, input=data, capture_output=True, check=True).stdout
+    git(root, "update-ref", "HEAD", made.decode().strip())
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\x02", "\x03", "\x1e", "\x1f", "\x1b[2J", "\r", "\x7f"])
+def test_no_sign_in_a_commit_ends_it(ada: Run, sign: str) -> None:
+    root = ada.entity.root
+    ada.write("notes/x.txt", "x\n")
+    text = f"one{sign}two\n\nbody{sign}{sign}\n\nCycle: x{sign}y\n"
+    commit(root, text.encode(), name=f"B{sign}o" if sign != "\r" else "Bo")
+    for words in (["log"], ["log", "--json"], ["diff", "last"], ["log", "notes/x.txt"], ["diff"]):
+        ran = ada(*words)
+        assert ran.code == 0, ran.err
+    newest, second, *_ = past.read(root)
+    assert newest.title.startswith("one")
+    assert [one.path for one in newest.touched] == ["notes/x.txt"]
+    assert second.title == "dream: a sea of bees"
+    assert ada("why", "drm_1").code == 0
+    assert ada("undo", "HEAD").code in (0, 13)
+
+
+@pytest.mark.parametrize(
+    "date", ["1700000000 +9999", "99999999999999 +0000", "-5 +0000", "0 -1459", "x y"]
+)
+def test_no_time_of_a_commit_is_a_crash(ada: Run, date: str) -> None:
+    ada.write("beliefs/bel_1.md", ada.text("beliefs/bel_1.md") + "\nMore.\n")
+    commit(ada.entity.root, b"odd\n", date)
+    for words in (["log"], ["diff", "last"], ["why", "bel_1"], ["undo", "--last"]):
+        assert ada(*words).code in (0, 13), words
+
+
+def test_a_name_with_a_line_end_moves_no_other_files_bytes(ada: Run) -> None:
+    root = ada.entity.root
+    ada.write("beliefs/a\nb.md", "one\n")
+    ada.write("beliefs/c.md", "two\n")
+    commit(root, b"dream: two names\n\nCycle: dream\n")
+    newest = past.read(root, limit=1)[0]
+    bytes_of = {one.path: one.after for one in past.versions(root, newest)}
+    assert bytes_of["beliefs/c.md"] == b"two\n"
+
+
+def test_commits_without_files_and_of_one_letter_names_are_read(ada: Run) -> None:
+    root = ada.entity.root
+    ada.write("A", "x\n")
+    ada.write("M", "x\n")
+    commit(root, b"letters\n")
+    git(root, "commit", "-q", "--allow-empty", "-m", "empty")
+    git(root, "rm", "-q", "A")
+    git(root, "commit", "-qm", "gone")
+    commits = [(one.title, [file.path for file in one.touched]) for one in past.read(root)]
+    assert commits[:2] == [("gone", ["A"]), ("letters", ["A", "M"])]
