@@ -169,7 +169,8 @@ def _machine(life: Life, who: Person, others: Sequence[str]) -> tuple[str, str]:
     """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
     if who.trust != "owner" or others:
         return "", ""
-    return host.told(life.config.prompt.host_command, life.entity.root, life.environ)
+    also = life.config.tools.command_variables
+    return host.told(life.config.prompt.host_command, life.entity.root, life.environ, also)
 
 
 def _request(

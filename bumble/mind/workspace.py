@@ -9,20 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
+from bumble.mind import programs
 
 FOLDER = "workspace"
 MAX_READ_BYTES = 1_000_000
-MAX_OUTPUT_BYTES = 1_000_000  # of a program; the rest is thrown away
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP")  # of the environment
 
 
 def locate(entity: Entity, path: str) -> Path:
@@ -110,15 +108,15 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
 
 
-def run(entity: Entity, command: str, timeout_seconds: float, environ: Mapping[str, str]) -> str:
+def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:
     """Run a program in the workspace, without a shell.
 
     Returns:
         Its exit code and output.
 
     Raises:
-        UsageError: If the command can't be read or started.
-        RefusedError: If it took too long; all it started is killed.
+        UsageError: If the command can't be read.
+        RefusedError: If it can't be started or took too long; all it started is killed.
     """
     try:
         arguments = shlex.split(command)
@@ -127,33 +125,14 @@ def run(entity: Entity, command: str, timeout_seconds: float, environ: Mapping[s
     if not arguments:
         raise UsageError("there is no command")
     workspace = locate(entity, "")
-    own = {name: environ[name] for name in PASSED_ON if name in environ}
-    try:
-        process = subprocess.Popen(
-            arguments,
-            cwd=workspace,
-            env={**own, "HOME": str(workspace)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UsageError(f"{arguments[0]}: {error.strerror}") from error
-    try:
-        output, _ = process.communicate(timeout=timeout_seconds)
-    except subprocess.TimeoutExpired as error:
-        _kill(process)
-        raise RefusedError(f"{arguments[0]} took longer than {timeout_seconds:g} s") from error
-    text = output[:MAX_OUTPUT_BYTES].decode(errors="replace").strip()
-    return f"exit {process.returncode}\n{text}".strip()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program and what it started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.communicate()
+    own = programs.environment(environ, config.command_variables)
+    done = programs.run(
+        arguments,
+        folder=workspace,
+        environ={**own, "HOME": str(workspace)},
+        timeout_seconds=config.command_timeout_seconds,
+    )
+    if done.problem:
+        printed = f"; until then it printed:\n{done.output}" if done.output else ""
+        raise RefusedError(f"{arguments[0]}: {done.problem}{printed}")
+    return f"exit {done.code}\n{done.output}".strip()
