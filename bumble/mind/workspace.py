@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from bumble.errors import RefusedError, UsageError
 from bumble.mind import programs
 
 FOLDER = "workspace"
+# On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
+GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
 MAX_READ_BYTES = 1_000_000
 
 
@@ -46,6 +50,7 @@ def read(entity: Entity, path: str) -> str:
         UsageError: If there is none, or it is no text, or too long.
     """
     file = locate(entity, path)
+    _refuse_special(file, path)
     if not file.is_file():
         raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
     if file.stat().st_size > MAX_READ_BYTES:
@@ -97,15 +102,57 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def plan_write(entity: Entity, path: str, text: str) -> Change:
-    """Plan to write a file; what it held goes to `.history/`."""
+    """Plan to write a file; what it held goes to `.history/`.
+
+    Raises:
+        UsageError: If something else than a file is there.
+        RefusedError: If git would take it for its own.
+        UnsafePathError: If it leads out.
+    """
     file = locate(entity, path)
     if file.is_dir() or file == entity.workspace:
         raise UsageError(f"{path} is a folder")
-    name = f"{FOLDER}/{file.relative_to(Path(os.path.realpath(entity.workspace))).as_posix()}"
+    _refuse_special(file, path)
+    top = Path(os.path.realpath(entity.workspace))
+    _refuse_gits(file, top, path)
+    name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
     old = files.read_if_there(file)
     data = text if text.endswith("\n") else f"{text}\n"
     digest = None if old is None else files.sha256(old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
+
+
+def _refuse_special(file: Path, path: str) -> None:
+    """Refuse a pipe, a socket or a device: who opens one may wait for ever.
+
+    Raises:
+        UsageError: If it is one.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise UsageError(f"{path} is a pipe, a socket or a device, not a file")
+
+
+def _refuse_gits(file: Path, top: Path, path: str) -> None:
+    """Refuse what git reads, since some of that makes git run programs for whoever looks.
+
+    That is any name that begins with `.git`, and `HEAD`, without which no folder is a repository;
+    where there is one all the same, nothing is written into it.
+
+    Raises:
+        RefusedError: If it is such.
+    """
+    names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
+    if any(GITS.match(_as_git_sees(name)) for name in names):
+        raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
+    above = [folder for folder in file.parents if folder.is_relative_to(top)]
+    if any(os.path.lexists(folder / "HEAD") for folder in above):
+        raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
+
+
+def _as_git_sees(name: str) -> str:
+    """Return what some file system takes a name for: case and invisible letters do not count."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(one for one in plain if unicodedata.category(one)[0] not in "CM")
 
 
 def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:
