@@ -24,6 +24,7 @@ from bumble.mind import programs
 FOLDER = "workspace"
 # On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
 GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
+MAX_NAME_BYTES, MAX_PATH_BYTES = 200, 1000  # of what is written
 MAX_READ_BYTES = 1_000_000
 
 
@@ -115,6 +116,7 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
     _refuse_special(file, path)
     top = Path(os.path.realpath(entity.workspace))
     _refuse_gits(file, top, path)
+    _refuse_long(file.relative_to(top))
     name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
     old = files.read_if_there(file)
     data = text if text.endswith("\n") else f"{text}\n"
@@ -147,6 +149,18 @@ def _refuse_gits(file: Path, top: Path, path: str) -> None:
     above = [folder for folder in file.parents if folder.is_relative_to(top)]
     if any(os.path.lexists(folder / "HEAD") for folder in above):
         raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
+
+
+def _refuse_long(path: Path) -> None:
+    """Refuse what a system may take and not its copy in `.history/`, whose name is longer.
+
+    Raises:
+        UsageError: If it is too long.
+    """
+    if max(len(os.fsencode(name)) for name in path.parts) > MAX_NAME_BYTES:
+        raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
 
 
 def _as_git_sees(name: str) -> str:
