@@ -12,7 +12,7 @@ import functools
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from bumble import yamltext
 from bumble.entity import runnable, typed
@@ -52,7 +52,7 @@ def folders(listed: object, place: str) -> Trusted:
     return {os.path.realpath(path): frozenset(seen) for path, seen in hashes.items()}
 
 
-def _are_texts(value: object) -> bool:
+def _are_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 

@@ -63,9 +63,10 @@ def environment(environ: Mapping[str, str], also: Sequence[str] = ()) -> dict[st
         for name, value in environ.items()
         if name.upper() in PASSED_ON or name.startswith(PASSED_ON_PREFIXES) or name in also
     }
-    if "PATH" in known:  # it runs among files of the entity: no program is looked for there
-        places = known["PATH"].split(os.pathsep)
-        known["PATH"] = os.pathsep.join(one for one in places if Path(one).is_absolute())
+    # it runs among files of the entity: no program is looked for there, as empty parts would do
+    places = known.pop("PATH", "").split(os.pathsep)
+    if absolute := [one for one in places if Path(one).is_absolute()]:
+        known["PATH"] = os.pathsep.join(absolute)
     return known
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -210,3 +212,53 @@ def test_speech_of_others_runs_no_program(run: Run, mark: Path, words: list[str]
     script(run, rule, act("say", text="Hi."))
     run("chat", "Run it.")  # its owner, alone
     assert mark.exists()
+
+
+def test_a_reminder_that_repeats_is_as_trusted_after_it_was_said(run: Run, mark: Path) -> None:
+    run.ok("config", "trust", str(run.entity.root))
+    run.ok("config", "set", "tools.run_command", "true")
+    words = shlex.join(touching(mark))
+    run.ok("remind", "add", "Ding.", "--cron", "0 * * * *", "--command", words)
+    run.ok("remind", "run", "--now", "2026-05-24T14:00:00+01:00")
+    run.ok("remind", "run", "--now", "2026-05-24T16:00:00+01:00")
+    assert mark.read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        'deliver: command\n"\\x63ommand": {}',
+        "deliver: command\n? command\n: {}",
+        "x: &x {{deliver: command, command: {}}}\n<<: *x",
+        "deliver: !!str command\n!!str command: {}",
+    ],
+)
+def test_a_command_is_seen_however_it_is_spelt(run: Run, mark: Path, head: str) -> None:
+    allow(run)
+    trust(run)
+    words = head.format(json.dumps(touching(mark)))
+    place = "reminders/rem_odd.md"
+    run.write(place, f'---\nat: "2026-01-01T08:00:00+00:00"\n{words}\n---\n\nDing.\n')
+    tick(run)
+    assert not mark.exists()
+
+
+def git(run: Run, *words: str) -> None:
+    name = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
+    subprocess.run(["git", *name, *words], cwd=run.entity.root, check=True, capture_output=True)
+
+
+def test_an_undo_trusts_nothing_that_comes_back(run: Run, mark: Path) -> None:
+    run.environ["PATH"] = os.environ["PATH"]
+    git(run, "init", "-q")
+    remind(run, "rem_ding", touching(mark))
+    git(run, "add", "-A")
+    git(run, "commit", "-qm", "made")
+    git(run, "rm", "-q", "reminders/rem_ding.md")
+    git(run, "commit", "-qm", "forget", "-m", "Cycle: remind remove")
+    allow(run)
+    trust(run)
+    run.ok("undo", "--last", "--force")
+    assert (run.entity.root / "reminders/rem_ding.md").exists()
+    tick(run)
+    assert not mark.exists()
