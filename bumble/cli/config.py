@@ -249,11 +249,11 @@ def trust_(
     """
     shell = shell_of(ctx)
     root, _ = opening.locate(shell, folder)
-    counts, found = settingfiles.runnable_in(root)  # what can't be read is not trusted
+    counts, items = settingfiles.runnable_in(root)  # what can't be read is not trusted
     before, after = settingfiles.edit(
         shell,
         settingfiles.users(shell),
-        lambda source, file: trust.plan(source, root, {one.digest for one in found}),
+        lambda source, file: trust.plan(source, root, {item.digest for item in items}),
         f"trust {root}",
         dry_run=dry_run,
     )
@@ -261,7 +261,7 @@ def trust_(
     said = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [f"{said}: {root}"]
     lines += [f"  {key}: {yamlrender.inline(value)}" for key, value in counts.items()]
-    runs = {one.path: one.summary for one in found if one.path != ENTITY_FILE}
+    runs = {item.path: item.summary for item in items if item.path != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": counts}
     output.result(shell, "config trust", {**data, "runs": runs}, lines)

@@ -42,9 +42,9 @@ def hide_environment() -> None:
 
 def _addresses(entries: Any) -> set[int]:
     """Return where the variables lie that a list of pointers names, which ends with none."""
-    found: set[int] = set()
+    addresses: set[int] = set()
     position = 0
     while address := entries[position]:
-        found.add(int(address))
+        addresses.add(int(address))
         position += 1
-    return found
+    return addresses

@@ -194,7 +194,7 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         return
     seen, there = before
     try:
-        now = {one.path: one.digest for one in runnable_in(root)[1]}
+        now = {item.path: item.digest for item in runnable_in(root)[1]}
     except UserError:  # what can't be read runs nothing
         return
     renewed = {
@@ -217,6 +217,8 @@ def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str,
         trusted = trust.folders(listed, str(shell.user_file))
         if not trust.holds(trusted, root):
             return None
-        return trust.seen_in(trusted, root), {one.path: one.digest for one in runnable_in(root)[1]}
+        return trust.seen_in(trusted, root), {
+            item.path: item.digest for item in runnable_in(root)[1]
+        }
     except (UserError, ValueError):
         return None  # what can't be read was not trusted, so there is nothing to renew

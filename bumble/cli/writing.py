@@ -76,7 +76,7 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
         trusts: Whether its owner worded it just now, so that what it makes run needs no new trust.
     """
     timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
-    paths = [one.path for one in change_set.changes] if trusts else []
+    paths = [change.path for change in change_set.changes] if trusts else []
     with settingfiles.trust_renewed(opened.shell, root, paths):
         commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
 

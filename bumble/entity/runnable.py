@@ -45,14 +45,10 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Runnable]:
         reaching: The settings of its entity.yaml that reach beyond it, by dotted key.
     """
     entity = Entity(root)
-    found = [_settings(root, reaching)] if reaching else []
-    found += [
-        one for file in _notes(entity.reminders) if (one := _reminder(entity, file)) is not None
-    ]
-    found += [
-        one for file in _notes(entity.automations) if (one := _automation(entity, file)) is not None
-    ]
-    return found
+    items = [_settings(root, reaching)] if reaching else []
+    notes = [_reminder(entity, file) for file in _notes(entity.reminders)]
+    notes += [_automation(entity, file) for file in _notes(entity.automations)]
+    return items + [item for item in notes if item is not None]
 
 
 def _settings(root: Path, reaching: Mapping[str, Any]) -> Runnable:
@@ -131,14 +127,13 @@ def _texts(value: object) -> Iterator[str]:
 def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
     """Return the files below a root that a command in one of its folders names, hashed."""
     top = os.path.abspath(root)  # noqa: PTH100  (a link is named for where it lies)
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for word in [word for text in texts for word in (text, *WORDS.split(text)) if word]:
         with suppress(OSError, ValueError):
             place = os.path.abspath(folder / word)  # noqa: PTH100
             path = Path(place)
             if place.startswith(top + os.sep) and path.is_file():
-                name = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
-                found[path.relative_to(top).as_posix()] = (
-                    f"{name} {files.sha256(path.read_bytes())}"
-                )
-    return found
+                leads_to = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+                digest = files.sha256(path.read_bytes())
+                digests[path.relative_to(top).as_posix()] = f"{leads_to} {digest}"
+    return digests

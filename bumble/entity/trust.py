@@ -53,7 +53,7 @@ def folders(listed: object, place: str) -> Trusted:
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def holds(trusted: Collection[str], folder: Path) -> bool:
@@ -75,7 +75,7 @@ def unseen(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> list[Ru
         values: Its entity.yaml.
     """
     seen = seen_in(trusted, folder)
-    return [one for one in runnable.read(folder, reaching(values)) if one.digest not in seen]
+    return [item for item in runnable.read(folder, reaching(values)) if item.digest not in seen]
 
 
 def plan(source: str, folder: Path, seen: Collection[str]) -> str:
@@ -89,7 +89,7 @@ def plan(source: str, folder: Path, seen: Collection[str]) -> str:
     listed = yamltext.parse_mapping(source).get(KEY) or {}
     path = os.path.realpath(folder)
     if isinstance(listed, list):  # as it used to be: all of it is asked again
-        every = {str(one): [NEVER_SEEN] for one in listed if os.path.realpath(str(one)) != path}
+        every = {str(name): [NEVER_SEEN] for name in listed if os.path.realpath(str(name)) != path}
         return yamltext.set_value(source, (KEY,), {**every, path: sorted(seen)})
     if isinstance(listed, Mapping) and listed.get(path) == sorted(seen):
         return source
@@ -100,10 +100,10 @@ def plan_not(source: str, folder: Path) -> str:
     """Return the text of the user's config with a folder taken from the trusted."""
     listed = yamltext.parse_mapping(source).get(KEY) or []
     path = os.path.realpath(folder)
-    for one in listed:
-        if os.path.realpath(str(one)) == path and isinstance(listed, Mapping):
-            source = yamltext.remove(source, (KEY, str(one)))
-    left = [one for one in listed if os.path.realpath(str(one)) != path]
+    for name in listed:
+        if os.path.realpath(str(name)) == path and isinstance(listed, Mapping):
+            source = yamltext.remove(source, (KEY, str(name)))
+    left = [name for name in listed if os.path.realpath(str(name)) != path]
     if isinstance(listed, Mapping) or left == listed:
         return source
     return yamltext.set_value(source, (KEY,), left)
@@ -111,13 +111,13 @@ def plan_not(source: str, folder: Path) -> str:
 
 def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an entity.yaml that count only where the folder is trusted."""
-    found = {}
+    settings = {}
     for keys in _among(values, yours()):
         value: Any = values
         for name in keys:
             value = value[name]
-        found[".".join(keys)] = value
-    return found
+        settings[".".join(keys)] = value
+    return settings
 
 
 def without(values: Mapping[str, Any], ignored: Collection[Keys]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
     changed = unseen(trusted, folder, values)
     if not changed:
         return None
-    paths = ", ".join(one.path for one in changed[:SHOWN]) + (", …" if changed[SHOWN:] else "")
+    paths = ", ".join(item.path for item in changed[:SHOWN]) + (", …" if changed[SHOWN:] else "")
     return f"You trusted it before this was new or changed: {paths}. If you still do"
 
 

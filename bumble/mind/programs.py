@@ -58,16 +58,16 @@ def environment(environ: Mapping[str, str], also: Sequence[str] = ()) -> dict[st
         environ: Of the person.
         also: Names that the person's own config adds.
     """
-    known = {
+    passed = {
         name: value
         for name, value in environ.items()
         if name.upper() in PASSED_ON or name.startswith(PASSED_ON_PREFIXES) or name in also
     }
     # it runs among files of the entity: no program is looked for there, as empty parts would do
-    places = known.pop("PATH", "").split(os.pathsep)
-    if absolute := [one for one in places if Path(one).is_absolute()]:
-        known["PATH"] = os.pathsep.join(absolute)
-    return known
+    places = passed.pop("PATH", "").split(os.pathsep)
+    if absolute := [place for place in places if Path(place).is_absolute()]:
+        passed["PATH"] = os.pathsep.join(absolute)
+    return passed
 
 
 def run(

@@ -166,7 +166,7 @@ def _refuse_long(path: Path) -> None:
 def _as_git_sees(name: str) -> str:
     """Return what some file system takes a name for: case and invisible letters do not count."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(one for one in plain if unicodedata.category(one)[0] not in "CM")
+    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
 
 
 def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:

@@ -127,8 +127,8 @@ def _run_command(life: Life, reminder: Reminder, text: str) -> None:
         stays=True,
     )
     if done.failed:
-        said = f"ended with {done.code}: {' '.join(done.output.split())[:200]}"
-        raise _command_failed(reminder, done.problem or said)
+        ending = f"ended with {done.code}: {' '.join(done.output.split())[:200]}"
+        raise _command_failed(reminder, done.problem or ending)
 
 
 def _command_failed(reminder: Reminder, problem: str) -> UserError:

@@ -35,7 +35,7 @@ def eve(tmp_path: Path) -> Path:
 
 def trusting(source: str, file: Path) -> str:
     reaching = trust.reaching(yamltext.parse_mapping(file.read_text("utf-8")))
-    seen = [one.digest for one in runnable.read(file.parent, reaching)]
+    seen = [item.digest for item in runnable.read(file.parent, reaching)]
     return trust.plan(source, file.parent, seen)
 
 

@@ -75,13 +75,13 @@ def learnt(looking: dict[str, Any]) -> Any:
 def test_a_reminders_program_learns_no_key(looking: dict[str, Any]) -> None:
     remind(looking)
     bumble(looking, "config", "trust", ".")
-    said = bumble(looking, "remind", "run", "-v")
+    answer = bumble(looking, "remind", "run", "-v")
     seen = learnt(looking)
-    assert "hunter" not in json.dumps(seen), said
+    assert "hunter" not in json.dumps(seen), answer
     assert seen["stdin"].startswith("Reminder")
     assert "types this" not in seen["stdin"]
     assert seen["environ"].items() >= USUAL.items()
-    assert all(Path(one).is_absolute() for one in seen["environ"]["PATH"].split(os.pathsep))
+    assert all(Path(place).is_absolute() for place in seen["environ"]["PATH"].split(os.pathsep))
 
 
 def test_a_program_of_the_models_learns_no_key_and_hears_nothing(
@@ -93,9 +93,9 @@ def test_a_program_of_the_models_learns_no_key_and_hears_nothing(
     looking["environ"]["BUMBLE_LLM_MODEL"] = f"script:{answers}"
     looking["environ"] |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
     bumble(looking, "config", "trust", ".")
-    said = bumble(looking, "chat", "Hello.")
+    answer = bumble(looking, "chat", "Hello.")
     seen = learnt(looking)
-    assert "hunter" not in json.dumps(seen), said
+    assert "hunter" not in json.dumps(seen), answer
     assert seen["stdin"] == ""
 
 
@@ -151,12 +151,18 @@ def test_the_environment_of_bumble_itself_is_empty_to_whoever_looks(tmp_path: Pa
     assert b"hunter" not in seen
 
 
-def test_a_program_of_the_folder_is_not_taken_for_one_of_the_system(tmp_path: Path) -> None:
-    own = tmp_path / "git"
-    own.write_text("#!/bin/sh\necho stolen\n")
-    own.chmod(0o755)
-    found = programs.environment({"PATH": f":.:{tmp_path.name}:/usr/bin"})
-    assert found == {"PATH": "/usr/bin"}
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts of POSIX")
+@pytest.mark.parametrize("path", ["", ".", ":/usr/bin", "/usr/bin:", "bin:/usr/bin"])
+def test_a_program_of_the_folder_is_not_taken_for_one_of_the_system(
+    tmp_path: Path, path: str
+) -> None:
+    for own in (tmp_path / "bell", tmp_path / "bin/bell"):
+        own.parent.mkdir(exist_ok=True)
+        own.write_text("#!/bin/sh\necho stolen\n")
+        own.chmod(0o755)
+    environ = programs.environment({"PATH": path})
+    done = programs.run(["bell"], folder=tmp_path, environ=environ, timeout_seconds=5)
+    assert (done.failed, done.output) == (True, "")
 
 
 def test_a_program_that_does_not_read_is_not_waited_for(tmp_path: Path) -> None:

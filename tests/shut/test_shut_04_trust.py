@@ -70,9 +70,9 @@ def tick(run: Run) -> str:
 def test_a_reminder_that_came_with_the_folder_runs_once_it_is_trusted(run: Run, mark: Path) -> None:
     allow(run)
     remind(run, "rem_ding", touching(mark))
-    said = tick(run)
+    warnings = tick(run)
     assert not mark.exists()
-    assert f"bumble config trust {run.entity.root}" in said
+    assert f"bumble config trust {run.entity.root}" in warnings
     shown = run.ok("config", "trust", str(run.entity.root)).out
     assert "reminders/rem_ding.md" in shown
     assert str(mark) in shown
@@ -90,10 +90,10 @@ def test_what_a_pull_changes_is_asked_for_again(run: Run, mark: Path, what: str)
         file.write_text(file.read_text().replace("Ding", f"open({str(mark)!r}, 'w')"))
     else:
         remind(run, "rem_ding" if what == "command" else "rem_dong", touching(mark))
-    said = tick(run)
+    warnings = tick(run)
     assert not mark.exists()
     name = "rem_dong" if what == "new" else "rem_ding"
-    assert f"new or changed: reminders/{name}.md" in said
+    assert f"new or changed: reminders/{name}.md" in warnings
 
 
 def test_a_script_of_the_folder_belongs_to_the_command_that_names_it(run: Run, mark: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_automation_runs_a_program_as_long_as_it_is_as_trusted(run: Run, mark
     assert not mark.exists()
     trust(run)
     file = run.entity.root / "automations/look.md"
-    file.write_text("\n".join(one for one in file.read_text().split("\n") if "last:" not in one))
+    file.write_text("\n".join(line for line in file.read_text().split("\n") if "last:" not in line))
     tick(run)
     assert mark.exists()
 
@@ -142,9 +142,9 @@ def test_a_setting_that_starts_programs_counts_only_as_it_was_trusted(
     before = run.text("entity.yaml")
     trust(run)
     run.write("entity.yaml", f"{before}\n{value}\n")
-    said = run("chat", "Hello.").err
+    warnings = run("chat", "Hello.").err
     assert not mark.exists()
-    assert "is ignored" in said
+    assert "is ignored" in warnings
     trust(run)
     run("chat", "Hello again.")
     assert mark.exists()
@@ -196,9 +196,9 @@ def test_trust_ends_with_untrust(run: Run, mark: Path) -> None:
 def test_no_program_runs_in_a_talk_with_a_clone(run: Run, mark: Path) -> None:
     allow(run)
     script(run, act("run_command", command=shlex.join(touching(mark))), act("say", text="Hi."))
-    said = run("chat", "Hello.").err
+    warnings = run("chat", "Hello.").err
     assert not mark.exists()
-    assert "`tools.run_command` is ignored" in said
+    assert "`tools.run_command` is ignored" in warnings
 
 
 @pytest.mark.parametrize("words", [["--as", "Kim"], ["--with", "Kim"]])

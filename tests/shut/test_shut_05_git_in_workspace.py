@@ -37,15 +37,15 @@ SPELLINGS = [
 
 
 def written(entity: Entity) -> list[str]:
-    places = (one.relative_to(entity.workspace) for one in entity.workspace.rglob("*"))
-    return sorted(one.as_posix() for one in places if one.name != ".gitkeep")
+    places = (path.relative_to(entity.workspace) for path in entity.workspace.rglob("*"))
+    return sorted(place.as_posix() for place in places if place.name != ".gitkeep")
 
 
 def write(run: Run, *files: tuple[str, str]) -> str:
-    """Let a model write files, one after the other, and return what it was told."""
+    """Let a model write files, one after the other, and return what it was results."""
     run.environ["BUMBLE_TOOLS_FILES"] = "true"
-    said = [act("write_file", path=path, text=text) for path, text in files]
-    script(run, *said, act("say", text="Done."))
+    calls = [act("write_file", path=path, text=text) for path, text in files]
+    script(run, *calls, act("say", text="Done."))
     run("chat", "Write it.")
     (talk,) = run.entity.sessions.rglob("messages.jsonl")
     return talk.read_text(encoding="utf-8")
@@ -105,13 +105,13 @@ def test_other_names_can_be_written(entity: Entity, name: str) -> None:
 
 
 def test_the_model_is_told_and_nothing_is_there(run: Run) -> None:
-    told = write(
+    results = write(
         run,
         (".git/config", EVIL),
         (".GIT/HEAD", "ref: refs/heads/main\n"),
         ("HEAD", "ref: refs/heads/main\n"),
         ("tea.md", "Boil water."),
     )
-    assert told.count("are git's, and not written by a tool") == 3
+    assert results.count("are git's, and not written by a tool") == 3
     assert written(run.entity) == ["tea.md"]
     assert not Path("/tmp/owned").exists()

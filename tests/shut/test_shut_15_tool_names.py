@@ -46,7 +46,7 @@ def test_no_name_ends_a_talk(run: Run, tool: str, name: str) -> None:
     ran = run("chat", "Do it.")
     assert (ran.code, ran.out) == (0, "Done.\n"), ran.err
     (talk,) = run.entity.sessions.rglob("messages.jsonl")
-    results = [json.loads(line) for line in talk.read_text().splitlines()]
-    assert len([one for one in results if one.get("role") == "tool"]) == 2
+    lines = [json.loads(line) for line in talk.read_text().splitlines()]
+    assert len([line for line in lines if line.get("role") == "tool"]) == 2
     assert (run.entity.workspace / "a.txt").read_text() == "x\n"
     assert run("status").code == 0
