@@ -8,6 +8,9 @@ import sys
 def main() -> None:
     """Run the command line of this process."""
     try:
+        from bumble.cli.hiding import hide_environment
+
+        hide_environment()
         from bumble.cli.app import main as run
 
         sys.exit(run(sys.argv[1:]))

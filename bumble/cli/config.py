@@ -242,14 +242,18 @@ def trust_(
     dry_run: DryRunOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Let the settings of an entity reach beyond its folder."""
+    """Let an entity, as it is now, run programs and reach beyond its folder.
+
+    Shows what that lets it do. When something of it is new or changed, by a pull or by hand, it is
+    asked again; your own bumble commands renew the trust.
+    """
     shell = shell_of(ctx)
     root, _ = opening.locate(shell, folder)
-    counts = settingfiles.reaching(root)  # what can't be read is not trusted
+    counts, items = settingfiles.runnable_in(root)  # what can't be read is not trusted
     before, after = settingfiles.edit(
         shell,
         settingfiles.users(shell),
-        lambda source, file: trust.plan(source, root),
+        lambda source, file: trust.plan(source, root, {item.digest for item in items}),
         f"trust {root}",
         dry_run=dry_run,
     )
@@ -257,8 +261,10 @@ def trust_(
     said = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [f"{said}: {root}"]
     lines += [f"  {key}: {yamlrender.inline(value)}" for key, value in counts.items()]
+    runs = {item.path: item.summary for item in items if item.path != ENTITY_FILE}
+    lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": counts}
-    output.result(shell, "config trust", data, lines)
+    output.result(shell, "config trust", {**data, "runs": runs}, lines)
 
 
 @app.command()
@@ -275,7 +281,7 @@ def untrust(
     before, after = settingfiles.edit(
         shell,
         settingfiles.users(shell),
-        lambda source, file: settingfiles.without_trust(source, root),
+        lambda source, file: trust.plan_not(source, root),
         f"untrust {root}",
         dry_run=dry_run,
     )

@@ -5,8 +5,8 @@ An entity's `entity.yaml` is changed as all its files are; the user's own config
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any
 from bumble import files, urls, yamltext
 from bumble.cli import output
 from bumble.cli.shell import Shell
-from bumble.entity import changes, commits, setting_layers, settings, trust, typed
+from bumble.entity import changes, commits, runnable, setting_layers, settings, trust, typed
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.runnable import Runnable
 from bumble.entity.settings import Settings
 from bumble.entity.typed import ValueProblem
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
@@ -51,6 +52,10 @@ class Place:
             planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
             commits.apply(self.root, planned, keeping, timeout_seconds=timeout_seconds)
             return
+        self.write_own(before, after, timeout_seconds)
+
+    def write_own(self, before: str, after: str, timeout_seconds: float) -> None:
+        """Write a file of the user's own, unless it has moved on since it was read."""
         path = self.path.resolve()  # may be a link into a collection of such files
         held = path.with_name(f".{path.name}.lock")
         with files.lock(held, place=path, timeout_seconds=timeout_seconds):
@@ -118,6 +123,7 @@ def edit(
         name = now.identity.name if now.identity else name
         trusted = now.trusted
     if not dry_run:
+        renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
         keeping = Keeping(
             autocommit,
             name,
@@ -125,7 +131,8 @@ def edit(
             lambda text: output.warn(shell, text),
             trusted,
         )
-        place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
+        with renewed:
+            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
     return before, after
 
 
@@ -162,26 +169,61 @@ def diff(before: str, after: str) -> list[str]:
     return [urls.masked(line) for line in lines]
 
 
-def reaching(root: Path) -> dict[str, Any]:
-    """Return the settings of an entity that count only where it is trusted.
+def runnable_in(root: Path) -> tuple[dict[str, Any], list[Runnable]]:
+    """Return what counts, or may run, only where an entity is trusted: settings, and all of it.
 
     Raises:
-        SettingInvalidError: If its file can't be read.
+        SettingInvalidError: If its entity.yaml can't be read.
     """
     settings.load(root / ENTITY_FILE)
-    plain = yamltext.parse_mapping(entitys(root).read())
-    told = {}
-    for keys in trust.without_yours(plain)[1]:
-        value: Any = plain
-        for name in keys:
-            value = value[name]
-        told[".".join(keys)] = urls.masked(value)
-    return told
+    reaching = trust.reaching(yamltext.parse_mapping(entitys(root).read()))
+    shown = {key: urls.masked(value) for key, value in reaching.items()}
+    return shown, runnable.read(root, reaching)
 
 
-def without_trust(source: str, folder: Path) -> str:
-    """Return the text of the user's config with a folder taken from the trusted."""
-    listed = yamltext.parse_mapping(source).get(trust.KEY) or []
-    path = os.path.realpath(folder)
-    left = [one for one in listed if os.path.realpath(str(one)) != path]
-    return source if left == listed else yamltext.set_value(source, (trust.KEY,), left)
+@contextmanager
+def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[None]:
+    """Keep a folder as trusted as it was through a change that its owner makes by a command.
+
+    Only what the owner changes is trusted anew, and only if it was trusted or not there before:
+    what a pull brought goes on waiting to be looked at.
+
+    Args:
+        shell: The process.
+        root: The entity's folder.
+        paths: The files that are changed, relative to it.
+    """
+    before = _seen_and_there(shell, root) if runnable.concerns(paths) else None
+    yield
+    if before is None:
+        return
+    seen, there = before
+    try:
+        now = {item.path: item.digest for item in runnable_in(root)[1]}
+    except UserError:  # what can't be read runs nothing
+        return
+    renewed = {
+        digest
+        for path, digest in now.items()
+        if digest in seen or (path in paths and (path not in there or there[path] in seen))
+    }
+    place = users(shell)
+    text = place.read()
+    after = trust.plan(text, root, renewed)
+    if after != text:
+        place.write_own(text, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+
+
+def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str, str]] | None:
+    """Return the hashes that are trusted in a folder, and those of what is there by path; None if
+    the folder is not trusted, or can't be read."""
+    try:
+        listed = yamltext.parse_mapping(users(shell).read()).get(trust.KEY)
+        trusted = trust.folders(listed, str(shell.user_file))
+        if not trust.holds(trusted, root):
+            return None
+        return trust.seen_in(trusted, root), {
+            item.path: item.digest for item in runnable_in(root)[1]
+        }
+    except (UserError, ValueError):
+        return None  # what can't be read was not trusted, so there is nothing to renew

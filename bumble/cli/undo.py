@@ -61,7 +61,8 @@ def undo(
     ]
     found = history.told(versions)
     if changes and not dry_run:
-        writing.apply(opened, plan.change_set)
+        # what comes back may be what a pull once brought
+        writing.apply(opened, plan.change_set, trusts=False)
     title = f'"{plan.commit.title}" ({plan.commit.short})'
     lines = [f"Undid {title}:" if not dry_run else f"Would undo {title}:", *history.lines(found)]
     data = {

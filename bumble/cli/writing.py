@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from bumble import files, markdown
-from bumble.cli import bodies, editor, output
+from bumble.cli import bodies, editor, output, settingfiles
 from bumble.cli.opening import Opened
 from bumble.cli.records import within
 from bumble.cli.shell import Shell
@@ -67,10 +67,18 @@ def commit(
         output.say("Nothing was written: --dry-run.")
 
 
-def apply(opened: Opened, change_set: ChangeSet) -> None:
-    """Write a change set; in a git folder it becomes a commit."""
-    timeout = opened.config.limits.lock_timeout_seconds
-    commits.apply(opened.entity.root, change_set, keeping(opened), timeout_seconds=timeout)
+def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None:
+    """Write a change set; in a git folder it becomes a commit.
+
+    Args:
+        opened: The entity.
+        change_set: What is written.
+        trusts: Whether its owner worded it just now, so that what it makes run needs no new trust.
+    """
+    timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
+    paths = [change.path for change in change_set.changes] if trusts else []
+    with settingfiles.trust_renewed(opened.shell, root, paths):
+        commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
 
 
 def keeping(opened: Opened) -> Keeping:

@@ -37,7 +37,13 @@ class Yours:
     """
 
 
+@dataclass(frozen=True)
+class Owners:
+    """Marks a setting that only the user's own config may make, whomever it trusts."""
+
+
 YOURS = Yours()
+OWNERS = Owners()
 
 
 @dataclass(frozen=True)
@@ -255,6 +261,7 @@ class ToolsConfig:
     notes: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
+    command_variables: Annotated[tuple[str, ...], OWNERS]
     output_max_tokens: Positive
     cache: ToolCacheConfig
     mcp_servers: Annotated[Mapping[str, McpServerConfig], YOURS]

@@ -84,7 +84,7 @@ def load(
         UsageError: If a flag has.
     """
     found = [Layer("default", defaults.read())]
-    trusted: tuple[str, ...] = ()
+    trusted: trust.Trusted = {}
     identity: Identity | None = None
     warnings: list[str] = []
     if user_file is not None:
@@ -92,13 +92,47 @@ def load(
         trusted = trust.folders(plain.pop(trust.KEY, None), str(user_file))
         found.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
-        identity, layer, warnings = _entity_layer(entity_file, trusted)
-        found.append(layer)
+        identity, own, warnings = _entity_layer(entity_file)
+        found.append(own)
     found.append(Layer("environment", setting_layers.from_environment(environ or {})))
     found.append(Layer("flag", setting_layers.from_flags(flags or {})))
-    assembled = _assemble(tuple(found), identity, tuple(warnings))
-    holds = entity_file is not None and trust.holds(trusted, entity_file.parent)
-    return replace(assembled, trusted=holds)
+    if entity_file is None:
+        return _assemble(tuple(found), identity, tuple(warnings))
+    found, doubts = _as_trusted(found, own, entity_file, trusted)
+    assembled = _assemble(tuple(found), identity, (*warnings, *doubts))
+    as_it_is = trust.doubt(trusted, entity_file.parent, own.values) is None
+    return replace(assembled, trusted=as_it_is)
+
+
+def _as_trusted(
+    layers: list[Layer], own: Layer, path: Path, trusted: trust.Trusted
+) -> tuple[list[Layer], list[str]]:
+    """Take out what does not count in an entity's folder, and say so.
+
+    Args:
+        layers: All of them.
+        own: The one that is the entity's own.
+        path: Of its entity.yaml.
+        trusted: The folders that the user trusts, as they were.
+    """
+    asking = [
+        trust.only_yours(layer.values) if layer is own else trust.starting(layer.values)
+        for layer in layers
+    ]
+    doubt = trust.doubt(trusted, path.parent, own.values) if any(asking) else None
+    if doubt is None:
+        return layers, []
+    left, warnings = [], []
+    for layer, ignored in zip(layers, asking, strict=True):
+        left.append(replace(layer, values=trust.without(layer.values, ignored)))
+        for keys in ignored:
+            if layer is own:
+                place = setting_layers.place(str(path), layer.source, keys)
+                warnings.append(trust.warning(place, keys, path.parent, doubt))
+            else:
+                place = layer.origin(keys)
+                warnings.append(trust.program_warning(place, keys, path.parent, doubt))
+    return left, warnings
 
 
 def _assemble(
@@ -116,22 +150,20 @@ def _assemble(
     return Settings(config, identity, values, found, warnings)
 
 
-def _entity_layer(path: Path, trusted: tuple[str, ...]) -> tuple[Identity, Layer, list[str]]:
-    """Read entity.yaml: who it is, the settings that count, and what to say of those that don't."""
+def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
+    """Read entity.yaml: who it is, the settings in it, and what to say of those no folder makes."""
     read = _read(path)
     if read is None:
         raise NotAnEntityError(path.parent)
     plain, source = read
     identity = _take_identity(path, plain, source)
     layer = _layer(path, plain, source, name=path.name)
-    if trust.holds(trusted, path.parent):
-        return identity, layer, []
-    kept, ignored = trust.without_yours(layer.values)
+    ignored = trust.only_owners(layer.values)
     warnings = [
-        trust.warning(setting_layers.place(str(path), source, keys), keys, path.parent)
+        trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
         for keys in ignored
     ]
-    return identity, Layer("file", kept, layer.name, source), warnings
+    return identity, replace(layer, values=trust.without(layer.values, ignored)), warnings
 
 
 def _take_identity(path: Path, plain: Plain, source: str) -> Identity:

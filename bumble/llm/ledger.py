@@ -200,7 +200,7 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
         size = os.fstat(descriptor).st_size
         if size and _last_byte(descriptor, size) != b"\n":
             line = "\n" + line  # a torn line stays alone, it does not spoil this one
-        os.write(descriptor, line.encode())
+        os.write(descriptor, line.encode(errors="replace"))  # half a character becomes `?`
     finally:
         os.close(descriptor)
 

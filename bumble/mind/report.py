@@ -14,7 +14,7 @@ from bumble.cycles import compact
 from bumble.cycles.life import Runtime
 from bumble.llm import tokens
 from bumble.mind import bootstrap, prompt, tools
-from bumble.mind.turn import ATTACHED, Turn
+from bumble.mind.turn import ATTACHED, Turn, tools_of
 from bumble.stores import scratch
 from bumble.stores.sessions import Message, Session
 
@@ -113,7 +113,7 @@ class Report:
 def of(life: Runtime, turn: Turn, source: Source) -> Report:
     """Report on the request of a turn."""
     request, stable = turn.request, turn.stable
-    declared = tools.declared(life.config.tools)
+    declared = tools.declared(tools_of(life, turn.session.people))
     schema = request.schema_text
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     stable_tokens = tokens.estimate_message(stable.text)

@@ -170,6 +170,8 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
         return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
+    except OSError as error:  # a name too long for the system, a file where a folder should be
+        return Result(f"failed: {error.strerror or error}", failed=True)
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
@@ -345,8 +347,7 @@ def _write_file(arguments: Mapping[str, str], context: Context) -> Result:
 
 
 def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
-    timeout = context.config.command_timeout_seconds
-    text = workspace.run(context.entity, arguments["command"], timeout, context.environ)
+    text = workspace.run(context.entity, arguments["command"], context.config, context.environ)
     return Result(text, failed=not text.startswith("exit 0"))
 
 

@@ -22,7 +22,7 @@ from bumble.cycles import compact, cursors, feeling, handover, history, people
 from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.config import Config
+from bumble.entity.config import Config, ToolsConfig
 from bumble.errors import FileChangedError, RefusedError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
@@ -169,7 +169,8 @@ def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, st
     """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
     if who.trust != "owner" or others:
         return "", ""
-    return host.told(life.config.prompt.host_command, life.entity.root, life.environ)
+    also = life.config.tools.command_variables
+    return host.told(life.config.prompt.host_command, life.entity.root, life.environ, also)
 
 
 def _request(
@@ -180,7 +181,7 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            tools.declared(life.config.tools),
+            tools.declared(tools_of(life, session.people)),
             speech_only=life.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
@@ -206,7 +207,7 @@ def answer(life: Runtime, turn: Turn, say: Callable[[str], None]) -> Turn:
     turn.outcome = loop.run(
         life.model,
         turn.request,
-        tools.declared(life.config.tools),
+        tools.declared(tools_of(life, turn.session.people)),
         life.config.cognition.loop,
         carry_out,
         say,
@@ -241,7 +242,7 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
         provenance=_provenance(life, turn),
         recall=lambda query: recall.answer(life, query, turn.session, turn.seen.unseen),
         expand=lambda reference: expand.original(life.entity, reference, turn.session),
-        config=life.config.tools,
+        config=tools_of(life, turn.session.people),
         apply=lambda change: _write_now(life, change),
         cache=ToolCache(
             life.entity.private / "cache" / toolcache.FOLDER,
@@ -392,6 +393,14 @@ def _provenance(life: Runtime, turn: Turn) -> Provenance:
     )
 
 
+def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
+    """Return which tools there are in a talk of some people: speech of others runs no program."""
+    config = life.config.tools
+    if not config.run_command or set(readers) <= {people.owner_id(life.entity, life.identity)}:
+        return config
+    return replace(config, run_command=False)
+
+
 def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
@@ -401,7 +410,7 @@ def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     mood = ""
     if life.config.prompt.mood_in_system:
         mood = feeling.mood(life, feeling.read(life, life.now())).name
-    declared = tools.declared(life.config.tools)
+    declared = tools.declared(tools_of(life, readers))
     return prompt.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
 
 

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
-import signal
-import subprocess
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
+from bumble.mind import programs
 
 FOLDER = "workspace"
+# On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
+GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
+MAX_NAME_BYTES, MAX_PATH_BYTES = 200, 1000  # of what is written
 MAX_READ_BYTES = 1_000_000
-MAX_OUTPUT_BYTES = 1_000_000  # of a program; the rest is thrown away
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP")  # of the environment
 
 
 def locate(entity: Entity, path: str) -> Path:
@@ -48,6 +51,7 @@ def read(entity: Entity, path: str) -> str:
         UsageError: If there is none, or it is no text, or too long.
     """
     file = locate(entity, path)
+    _refuse_special(file, path)
     if not file.is_file():
         raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
     if file.stat().st_size > MAX_READ_BYTES:
@@ -99,26 +103,81 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def plan_write(entity: Entity, path: str, text: str) -> Change:
-    """Plan to write a file; what it held goes to `.history/`."""
+    """Plan to write a file; what it held goes to `.history/`.
+
+    Raises:
+        UsageError: If something else than a file is there.
+        RefusedError: If git would take it for its own.
+        UnsafePathError: If it leads out.
+    """
     file = locate(entity, path)
     if file.is_dir() or file == entity.workspace:
         raise UsageError(f"{path} is a folder")
-    name = f"{FOLDER}/{file.relative_to(Path(os.path.realpath(entity.workspace))).as_posix()}"
+    _refuse_special(file, path)
+    top = Path(os.path.realpath(entity.workspace))
+    _refuse_gits(file, top, path)
+    _refuse_long(file.relative_to(top))
+    name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
     old = files.read_if_there(file)
     data = text if text.endswith("\n") else f"{text}\n"
     digest = None if old is None else files.sha256(old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
 
 
-def run(entity: Entity, command: str, timeout_seconds: float, environ: Mapping[str, str]) -> str:
+def _refuse_special(file: Path, path: str) -> None:
+    """Refuse a pipe, a socket or a device: who opens one may wait for ever.
+
+    Raises:
+        UsageError: If it is one.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise UsageError(f"{path} is a pipe, a socket or a device, not a file")
+
+
+def _refuse_gits(file: Path, top: Path, path: str) -> None:
+    """Refuse what git reads, since some of that makes git run programs for whoever looks.
+
+    That is any name that begins with `.git`, and `HEAD`, without which no folder is a repository;
+    where there is one all the same, nothing is written into it.
+
+    Raises:
+        RefusedError: If it is such.
+    """
+    names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
+    if any(GITS.match(_as_git_sees(name)) for name in names):
+        raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
+    above = [folder for folder in file.parents if folder.is_relative_to(top)]
+    if any(os.path.lexists(folder / "HEAD") for folder in above):
+        raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
+
+
+def _refuse_long(path: Path) -> None:
+    """Refuse what a system may take and not its copy in `.history/`, whose name is longer.
+
+    Raises:
+        UsageError: If it is too long.
+    """
+    if max(len(os.fsencode(name)) for name in path.parts) > MAX_NAME_BYTES:
+        raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
+
+
+def _as_git_sees(name: str) -> str:
+    """Return what some file system takes a name for: case and invisible letters do not count."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
+
+
+def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:
     """Run a program in the workspace, without a shell.
 
     Returns:
         Its exit code and output.
 
     Raises:
-        UsageError: If the command can't be read or started.
-        RefusedError: If it took too long; all it started is killed.
+        UsageError: If the command can't be read.
+        RefusedError: If it can't be started or took too long; all it started is killed.
     """
     try:
         arguments = shlex.split(command)
@@ -127,33 +186,14 @@ def run(entity: Entity, command: str, timeout_seconds: float, environ: Mapping[s
     if not arguments:
         raise UsageError("there is no command")
     workspace = locate(entity, "")
-    own = {name: environ[name] for name in PASSED_ON if name in environ}
-    try:
-        process = subprocess.Popen(
-            arguments,
-            cwd=workspace,
-            env={**own, "HOME": str(workspace)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UsageError(f"{arguments[0]}: {error.strerror}") from error
-    try:
-        output, _ = process.communicate(timeout=timeout_seconds)
-    except subprocess.TimeoutExpired as error:
-        _kill(process)
-        raise RefusedError(f"{arguments[0]} took longer than {timeout_seconds:g} s") from error
-    text = output[:MAX_OUTPUT_BYTES].decode(errors="replace").strip()
-    return f"exit {process.returncode}\n{text}".strip()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program and what it started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.communicate()
+    own = programs.environment(environ, config.command_variables)
+    done = programs.run(
+        arguments,
+        folder=workspace,
+        environ={**own, "HOME": str(workspace)},
+        timeout_seconds=config.command_timeout_seconds,
+    )
+    if done.problem:
+        printed = f"; until then it printed:\n{done.output}" if done.output else ""
+        raise RefusedError(f"{arguments[0]}: {done.problem}{printed}")
+    return f"exit {done.code}\n{done.output}".strip()

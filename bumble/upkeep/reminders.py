@@ -6,7 +6,6 @@ before, since a kill in between must not lose it: it alone may then run twice.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from bumble.cycles.life import Runtime
 from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.mind import programs
 from bumble.stores import journal, records, reminders, sessions, transcripts
 from bumble.stores.reminders import COMMAND, SESSION, Reminder
 from bumble.upkeep import schedule
@@ -116,27 +116,19 @@ def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
     problem = waits_for(life, reminder)
     if problem is not None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
-    timeout = life.config.tools.command_timeout_seconds
+    tools = life.config.tools
     life.entity.workspace.mkdir(exist_ok=True)
-    try:
-        subprocess.run(
-            list(reminder.command),
-            input=text + "\n",
-            text=True,
-            encoding="utf-8",
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=life.entity.workspace,
-            timeout=timeout,
-            check=True,
-        )
-    except subprocess.CalledProcessError as error:
-        said = " ".join(str(error.stderr).split())[:200]
-        raise _command_failed(reminder, f"ended with {error.returncode}: {said}") from error
-    except subprocess.TimeoutExpired as error:
-        raise _command_failed(reminder, f"took longer than {timeout:g} s") from error
-    except OSError as error:
-        raise _command_failed(reminder, str(error.strerror)) from error
+    done = programs.run(
+        reminder.command,
+        folder=life.entity.workspace,
+        environ=programs.environment(life.environ, tools.command_variables),
+        timeout_seconds=tools.command_timeout_seconds,
+        text=f"{text}\n",
+        stays=True,
+    )
+    if done.failed:
+        ending = f"ended with {done.code}: {' '.join(done.output.split())[:200]}"
+        raise _command_failed(reminder, done.problem or ending)
 
 
 def _command_failed(reminder: Reminder, problem: str) -> UserError:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bumble import yamltext
-from bumble.entity import settings, trust
+from bumble.entity import runnable, settings, trust
 from bumble.errors import SettingInvalidError
 
 GRASPING = """\
@@ -33,6 +33,12 @@ def eve(tmp_path: Path) -> Path:
     return path
 
 
+def trusting(source: str, file: Path) -> str:
+    reaching = trust.reaching(yamltext.parse_mapping(file.read_text("utf-8")))
+    seen = [item.digest for item in runnable.read(file.parent, reaching)]
+    return trust.plan(source, file.parent, seen)
+
+
 def test_a_folder_nobody_trusts_reaches_nothing_beyond_itself(eve: Path) -> None:
     loaded = settings.load(eve)
     plain = settings.load()
@@ -53,7 +59,7 @@ def test_every_setting_that_was_ignored_is_told_with_its_line(eve: Path) -> None
 
 def test_all_of_it_counts_once_the_user_trusts_the_folder(eve: Path, tmp_path: Path) -> None:
     mine = tmp_path / "config.yaml"
-    mine.write_text(trust.plan("# mine\nllm: {temperature: 0.2}\n", eve.parent), "utf-8")
+    mine.write_text(trusting("# mine\nllm: {temperature: 0.2}\n", eve), "utf-8")
     loaded = settings.load(eve, mine)
     assert loaded.warnings == ()
     assert loaded.config.llm.base_url == "https://evil.example/v1"
@@ -62,14 +68,20 @@ def test_all_of_it_counts_once_the_user_trusts_the_folder(eve: Path, tmp_path: P
     assert mine.read_text("utf-8").startswith("# mine\nllm: {temperature: 0.2}\n")
 
 
-def test_the_users_own_layers_need_no_trust(eve: Path, tmp_path: Path) -> None:
+def test_the_users_own_layers_need_no_trust_but_for_programs(eve: Path, tmp_path: Path) -> None:
     mine = tmp_path / "config.yaml"
     mine.write_text("llm: {base_url: http://mine.example/v1}\n", "utf-8")
     environ = {"BUMBLE_TOOLS_RUN_COMMAND": "true"}
     loaded = settings.load(eve, mine, environ, {"llm.ollama_url": "http://mine.example"})
     assert loaded.config.llm.base_url == "http://mine.example/v1"
-    assert loaded.config.tools.run_command
     assert loaded.config.llm.ollama_url == "http://mine.example"
+    assert not loaded.config.tools.run_command
+    assert loaded.warnings[-1].startswith(
+        "environment BUMBLE_TOOLS_RUN_COMMAND: `tools.run_command` is ignored in "
+    )
+    mine.write_text(trusting(mine.read_text("utf-8"), eve), "utf-8")
+    assert settings.load(eve, mine, environ).config.tools.run_command
+    assert settings.load(None, mine, environ).config.tools.run_command
 
 
 def test_trust_is_for_one_folder_under_any_of_its_names(eve: Path, tmp_path: Path) -> None:
@@ -81,16 +93,53 @@ def test_trust_is_for_one_folder_under_any_of_its_names(eve: Path, tmp_path: Pat
 
 
 def test_trusting_twice_writes_once(eve: Path) -> None:
-    once = trust.plan("", eve.parent)
-    assert trust.plan(once, eve.parent) == once
-    assert yamltext.parse_mapping(once) == {"trusted": [str(eve.parent.resolve())]}
+    once = trust.plan("", eve.parent, ["b", "a"])
+    assert trust.plan(once, eve.parent, ["a", "b"]) == once
+    assert yamltext.parse_mapping(once) == {"trusted": {str(eve.parent.resolve()): ["a", "b"]}}
+    assert yamltext.parse_mapping(trust.plan_not(once, eve.parent)) == {"trusted": {}}
 
 
-@pytest.mark.parametrize("text", ["trusted: /a\n", "trusted: [here]\n", "trusted: [3]\n"])
+def test_a_folder_trusted_before_there_were_hashes_is_asked_for_again(
+    eve: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "config.yaml"
+    mine.write_text(f"trusted:\n- {eve.parent}\n- /other\n", "utf-8")
+    loaded = settings.load(eve, mine)
+    assert loaded.config.llm.base_url == ""
+    assert "You trusted it before this was new or changed: entity.yaml" in loaded.warnings[0]
+    mine.write_text(trusting(mine.read_text("utf-8"), eve), "utf-8")
+    assert settings.load(eve, mine).warnings == ()
+    assert set(yamltext.parse_mapping(mine.read_text("utf-8"))["trusted"]) == {
+        str(eve.parent.resolve()),
+        "/other",
+    }
+
+
+def test_variables_for_programs_count_from_the_users_own_config_alone(
+    eve: Path, tmp_path: Path
+) -> None:
+    eve.write_text(GRASPING.replace("tools:\n", "tools:\n  command_variables: [KEY]\n"), "utf-8")
+    mine = tmp_path / "config.yaml"
+    mine.write_text(trusting("tools: {command_variables: [BELL]}\n", eve), "utf-8")
+    loaded = settings.load(eve, mine)
+    assert loaded.config.tools.command_variables == ("BELL",)
+    assert "`tools.command_variables` is ignored" in loaded.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trusted: /a\n",
+        "trusted: [here]\n",
+        "trusted: [3]\n",
+        "trusted: {here: []}\n",
+        "trusted: {/a: 3}\n",
+    ],
+)
 def test_a_list_of_trusted_folders_that_is_none_is_an_error(text: str, tmp_path: Path) -> None:
     mine = tmp_path / "config.yaml"
     mine.write_text(text, "utf-8")
-    with pytest.raises(SettingInvalidError, match="must be a list of folders"):
+    with pytest.raises(SettingInvalidError, match="must name folders"):
         settings.load(None, mine)
 
 

@@ -13,13 +13,14 @@ import pytest
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import RefusedError, UnsafePathError, UsageError
+from bumble.errors import RefusedError, UnsafePathError, UsageError, UserError
 from bumble.mind import tools, workspace
 from bumble.mind.toolcache import ToolCache
 from tests.cycles.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
-CACHE = settings.load().config.tools.cache
+TOOLS = settings.load().config.tools
+CACHE = TOOLS.cache
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_a_file_that_is_no_text_is_refused(ada: Entity) -> None:
 
 def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Entity) -> None:
     code = "import os; print(os.getcwd()); print(sorted(os.environ))"
-    text = workspace.run(ada, f'{sys.executable} -c "{code}"', 10, ENVIRON)
+    text = workspace.run(ada, f'{sys.executable} -c "{code}"', TOOLS, ENVIRON)
     assert text.startswith("exit 0\n")
     assert str(ada.workspace) in text
     assert "SECRET_KEY" not in text
@@ -137,16 +138,17 @@ def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity
         "subprocess.Popen([sys.executable, 'child.py'])\n"
         "time.sleep(30)\n"
     )
+    soon = replace(TOOLS, command_timeout_seconds=0.8)
     with pytest.raises(RefusedError, match="longer than"):
-        workspace.run(ada, f"{sys.executable} slow.py", 0.8, ENVIRON)
+        workspace.run(ada, f"{sys.executable} slow.py", soon, ENVIRON)
     time.sleep(2.2)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("command", ["", "no-such-program-here", "echo 'open"])
 def test_a_command_that_cannot_start_says_why(ada: Entity, command: str) -> None:
-    with pytest.raises(UsageError):
-        workspace.run(ada, command, 5, ENVIRON)
+    with pytest.raises(UserError):
+        workspace.run(ada, command, TOOLS, ENVIRON)
 
 
 def test_files_and_programs_are_off_unless_the_owner_allows_them() -> None:
