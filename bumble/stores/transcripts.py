@@ -142,7 +142,8 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
         Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
     """
     digest = files.sha256(data)
-    return digest, Change(f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data)
+    path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
+    return digest, Change(path, why, data, by_hash=True)
 
 
 def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
