@@ -68,16 +68,18 @@ def test_the_same_long_result_twice_in_a_conversation(run: Run, how: str) -> Non
     calls = {
         "read_file": act("read_file", path="bees.txt"),
         "run_command": act("run_command", command=f"{shutil.which('cat')} bees.txt"),
-        "expand": act("expand", reference=hashlib.sha256(LONG.encode()).hexdigest()[:12]),
+        "expand": act("expand_message", ref=hashlib.sha256(LONG.encode()).hexdigest()[:12]),
     }
     run.ok("config", "set", "--user", "tools.run_command", "true")
     run.ok("config", "set", "tools.files", "true")
-    for n, call in enumerate((calls["read_file"], calls[how], calls[how]), 1):
+    first = calls["run_command" if how == "run_command" else "read_file"]
+    for n, call in enumerate((first, calls[how], calls[how]), 1):
         script(run, call, act("say", text=f"Answer {n}."))
         ran = run("chat", "What do the bees do?", "--json")
         assert (ran.code, ran.data["reply"]) == (0, f"Answer {n}."), ran.err
+        assert [step["failed"] for step in ran.data["steps"]] == [[], []]
     assert told(run.entity)[1::2] == ["Answer 1.", "Answer 2.", "Answer 3."]
-    assert len(list(run.file("sessions").glob("*/blobs/*"))) == (2 if how == "run_command" else 1)
+    assert len(list(run.file("sessions").glob("*/blobs/*"))) == 1
 
 
 def test_an_original_whose_bytes_were_changed_is_put_right(ada: Entity) -> None:
