@@ -10,6 +10,7 @@ PACKAGE = Path(bumble.__file__).parent
 ROOMS = (
     ("errors",),
     ("files",),
+    ("wholetext",),
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
     ("git",),
