@@ -140,6 +140,11 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
         Its exit code, by the table in `docs/commands.md`.
     """
     shell = shell or Shell.of_process()
+    code = _run(argv, shell)
+    return code if shell.stops.exit_code is None else shell.stops.exit_code
+
+
+def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
     command = " ".join(_words(argv)) or "bumble"
     try:

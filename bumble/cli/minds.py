@@ -108,9 +108,11 @@ class OpenMind:
                 attached=attached.text,
             )
             prepared.notes += attached.notes
-        with self._timed("answer"):
-            self.last = turn.answer(self.life, prepared, say)
-        self.session = self.last.session
+        voice, stops = output.Voice(say), self.opened.shell.stops
+        with self._timed("answer"), stops.held():
+            self.last = turn.answer(self.life, prepared, voice, breakable=stops.open)
+            self.session = self.last.session
+        voice.complain()
         return self.last
 
     def _attached(self, text: str) -> Attached:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -74,6 +74,32 @@ def say(text: str) -> None:
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
     _write(clean(text), stream or sys.stdout)
+
+
+class Voice:
+    """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._trouble: ReaderLeftError | UserError | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say a piece."""
+        if self._trouble is None:
+            try:
+                self._say(text)
+            except (ReaderLeftError, UserError) as error:
+                self._trouble = error
+
+    def complain(self) -> None:
+        """Tell what was in the way of saying it.
+
+        Raises:
+            ReaderLeftError: If whoever listened has gone.
+            UserError: If the system refused the output.
+        """
+        if self._trouble is not None:
+            raise self._trouble
 
 
 def flush() -> None:

@@ -66,6 +66,8 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
         except EOFError:
             return
         except KeyboardInterrupt:
+            if shell.stops.ending is not None:
+                raise
             continue
         text = whole(typed).strip()
         if not text:
@@ -115,6 +117,8 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     output.piece(f"{name}> ")
     turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
     output.piece("\n")
+    if mind.opened.shell.stops.ending is not None:
+        raise KeyboardInterrupt
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped, chat.why_stopped(turn))

@@ -11,7 +11,8 @@ Nobody holds the entity's lock while the model thinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -197,9 +198,17 @@ def _request(
     )
 
 
-def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
-    """Let the model act, and commit what came of it."""
+def answer(
+    life: Life, turn: Turn, say: loop.Say, *, breakable: loop.Breakable = nullcontext
+) -> Turn:
+    """Let the model act, and commit what came of it.
 
+    Args:
+        life: Whose turn.
+        turn: As it was prepared.
+        say: Hears the answer, piece by piece.
+        breakable: Encloses what the person may break off; what they break off is kept as it is.
+    """
     room = _room(life, turn.request.messages)
 
     def carry_out(call: ToolCall) -> tools.Result:
@@ -224,6 +233,7 @@ def answer(life: Life, turn: Turn, say: Callable[[str], None]) -> Turn:
             judges=_judges(life, turn),
         ),
         fits=lambda request: fitting(life, request),
+        breakable=breakable,
     )
     _commit(life, turn)
     return turn
