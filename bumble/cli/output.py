@@ -67,8 +67,14 @@ def warn(shell: Shell, message: str) -> None:
 
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
-    with suppress(BrokenPipeError, OSError):
-        print(clean(text), file=sys.stderr, flush=True)
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(f"{clean(text)}\n")
+        stream.flush()
+    except OSError:  # nobody can be told that nobody can be told
+        abandon(stream)
 
 
 def piece(text: str, stream: TextIO | None = None) -> None:
@@ -118,12 +124,20 @@ def _write(text: str, stream: TextIO | None) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError as error:
+        abandon(stream)
         raise ReaderLeftError from error
     except OSError as error:
-        with suppress(OSError):
-            stream.close()  # or Python tries once more at its end, and complains
+        abandon(stream)
         reason = error.strerror or error
         raise UserError(f"The output could not be written: {reason}") from error
+
+
+def abandon(stream: TextIO) -> None:
+    """Let what a stream can't take go nowhere: Python would try once more at its end, and fail."""
+    with suppress(OSError, ValueError):  # not every stream is a file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -27,7 +29,8 @@ __all__ = ["entity", "environ", "newborn", "run"]
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 30
+RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
 @dataclass
@@ -149,25 +152,41 @@ def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> 
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def at_terminal(run: Run, server: FakeServer, *words: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Talk at a terminal of its own, whose other end is returned."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), *words],
+        env=variables(run, server) | {"TERM": "dumb"},
+        stdin=end,
+        stdout=end,
+        stderr=end,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(end)
+    return process, terminal
+
+
+def wait_for(terminal: int, text: str) -> None:
+    heard = b""
+    while text.encode() not in heard:
+        heard += os.read(terminal, 4096)
+
+
 @pytest.mark.parametrize("words", [["What do the bees do?"], []], ids=["one", "conversation"])
 def test_the_terminal_is_closed(run: Run, server: FakeServer, words: list[str]) -> None:
     slow = Slow(server, spoken(SHOWN))
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.clear()
-        os.environ.update(variables(run, server) | {"TERM": "dumb"})
-        command = ["-m", "bumble", "chat", "-e", str(run.entity.root), *words]
-        os.execv(sys.executable, [sys.executable, *command])
-    heard = b""
-    while SHOWN.encode() not in heard:
-        heard += os.read(terminal, 4096)
-        if not words and b"is here" in heard and b"Sam> " in heard:
-            os.write(terminal, b"What do the bees do?\r")
-            words = ["said"]
+    process, terminal = at_terminal(run, server, *words)
+    if not words:
+        wait_for(terminal, "Sam> ")
+        time.sleep(RAW_SECONDS)
+        os.write(terminal, b"What do the bees do?\r")
+    wait_for(terminal, SHOWN)
     os.close(terminal)
-    _, status = os.waitpid(pid, 0)
+    process.wait(PATIENCE_SECONDS)
     slow.go_on.set()
-    assert os.waitstatus_to_exitcode(status) == CODES[signal.SIGHUP]
+    assert process.returncode == CODES[signal.SIGHUP]
     assert [one["text"] for one in told(run)] == [SHOWN]
 
 
@@ -175,23 +194,13 @@ def test_the_terminal_is_closed(run: Run, server: FakeServer, words: list[str]) 
 def test_a_conversation_that_waits_for_its_person_ends(
     run: Run, server: FakeServer, number: int
 ) -> None:
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.clear()
-        os.environ.update(variables(run, server) | {"TERM": "dumb"})
-        command = ["-m", "bumble", "chat", "-e", str(run.entity.root)]
-        os.execv(sys.executable, [sys.executable, *command])
-    heard = b""
-    while b"Sam> " not in heard:
-        heard += os.read(terminal, 4096)
-    time.sleep(0.3)
-    os.kill(pid, number)
-    with pytest.raises(OSError, match="Input/output"):
-        while os.read(terminal, 4096):
-            pass
-    _, status = os.waitpid(pid, 0)
+    process, terminal = at_terminal(run, server)
+    wait_for(terminal, "Sam> ")
+    time.sleep(RAW_SECONDS)
+    process.send_signal(number)
+    process.wait(PATIENCE_SECONDS)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == CODES[number]
+    assert process.returncode == CODES[number]
 
 
 def test_what_was_told_to_ignore_the_terminal_goes_on(run: Run, server: FakeServer) -> None:
