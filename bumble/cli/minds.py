@@ -52,13 +52,13 @@ class OpenMind:
         self.opened, self.life, self.person, self.choice = opened, life, person, choice
         self.present = present  # who else hears it
         self.session: Session
-        self.is_new = True
+        self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
         self.spent: dict[str, float] = {}  # seconds by what they went into
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
-        at = self.life.clock()
+        at, self.joins = self.life.clock(), not new
         self.session, self.is_new = meeting.open_session(
             self.life,
             self.person,
@@ -94,7 +94,9 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = meeting.listen(self.life, self.session, self.is_new, self.person, text)
+        heard = meeting.listen(
+            self.life, self.session, self.is_new, self.person, text, joins=self.joins
+        )
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -11,12 +12,15 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from bumble.cli.shell import Shell
-from bumble.errors import UserError
+from bumble.errors import FULL, UserError
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
 CONTROL = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
 )
+# Characters that delete, command or turn the text around them; plain direction marks and joiners,
+# which words and emoji are written with, are none of them.
+DECEIVING = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class ReaderLeftError(Exception):
@@ -24,14 +28,23 @@ class ReaderLeftError(Exception):
 
 
 def clean(text: str) -> str:
-    """Take out what a terminal would act on."""
-    return CONTROL.sub("", text.replace("\r\n", "\n"))
+    """Take out what a terminal would act on, and show what would deceive its reader."""
+    return escaped(CONTROL.sub("", text.replace("\r\n", "\n")))
+
+
+def escaped(text: str) -> str:
+    """Write what would deceive a reader by its number; inside JSON it means the same."""
+    return DECEIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _json(data: Any) -> str:
+    return escaped(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
     """Print the result of a command: `data` with --json, else `text`."""
     if shell.json:
-        _print(json.dumps(envelope(shell, command, data), ensure_ascii=False, indent=2))
+        _print(_json(envelope(shell, command, data)))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
@@ -54,7 +67,7 @@ def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> 
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
-        _print(json.dumps(wrapped, ensure_ascii=False, indent=2))
+        _print(_json(wrapped))
     say(f"error: {message}")
 
 
@@ -128,7 +141,7 @@ def _write(text: str, stream: TextIO | None) -> None:
         raise ReaderLeftError from error
     except OSError as error:
         abandon(stream)
-        reason = error.strerror or error
+        reason = FULL if error.errno == errno.ENOSPC else error.strerror or error
         raise UserError(f"The output could not be written: {reason}") from error
 
 

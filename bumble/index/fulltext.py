@@ -28,7 +28,7 @@ from tantivy import (
 )
 
 from bumble import files
-from bumble.errors import FolderUnwritableError, IndexUnusableError
+from bumble.errors import FolderUnwritableError, IndexUnusableError, is_full
 from bumble.index.terms import MAX_TERM_BYTES
 
 STAMP = "stamp.json"
@@ -99,6 +99,8 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> Non
         writer.commit()
         writer.wait_merging_threads()
     except ValueError as error:
+        if is_full(str(error)):
+            raise FolderUnwritableError(folder, str(error)) from error
         raise IndexUnusableError(folder, f"can't be written: {error}") from error
 
 

@@ -402,6 +402,8 @@ def _extension() -> str:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
+    except apsw.FullError as error:  # of what SQLite keeps beside it while it looks
+        raise FolderUnwritableError(path, str(error)) from error
     except apsw.Error as error:
         raise IndexUnusableError(path, f"can't be read: {error}") from error
 
