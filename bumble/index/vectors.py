@@ -23,7 +23,12 @@ import apsw
 import numpy as np
 
 from bumble.embed.protocol import Floats, Identity
-from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
+from bumble.errors import (
+    FolderUnwritableError,
+    IndexUnusableError,
+    RecordInvalidError,
+    UserError,
+)
 from bumble.index.chunks import Chunk
 
 SCHEMA_VERSION = "1"
@@ -121,8 +126,14 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or none of it."""
-        with _writable(self.path), self._db:
-            yield
+        with _writable(self.path):
+            try:
+                with self._db:
+                    yield
+            except apsw.SQLError as error:
+                if isinstance(error.__context__, UserError):  # a full disk has rolled back already
+                    raise error.__context__ from None
+                raise
 
     def run(self, sql: str, rows: Iterable[Sequence[Any]] = ((),)) -> None:
         """Run a statement once for each row of values."""
