@@ -428,7 +428,7 @@ def _messages(life: Life, turn: Turn) -> list[Message]:
     return new
 
 
-def _felt(life: Life, turn: Turn) -> dict[str, object]:
+def _felt(life: Life, turn: Turn) -> dict[str, str]:
     """Return how the body is; nothing, where its file can't be read since this turn began."""
     try:
         soma = feeling.read(life, life.now())

@@ -108,7 +108,11 @@ def test_a_folder_in_the_place_of_an_original_costs_the_original_only(ada: Entit
 
 def test_a_body_that_a_hand_broke_during_the_turn(ada: Entity) -> None:
     wrote = turns.act("update_knowledge", title="Bees", body="There are a thousand.")
-    done = answered(ada, lambda: ada.soma.write_text("bars: [broken\n") and None, wrote)
+
+    def meddle() -> None:
+        ada.soma.write_text("bars: [broken\n")
+
+    done = answered(ada, meddle, wrote)
     assert "There are a thousand." in ada.knowledge.read_text()
     assert any("soma.yaml" in note for note in done.notes)
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -121,7 +120,7 @@ def test_what_is_typed_at_the_terminal_is_read_whatever_it_holds(run: Run) -> No
 
 
 @pytest.mark.parametrize("locale", [NO_UTF8_LOCALE, {"LC_ALL": "C"}])
-def test_no_locale_changes_what_was_said(run: Run, locale: Mapping[str, str]) -> None:
+def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> None:
     answering(run)
     told = subprocess.run(
         [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), "né à 🐝"],

@@ -27,7 +27,7 @@ from tests.llm.fake_server import Exchange, FakeServer
 
 __all__ = ["entity", "environ", "newborn", "run"]
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
 PATIENCE_SECONDS = 30
 RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
@@ -105,7 +105,7 @@ def told(run: Run) -> list[dict[str, object]]:
     return [one for one in lines if one.get("role") == "assistant"]
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", CODES, ids=str)
 def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: int) -> None:
     slow = Slow(server, spoken(SHOWN))
     process = talking(run, server, "What do the bees do?")
@@ -119,7 +119,7 @@ def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: 
     assert not list(run.entity.private.glob("intents/*"))
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", CODES, ids=str)
 @pytest.mark.parametrize("ends", [True, False])
 def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, ends: bool) -> None:
     slow = Slow(server, spoken(SHOWN, whole=True), ends=ends)
@@ -132,7 +132,7 @@ def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, en
     assert [one["text"] for one in told(run)] == [SHOWN]
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", CODES, ids=str)
 @pytest.mark.parametrize("times", [1, 2])
 def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> None:
     script(run, act("write_journal", text="They flew."), act("say", text=SHOWN))
@@ -146,7 +146,7 @@ def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> 
 
     run.monkeypatch.setattr(commits, "apply", struck)
     ran = run("chat", "What do the bees do?")
-    assert (ran.code, ran.out.strip()) == (CODES[number], SHOWN)  # type: ignore[index]
+    assert (ran.code, ran.out.strip()) == (CODES[number], SHOWN)
     assert told(run)[-1]["text"] == SHOWN
     assert "They flew." in run.text("journal.md")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -190,7 +190,7 @@ def test_the_terminal_is_closed(run: Run, server: FakeServer, words: list[str]) 
     assert [one["text"] for one in told(run)] == [SHOWN]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=str)
 def test_a_conversation_that_waits_for_its_person_ends(
     run: Run, server: FakeServer, number: int
 ) -> None:
