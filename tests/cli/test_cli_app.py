@@ -64,7 +64,7 @@ def modules_of(*words: str) -> tuple[int, set[str]]:
 
 def test_every_exit_code_of_the_code_has_a_meaning() -> None:
     assert reference.exit_codes() <= set(reference.MEANINGS)
-    of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE}
+    of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE, 129, 143}
     assert set(reference.MEANINGS) == reference.exit_codes() | of_the_shell
 
 
