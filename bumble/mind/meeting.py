@@ -107,18 +107,18 @@ def _refuse_strangers(life: Life, session: Session, who: Person, others: Sequenc
 
 
 def listen(
-    life: Life, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = True
+    life: Life, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = False
 ) -> Session:
     """Store what was said, before anything is made of it.
 
     Args:
         life: Who hears it.
         session: In which conversation.
-        is_new: Whether that has yet to be written; one that another process has begun since with
+        is_new: Whether that has yet to be written; with `joins`, one that was begun since with
             the same people is gone on with instead.
         who: Who said it.
         text: What.
-        joins: False: a new conversation was asked for, and is begun in any case.
+        joins: Whether that is so; not where a new conversation was asked for.
     """
     if not (life.writes and is_new):
         return _store(life, session, is_new, who, text)

@@ -193,7 +193,7 @@ def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "error: The output could not be written: No space left on device\n"
+    assert done.stderr == "error: The output could not be written: the disk is full\n"
 
 
 def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Path) -> None:
