@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line of this process."""
+    _have_streams()
     try:
         from bumble.cli.hiding import hide_environment
 
@@ -16,6 +18,24 @@ def main() -> None:
         sys.exit(run(sys.argv[1:]))
     except KeyboardInterrupt:  # before the command line was there to see to it
         sys.exit(130)
+
+
+def _have_streams() -> None:
+    """Open what was closed before bumble began: nothing comes from there, nothing goes there.
+
+    Else the next file that is opened, the index perhaps, would be taken for standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            stream = os.fdopen(number, "r" if number == 0 else "w", closefd=False)
+            setattr(sys, name, stream)
 
 
 if __name__ == "__main__":

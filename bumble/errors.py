@@ -6,6 +6,8 @@ bug and keeps its traceback. The exit codes are the table in `docs/commands.md`.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -172,12 +174,22 @@ class UnsafePathError(RefusedError):
         super().__init__(f"{path!r}: {why}\nNothing has been read or written there.")
 
 
+FULL = "the disk is full"
+_FULL = (os.strerror(errno.ENOSPC), "disk is full")  # of the system and tantivy; of SQLite
+
+
+def is_full(reason: str) -> bool:
+    """Say whether a refusal, in whoever's words, is for want of space."""
+    return any(words in reason for words in _FULL)
+
+
 class FolderUnwritableError(UserError):
     """The operating system refused a write."""
 
     def __init__(self, path: Path, reason: str) -> None:
+        told = FULL if is_full(reason) else reason
         super().__init__(
-            f"{path}: could not be written: {reason}\n"
+            f"{path}: could not be written: {told}\n"
             "What was there before is untouched. Check free space and permissions; run it again."
         )
 

@@ -11,6 +11,7 @@ ROOMS = (
     ("errors",),
     ("moments",),
     ("files",),
+    ("wholetext",),
     ("yamlplain", "yamlread", "yamlrender", "yamltext"),
     ("markdown",),
     ("gitdir",),

@@ -140,6 +140,11 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
         Its exit code, by the table in `docs/commands.md`.
     """
     shell = shell or Shell.of_process()
+    code = _run(argv, shell)
+    return code if shell.stops.exit_code is None else shell.stops.exit_code
+
+
+def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
     command = " ".join(_words(argv)) or "bumble"
     try:
@@ -149,15 +154,16 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
         output.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
-        return error.exit_code
+        return _failed(shell, command, error)
     except TyperException as error:
         return _usage(shell, command, error)
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED_EXIT_CODE
     except output.ReaderLeftError:
-        return _reader_left()
+        return 0  # `| head` closed the pipe: not an error, and nothing more to say
+    except OSError:
+        return _unheard(shell, command)
     except Exception:  # a bug, whatever it is: keep its traceback
         return _bug(shell, command)
 
@@ -203,6 +209,24 @@ def _speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
 
 
+def _failed(shell: Shell, command: str, error: UserError) -> int:
+    """Say what went wrong, as far as anybody hears it."""
+    with suppress(output.ReaderLeftError, UserError):
+        output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
+    return error.exit_code
+
+
+def _unheard(shell: Shell, command: str) -> int:
+    """Tell whether the output was refused: typer prints its help by itself. Else it is a bug."""
+    try:
+        output.flush()
+    except output.ReaderLeftError:
+        return 0
+    except UserError as error:
+        return _failed(shell, command, error)
+    return _bug(shell, command)
+
+
 def _usage(shell: Shell, command: str, error: TyperException) -> int:
     message = error.format_message()
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -212,13 +236,6 @@ def _usage(shell: Shell, command: str, error: TyperException) -> int:
     hint = f"{at.command_path if at else 'bumble'} --help"
     output.error(shell, command, f"{message}\nTry `{hint}`.", kind="UsageError", code=2)
     return 2
-
-
-def _reader_left() -> int:
-    """`| head` closed the pipe: not an error, and nothing more to say."""
-    with suppress(OSError):
-        sys.stdout.close()
-    return 0
 
 
 def _bug(shell: Shell, command: str) -> int:

@@ -110,6 +110,7 @@ def chat(
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
     text = _message(message)
+    ctx.with_resource(shell.stops.watched())
     opened = open_entity(
         ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
     )
@@ -212,6 +213,7 @@ def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix
     output.stopped(turn.outcome.stopped, why_stopped(turn))
     if shell.json:
         output.result(shell, "chat", report(turn) | {"pending": settling.pending(mind)}, "")
+    shell.stops.obey()
     if debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)

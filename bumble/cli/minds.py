@@ -52,13 +52,13 @@ class OpenMind:
         self.opened, self.life, self.person, self.choice = opened, life, person, choice
         self.present = present  # who else hears it
         self.session: Session
-        self.is_new = True
+        self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
         self.spent: dict[str, float] = {}  # seconds by what they went into
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
-        at = self.life.clock()
+        at, self.joins = self.life.clock(), not new
         self.session, self.is_new = meeting.open_session(
             self.life,
             self.person,
@@ -94,7 +94,9 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = meeting.listen(self.life, self.session, self.is_new, self.person, text)
+        heard = meeting.listen(
+            self.life, self.session, self.is_new, self.person, text, joins=self.joins
+        )
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()
@@ -108,9 +110,11 @@ class OpenMind:
                 attached=attached.text,
             )
             prepared.notes += attached.notes
-        with self._timed("answer"):
-            self.last = turn.answer(self.life, prepared, say)
-        self.session = self.last.session
+        voice, stops = output.Voice(say), self.opened.shell.stops
+        with self._timed("answer"), stops.held():
+            self.last = turn.answer(self.life, prepared, voice, breakable=stops.open)
+            self.session = self.last.session
+        voice.complain()
         return self.last
 
     def _attached(self, text: str) -> Attached:

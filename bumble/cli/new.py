@@ -13,7 +13,7 @@ import typer
 
 from bumble import git, gitdir
 from bumble.cli import output
-from bumble.cli.opening import shell_of
+from bumble.cli.opening import named_in_text, shell_of
 from bumble.cli.options import JsonOption
 from bumble.cli.shell import Shell
 from bumble.entity.folder import find
@@ -129,13 +129,13 @@ def _root(shell: Shell, folder: Path) -> Path:
 
     Raises:
         UsageError: If none is named.
-        RefusedError: If a file is in the way.
+        RefusedError: If a file is in the way, or the path is no text.
         FolderUnwritableError: If the system takes no such name.
     """
     if not folder.is_absolute() and not shell.cwd.is_dir():
         raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
     try:
-        root = (shell.cwd / folder.expanduser()).resolve()
+        root = named_in_text((shell.cwd / folder.expanduser()).resolve())
         in_the_way = [place for place in (root, *root.parents) if place.is_file()]
         root.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -17,6 +17,7 @@ from bumble.cli.shell import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import NotAnEntityError, RefusedError
+from bumble.wholetext import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity
@@ -52,6 +53,7 @@ def locate(shell: Shell, given: Path | None) -> tuple[Path, str]:
 
     Raises:
         NotAnEntityError: If there is none.
+        RefusedError: If the path to it is no text.
     """
     named = given or shell.entity
     variable = shell.environ.get("BUMBLE_ENTITY")
@@ -63,11 +65,25 @@ def locate(shell: Shell, given: Path | None) -> tuple[Path, str]:
         found = folder.find(shell.cwd)
         if found is None:
             raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
-        return found, "the nearest entity.yaml from here upward"
-    root = (shell.cwd / root.expanduser()).resolve()
+        return named_in_text(found), "the nearest entity.yaml from here upward"
+    root = named_in_text((shell.cwd / root.expanduser()).resolve())
     if not (root / ENTITY_FILE).is_file():
         raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
     return root, why
+
+
+def named_in_text(root: Path) -> Path:
+    """Return a folder whose path is text: the index takes no other.
+
+    Raises:
+        RefusedError: If it is not.
+    """
+    if HALF.search(str(root)):
+        raise RefusedError(
+            f"{root}: its path is not UTF-8 text, or this locale takes it for none\n"
+            "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
+        )
+    return root
 
 
 def open_entity(

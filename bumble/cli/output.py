@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
 from bumble.cli.shell import Shell
-from bumble.errors import UserError
+from bumble.errors import FULL, UserError
 
 # Escape sequences and control characters that a terminal would act on; tab and newline are text.
 CONTROL = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
 )
+# Characters that delete, command or turn the text around them; plain direction marks and joiners,
+# which words and emoji are written with, are none of them.
+DECEIVING = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class ReaderLeftError(Exception):
@@ -24,14 +28,23 @@ class ReaderLeftError(Exception):
 
 
 def clean(text: str) -> str:
-    """Take out what a terminal would act on."""
-    return CONTROL.sub("", text.replace("\r\n", "\n"))
+    """Take out what a terminal would act on, and show what would deceive its reader."""
+    return escaped(CONTROL.sub("", text.replace("\r\n", "\n")))
+
+
+def escaped(text: str) -> str:
+    """Write what would deceive a reader by its number; inside JSON it means the same."""
+    return DECEIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _json(data: Any) -> str:
+    return escaped(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
     """Print the result of a command: `data` with --json, else `text`."""
     if shell.json:
-        _print(json.dumps(envelope(shell, command, data), ensure_ascii=False, indent=2))
+        _print(_json(envelope(shell, command, data)))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
@@ -54,7 +67,7 @@ def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> 
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
-        _print(json.dumps(wrapped, ensure_ascii=False, indent=2))
+        _print(_json(wrapped))
     say(f"error: {message}")
 
 
@@ -67,13 +80,45 @@ def warn(shell: Shell, message: str) -> None:
 
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
-    with suppress(BrokenPipeError, OSError):
-        print(clean(text), file=sys.stderr, flush=True)
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(f"{clean(text)}\n")
+        stream.flush()
+    except OSError:  # nobody can be told that nobody can be told
+        abandon(stream)
 
 
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
     _write(clean(text), stream or sys.stdout)
+
+
+class Voice:
+    """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._trouble: ReaderLeftError | UserError | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say a piece."""
+        if self._trouble is None:
+            try:
+                self._say(text)
+            except (ReaderLeftError, UserError) as error:
+                self._trouble = error
+
+    def complain(self) -> None:
+        """Tell what was in the way of saying it.
+
+        Raises:
+            ReaderLeftError: If whoever listened has gone.
+            UserError: If the system refused the output.
+        """
+        if self._trouble is not None:
+            raise self._trouble
 
 
 def flush() -> None:
@@ -92,12 +137,20 @@ def _write(text: str, stream: TextIO | None) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError as error:
+        abandon(stream)
         raise ReaderLeftError from error
     except OSError as error:
-        with suppress(OSError):
-            stream.close()  # or Python tries once more at its end, and complains
-        reason = error.strerror or error
+        abandon(stream)
+        reason = FULL if error.errno == errno.ENOSPC else error.strerror or error
         raise UserError(f"The output could not be written: {reason}") from error
+
+
+def abandon(stream: TextIO) -> None:
+    """Let what a stream can't take go nowhere: Python would try once more at its end, and fail."""
+    with suppress(OSError, ValueError):  # not every stream is a file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from bumble.wholetext import argument
+
 
 def quicken(command: Any) -> Any:
     """Let the parameters of a command, and of those below it, take plain values as they are."""
@@ -30,6 +32,18 @@ def quicken(command: Any) -> Any:
     return command
 
 
+def _text(value: Any, param: Any, ctx: Any) -> Any:
+    """Refuse what is no text: it would be stored, and no later command could read it."""
+    try:
+        if isinstance(value, str):
+            return argument(value)
+        if isinstance(value, list | tuple):
+            return type(value)(argument(one) if isinstance(one, str) else one for one in value)
+    except ValueError:
+        raise typer.BadParameter("it is not UTF-8 text", ctx=ctx, param=param) from None
+    return value
+
+
 class _Plain:
     """Stands where typer's adapter would, and makes way for it when that is needed."""
 
@@ -39,6 +53,8 @@ class _Plain:
         many = param.multiple or param.nargs == -1
         if value is None:
             return () if many else None
+        if wanted is not Path:  # the name of a file may be any bytes
+            value = _text(value, param, ctx)
         if not (info.parser or info.exists or info.resolve_path):
             if wanted is str and type(value) is str:
                 return value

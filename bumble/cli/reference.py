@@ -32,7 +32,9 @@ MEANINGS = {
     23: "a key is missing or wrong",
     30: "the search index can't be used",
     BUG_EXIT_CODE: "a bug; the message names the file with the traceback",
+    129: "the terminal was closed while the entity answered; what was shown is kept",
     INTERRUPTED_EXIT_CODE: "interrupted",
+    143: "told to end while the entity answered; what was shown is kept",
 }
 
 

@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from bumble.cli import chat, context, directives, output, settling
 from bumble.cli.directives import Wishes
 from bumble.errors import UserError
+from bumble.wholetext import whole
 
 if TYPE_CHECKING:
     from bumble.cli.minds import OpenMind
@@ -61,11 +62,14 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
     while True:
         try:
-            text = session.prompt(f"{mind.person.name}> ", prompt_continuation="  ").strip()
+            typed = session.prompt(f"{mind.person.name}> ", prompt_continuation="  ")
         except EOFError:
             return
         except KeyboardInterrupt:
+            if shell.stops.ending is not None:
+                raise
             continue
+        text = whole(typed).strip()
         if not text:
             continue
         try:
@@ -113,6 +117,8 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     output.piece(f"{name}> ")
     turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
     output.piece("\n")
+    if mind.opened.shell.stops.ending is not None:
+        raise KeyboardInterrupt
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped, chat.why_stopped(turn))
@@ -136,7 +142,15 @@ def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
         return InMemoryHistory()
     place = mind.opened.entity.private / "history"
     place.parent.mkdir(exist_ok=True)
-    return FileHistory(str(place))
+    return _WholeHistory(str(place))
+
+
+class _WholeHistory(FileHistory):
+    """Takes what a terminal sends that is no text, too."""
+
+    def store_string(self, string: str) -> None:
+        """Keep what was typed."""
+        super().store_string(whole(string))
 
 
 def _keys() -> KeyBindings:

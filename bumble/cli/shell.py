@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bumble import moments
+from bumble.cli.stopping import Stops
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Shell:
     means: Means | None = None  # of pulls, once there was one: sources are asked once a process
     notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
     seed: int | None = None  # --seed
+    stops: Stops = field(default_factory=Stops)  # what told the process to stop
     spawn: Callable[[Sequence[str]], None] | None = None  # starts a process that goes on alone
 
     @classmethod

@@ -45,6 +45,7 @@ class Change:
     read: str | None = None  # SHA-256 of the file this was planned on; None: there was none
     adds: bool = False  # `data` goes to the end, whatever the file holds by then
     keeps: bool = False  # the bytes that were there go to `.history/`
+    by_hash: bool = False  # the file is named for its bytes: they are right whoever wrote it
 
 
 @dataclass(frozen=True)
@@ -161,12 +162,12 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
         if path in planned:
             earlier, current = planned[path]
             before = earlier.before
-            if not change.adds and change.read != earlier.after:
+            if not (change.adds or change.by_hash) and change.read != earlier.after:
                 raise ValueError(f"two changes of {change.path} in one set, on the same reading")
         else:
             current = intents.read(path)
             before = intents.digest(current)
-            if not change.adds:
+            if not (change.adds or change.by_hash):
                 _check(path, change, before, lengthens=lengthens)
         new = _added(current, change.data or b"") if change.adds else change.data
         planned[path] = (Step(change.path, before, intents.digest(new), None), new)

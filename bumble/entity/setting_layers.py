@@ -16,6 +16,7 @@ from bumble.entity import defaults, typed
 from bumble.entity.config import Config, Identity
 from bumble.entity.typed import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import SettingInvalidError, UsageError
+from bumble.wholetext import HALF
 
 NOTES = "x"  # free notes of an entity.yaml, never read
 ENVIRONMENT_PREFIX = "BUMBLE_"
@@ -100,6 +101,8 @@ def from_environment(environ: Mapping[str, str]) -> Plain:
         if name not in names:
             hint = _hint(name, names)
             raise SettingInvalidError(f"environment {name}", f"no setting has this name{hint}")
+        if HALF.search(text):
+            raise SettingInvalidError(f"environment {name}", "it is not UTF-8 text")
         try:
             _put(values, names[name], parse_value(names[name], text))
         except ValueProblem as problem:

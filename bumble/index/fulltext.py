@@ -29,7 +29,12 @@ from tantivy import (
 )
 
 from bumble import files
-from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError
+from bumble.errors import (
+    FolderUnwritableError,
+    IndexDamagedError,
+    IndexUnusableError,
+    is_full,
+)
 from bumble.index.terms import MAX_TERM_BYTES
 
 STAMP = "stamp.json"
@@ -113,6 +118,8 @@ def _sound(folder: Path, done: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
+        if is_full(str(error)):
+            raise FolderUnwritableError(folder, str(error)) from error
         damaged = IndexDamagedError if folder.is_dir() else IndexUnusableError
         raise damaged(folder, f"can't be {done}: {error}") from error
     except BaseException as error:

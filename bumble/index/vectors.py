@@ -28,6 +28,7 @@ from bumble.errors import (
     IndexDamagedError,
     IndexUnusableError,
     RecordInvalidError,
+    UserError,
 )
 from bumble.index.chunks import Chunk
 
@@ -126,8 +127,14 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or none of it."""
-        with _writable(self.path), self._db:
-            yield
+        with _writable(self.path):
+            try:
+                with self._db:
+                    yield
+            except apsw.SQLError as error:
+                if isinstance(error.__context__, UserError):  # a full disk has rolled back already
+                    raise error.__context__ from None
+                raise
 
     def run(self, sql: str, rows: Iterable[Sequence[Any]] = ((),)) -> None:
         """Run a statement once for each row of values."""
@@ -409,6 +416,8 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise IndexDamagedError(path, f"can't be read: {error}") from error
+    except apsw.FullError as error:  # of what SQLite keeps beside it while it looks
+        raise FolderUnwritableError(path, str(error)) from error
     except apsw.Error as error:
         raise IndexUnusableError(path, f"can't be read: {error}") from error
 

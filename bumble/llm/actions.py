@@ -14,6 +14,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Message, Tool, ToolCall
 from bumble.llm.saying import SayReader
+from bumble.wholetext import whole
 
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 
@@ -161,14 +162,3 @@ def _calls(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ..
         ToolCall(f"call_{number}", name, arguments)
         for number, (name, arguments) in enumerate(found, start=1)
     )
-
-
-def whole(value: Any) -> Any:
-    """Replace half characters (lone surrogates), which no file or terminal takes."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {whole(key): whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [whole(item) for item in value]
-    return value

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bumble.llm import actions
 from bumble.llm.protocol import Message, Request, Usage
+from bumble.wholetext import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 
@@ -174,7 +174,7 @@ def _text(value: Any, name: str) -> str:
         value = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(value, str):
         raise ValueError(f"{name} is {_kind(value)}, not text")
-    return str(actions.whole(value))
+    return str(whole(value))
 
 
 def _kind(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -37,6 +38,7 @@ Stopped = Literal[
     "failed",
 ]
 Say = Callable[[str], None]
+Breakable = Callable[[], AbstractContextManager[None]]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
@@ -172,6 +174,7 @@ def run(
     person: str,
     gate: Gate,
     fits: Callable[[Request], Request] = lambda request: request,
+    breakable: Breakable = nullcontext,
 ) -> Outcome:
     """Let the model act until the turn ends.
 
@@ -185,6 +188,7 @@ def run(
         person: What the person is called.
         gate: Decides whether the turn may end.
         fits: Shortens the answer that a request allows to what the window has room for.
+        breakable: Encloses what a person may break off; what they break off is kept as it is.
 
     Returns:
         The steps; where it was broken off, those up to then, with what was heard of the last.
@@ -206,20 +210,22 @@ def run(
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
-            completion = model.complete(asked, speaker.feed)
-            outcome.completions.append(completion)
-            if completion.tool_calls:  # calls of its own: text beside them was thought, not said
-                speaker = _Speaker(say, said, echo.own_sentences(gate.message))
-                completion = replace(completion, text=actions.render(completion.tool_calls))
-                speaker.feed(completion.text)
-            calls = _calls(completion)
-            if calls is None:
-                back = _unread(outcome, completion, config, tries)
-            else:
-                step = _step(calls, speaker.finish(), carries, outcome.steps, config.repeat_limit)
-                outcome.steps.append(step)
-                tries.count(completion, step)
-                back = _back(outcome, step, config, person, gate, tries)
+            with breakable():
+                completion = model.complete(asked, speaker.feed)
+                outcome.completions.append(completion)
+                if completion.tool_calls:  # of its own: text beside them was thought, not said
+                    speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+                    completion = replace(completion, text=actions.render(completion.tool_calls))
+                    speaker.feed(completion.text)
+                calls = _calls(completion)
+                if calls is None:
+                    back = _unread(outcome, completion, config, tries)
+                else:
+                    heard = speaker.finish()
+                    step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
+                    outcome.steps.append(step)
+                    tries.count(completion, step)
+                    back = _back(outcome, step, config, person, gate, tries)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
             heard = speaker.finish() if len(outcome.steps) == done else ""
             if heard:

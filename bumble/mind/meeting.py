@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bumble import files
 from bumble.cycles import people
 from bumble.cycles.life import Runtime
 from bumble.entity.changes import ChangeSet
@@ -14,6 +15,8 @@ from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
 from bumble.stores import records, relationships, sessions, transcripts
 from bumble.stores.sessions import Message, Session
+
+BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,20 @@ def open_session(
         found = transcripts.find(folder, session_id)
         _refuse_strangers(life, found, who, others)
         return found, False
-    latest = None if new else transcripts.newest(folder, who.id, others)
-    idle = timedelta(hours=life.config.session.idle_hours)
-    if latest and not latest.ended and at - latest.last_at <= idle:
-        return transcripts.find(folder, latest.id), False
+    latest = None if new else _going_on(life, who, at, others)
+    if latest is not None:
+        return latest, False
     new_id = records.new_id(sessions.PREFIX, at, life.rng)
     return sessions.new(new_id, at, who.id, others), True
+
+
+def _going_on(life: Runtime, who: Person, at: datetime, others: Sequence[str]) -> Session | None:
+    """Return the conversation that has not ended, by itself or because nobody said anything."""
+    latest = transcripts.newest(life.entity.sessions, who.id, others)
+    idle = timedelta(hours=life.config.session.idle_hours)
+    if latest is None or latest.ended or at - latest.last_at > idle:
+        return None
+    return transcripts.find(life.entity.sessions, latest.id)
 
 
 def _refuse_strangers(life: Runtime, session: Session, who: Person, others: Sequence[str]) -> None:
@@ -95,8 +106,29 @@ def _refuse_strangers(life: Runtime, session: Session, who: Person, others: Sequ
         )
 
 
-def listen(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
-    """Store what was said, before anything is made of it."""
+def listen(
+    life: Runtime, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = False
+) -> Session:
+    """Store what was said, before anything is made of it.
+
+    Args:
+        life: Who hears it.
+        session: In which conversation.
+        is_new: Whether that has yet to be written; with `joins`, one that was begun since with
+            the same people is gone on with instead.
+        who: Who said it.
+        text: What.
+        joins: Whether that is so; not where a new conversation was asked for.
+    """
+    if not (life.writes and is_new):
+        return _store(life, session, is_new, who, text)
+    place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
+    with files.lock(place, place=life.entity.root, timeout_seconds=wait):
+        begun = _going_on(life, who, life.clock(), session.present) if joins else None
+        return _store(life, begun or session, begun is None, who, text)
+
+
+def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
     at = life.clock()
     message = Message(
         id=records.new_id(sessions.MESSAGE_PREFIX, at, life.rng),

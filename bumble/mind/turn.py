@@ -11,7 +11,8 @@ Nobody holds the entity's lock while the model thinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -23,7 +24,13 @@ from bumble.cycles.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.cycles.life import Runtime
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, ToolsConfig
-from bumble.errors import FileChangedError, RefusedError, UserError
+from bumble.errors import (
+    ChangeUnfinishedError,
+    FileChangedError,
+    LockedError,
+    RefusedError,
+    UserError,
+)
 from bumble.llm import tokens
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
@@ -192,9 +199,17 @@ def _request(
     )
 
 
-def answer(life: Runtime, turn: Turn, say: Callable[[str], None]) -> Turn:
-    """Let the model act, and commit what came of it."""
+def answer(
+    life: Runtime, turn: Turn, say: loop.Say, *, breakable: loop.Breakable = nullcontext
+) -> Turn:
+    """Let the model act, and commit what came of it.
 
+    Args:
+        life: Whose turn.
+        turn: As it was prepared.
+        say: Hears the answer, piece by piece.
+        breakable: Encloses what the person may break off; what they break off is kept as it is.
+    """
     room = _room(life, turn.request.messages)
 
     def carry_out(call: ToolCall) -> tools.Result:
@@ -219,6 +234,7 @@ def answer(life: Runtime, turn: Turn, say: Callable[[str], None]) -> Turn:
             judges=_judges(life, turn),
         ),
         fits=lambda request: fitting(life, request),
+        breakable=breakable,
     )
     _commit(life, turn)
     return turn
@@ -282,23 +298,55 @@ def _commit(life: Runtime, turn: Turn) -> None:
         turn.session = sessions.appended(turn.session, new)
         return
     title = f"chat: {turn.person.name} and {life.identity.name}"
-    added = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
-    added += turn.originals.values()
+    words = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
+    words += turn.originals.values()
     waiting = [*_lived(life, turn), *turn.outcome.plans]
+    made_by = (("Model", life.model.name),)
     for _ in range(COMMIT_TRIES + len(waiting)):
-        planned, later = _planned(turn, waiting, {change.path for change in added})
-        change_set = ChangeSet(title, (*added, *planned), (("Model", life.model.name),))
+        planned, later = _planned(turn, waiting, {change.path for change in words})
         try:
-            life.apply(change_set)
+            life.apply(ChangeSet(title, (*words, *planned), made_by))
         except FileChangedError:  # a hand edit between plan and write: plan again on what is there
             continue
-        added, waiting = [], later
+        except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
+            raise
+        except UserError:
+            break
+        words, waiting = [], later
         if not waiting:
             break
-    else:
-        turn.notes.append("a file kept changing; what the tools wanted written there was not")
-        life.apply(ChangeSet(title, tuple(added)))
+    _write_apart(life, turn, ChangeSet(title, tuple(words), made_by), waiting)
     turn.session = sessions.appended(turn.session, new)
+
+
+def _write_apart(life: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]) -> None:
+    """Write what could not be written together, each by itself, the words first.
+
+    So a file that can't be written, or that somebody keeps changing, takes nothing else with it.
+
+    Raises:
+        UserError: If the words themselves can't be written.
+    """
+    for n, change in enumerate(words.changes):
+        try:
+            life.apply(replace(words, changes=(change,)))
+        except UserError as error:
+            if n == 0 and change.adds:
+                raise
+            _not_written(turn, error)
+    for plan in waiting:
+        planned, _ = _planned(turn, [plan], set())
+        try:
+            life.apply(replace(words, changes=tuple(planned)))
+        except UserError as error:
+            _not_written(turn, error)
+
+
+def _not_written(turn: Turn, error: UserError) -> None:
+    """Note what was not written; once, however often it was tried."""
+    note = f"not written: {error}"
+    if note not in turn.notes:
+        turn.notes.append(note)
 
 
 def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
@@ -340,7 +388,7 @@ def _planned(
         try:
             change = plan()
         except UserError as error:
-            turn.notes.append(f"not written: {error}")
+            _not_written(turn, error)
             continue
         if change is None:
             continue
@@ -356,8 +404,7 @@ def _messages(life: Runtime, turn: Turn) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
     last = turn.session.messages[-1].at
-    soma = feeling.read(life, life.now())
-    tag = ebb.episode_tag(soma, life.body.soma, life.body.ebb)
+    felt = _felt(life, turn)
 
     def add(role: str, text: str, **fields: object) -> None:
         nonlocal last  # ids sort by time: no two messages may have the same
@@ -372,7 +419,7 @@ def _messages(life: Runtime, turn: Turn) -> list[Message]:
         extra = made_by
         if step is kept[-1]:
             ended = turn.outcome.stopped
-            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), "soma": tag}
+            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), **felt}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in zip(step.calls, step.results, strict=True):
@@ -380,6 +427,16 @@ def _messages(life: Runtime, turn: Turn) -> list[Message]:
             told = {"tool": call.name, **origin}
             add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
     return new
+
+
+def _felt(life: Runtime, turn: Turn) -> dict[str, str]:
+    """Return how the body is; nothing, where its file can't be read since this turn began."""
+    try:
+        soma = feeling.read(life, life.now())
+    except UserError as error:
+        turn.notes.append(f"how the body was is not noted: {error}")
+        return {}
+    return {"soma": ebb.episode_tag(soma, life.body.soma, life.body.ebb)}
 
 
 def _provenance(life: Runtime, turn: Turn) -> Provenance:

@@ -6,13 +6,16 @@ Knows nothing of what the objects mean.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bumble.wholetext import whole
 from bumble.yamltext import SourceError
 
 _TORN = '{"type":"torn"'
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character: a stray byte, or escaped
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Line:
 
 
 def read(source: str) -> tuple[list[Line], int | None]:
-    """Split a text into its objects.
+    """Split a text into its objects; halves of characters in them are replaced.
 
     Returns:
         The objects, and the number of a last line that was cut off, if there is one.
@@ -42,17 +45,13 @@ def read(source: str) -> tuple[list[Line], int | None]:
             raise SourceError(broken[1], broken[0])
         broken = None
         try:
-            text.encode()
             data = json.loads(text)
-        except UnicodeEncodeError:  # read with `surrogateescape`
-            broken = number, "not UTF-8 text"
-            continue
         except (ValueError, RecursionError) as error:
             broken = number, f"not a line of JSON: {error}"
             continue
         if not isinstance(data, dict):
             raise SourceError('a line should be an object: {"type": …}', number)
-        found.append(Line(number, data))
+        found.append(Line(number, whole(data) if _HALF.search(text) else data))
     if broken and source.endswith("\n"):  # a whole line, but not one of ours
         raise SourceError(broken[1], broken[0])
     return found, broken[0] if broken else None
@@ -82,13 +81,7 @@ def _canonical(data: Mapping[str, Any]) -> str:
 
 def dumped(data: Mapping[str, Any]) -> str:
     """Write an object as its line."""
-    # a lone surrogate, which a terminal may hand over, is no UTF-8: escaped it survives
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(data, separators=(",", ":"))
-    return text + "\n"
+    return f"{whole(json.dumps(data, ensure_ascii=False, separators=(',', ':')))}\n"
 
 
 def torn(number: int) -> str:

@@ -21,6 +21,7 @@ from bumble.markdown import Document
 from bumble.stores import records, sessions
 from bumble.stores.records import Provenance
 from bumble.stores.sessions import Session
+from bumble.wholetext import whole
 
 TAIL_BYTES = 65_536
 REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
@@ -57,7 +58,7 @@ def read_info(file: Path) -> SessionInfo:
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
             tail = stream.read()
-        first = json.loads(head.removeprefix(b"\xef\xbb\xbf"))
+        first = whole(json.loads(head.removeprefix(b"\xef\xbb\xbf")))
         if not isinstance(first, dict) or first.get("type") != "session":
             raise ValueError("the first line should be the session's own")
         at = records.field(first, "at", datetime)
@@ -150,7 +151,8 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
         Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
     """
     digest = files.sha256(data)
-    return digest, Change(f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data)
+    path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
+    return digest, Change(path, why, data, by_hash=True)
 
 
 def read_blob(folder: Path, session_id: str, reference: str) -> bytes:

@@ -64,7 +64,7 @@ def modules_of(*words: str) -> tuple[int, set[str]]:
 
 def test_every_exit_code_of_the_code_has_a_meaning() -> None:
     assert reference.exit_codes() <= set(reference.MEANINGS)
-    of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE}
+    of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE, 129, 143}
     assert set(reference.MEANINGS) == reference.exit_codes() | of_the_shell
 
 
@@ -193,7 +193,7 @@ def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "error: The output could not be written: No space left on device\n"
+    assert done.stderr == "error: The output could not be written: the disk is full\n"
 
 
 def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from bumble.cycles import settle
-from bumble.cycles.life import Life
+from bumble.cycles.life import Runtime
 from bumble.cycles.settle import Pass
-from bumble.cycles.work import Check, Gate, Outcome
+from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from tests.cli.looking import episode
@@ -39,12 +39,12 @@ def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
     life = replace(life_of(entity, ScriptedModel([])), writes=False)
     planned: list[datetime] = []
 
-    def check(life: Life) -> Check[datetime]:
-        return Check((Gate("due", "always", "always", passes=True),), (life.now(),))
+    def check(life: Runtime) -> Due[datetime]:
+        return Due((Condition("due", "always", "always", passes=True),), (life.now(),))
 
-    def run(life: Life, job: datetime) -> Outcome:
+    def run(life: Runtime, job: datetime) -> JobResult:
         planned.append(job)
-        return Outcome("always due", lambda: ())
+        return JobResult("always due", lambda: ())
 
     always = Pass("always", check, run, thinks=False)
     seen = settle.settle(life, [always], None, lambda *_: [Path("planned")])

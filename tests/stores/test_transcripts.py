@@ -66,10 +66,17 @@ def test_a_line_that_was_cut_off_in_a_character_is_passed_over(tmp_path: Path) -
     assert ([one.text for one in again.messages], again.torn_line) == (["héllo", "on"], None)
 
 
-def test_bytes_that_are_no_text_in_the_middle_are_an_error_with_a_line(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_replaced_in_a_line_that_is_whole(tmp_path: Path) -> None:
     file = write(tmp_path, "ses_1", "sam", 5)
-    file.write_bytes(file.read_bytes() + b'{"type":"x\xff"}\n{"type":"end"}\n')
-    with pytest.raises(RecordInvalidError, match=r"messages\.jsonl:3: not UTF-8"):
+    line = sessions.render(Message("msg_9", AT + timedelta(hours=1), "user", "on"))
+    file.write_bytes(file.read_bytes() + line.encode().replace(b"on", b"o\xff"))
+    assert [one.text for one in transcripts.load(file).messages] == ["h\u00e9llo", "o\ufffd"]
+
+
+def test_bytes_that_are_no_text_in_a_broken_line_are_an_error_with_a_line(tmp_path: Path) -> None:
+    file = write(tmp_path, "ses_1", "sam", 5)
+    file.write_bytes(file.read_bytes() + b'{"type":"x\xff\n{"type":"end"}\n')
+    with pytest.raises(RecordInvalidError, match=r"messages\.jsonl:3: not a line of JSON"):
         transcripts.load(file)
 
 
