@@ -122,6 +122,30 @@ def call(
     return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
 
 
+def tracked(folder: Path, below: str) -> dict[str, str]:
+    """Return the files below a path that git keeps, and the hash of each; runs git only if need be.
+
+    Args:
+        folder: Where; paths are relative to it.
+        below: The path, in plain letters.
+    """
+    found = find(folder)
+    if found is None or not _names(found.private / "index", f"{below}/"):
+        return {}
+    done = call(folder, "--literal-pathspecs", "ls-files", "--stage", "-z", "--", below)
+    rows = [row.partition("\t") for row in done.text.split("\0") if row] if done.code == 0 else []
+    return {path: about.split(" ")[1] for about, _, path in rows}
+
+
+def _names(index: Path, text: str) -> bool:
+    """Whether the index may name a path that holds a text: one that does not spell names may."""
+    try:
+        data = index.read_bytes()
+    except OSError:
+        return False
+    return text.encode() in data or data[4:8] == b"\0\0\0\4" or b"link" in data
+
+
 def run(folder: Path, *arguments: str) -> str | None:
     """Run git in a folder; None if it is not installed, fails, or takes too long."""
     done = call(folder, *arguments)

@@ -93,7 +93,7 @@ def open_entity(
     shell = shell_of(ctx)
     root, why = locate(shell, given)
     entity = Entity(root)
-    if incognito and changes.leftovers(root):
+    if incognito and changes.leftovers(root).own:
         raise RefusedError(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."

@@ -13,13 +13,15 @@ from typing import Protocol
 
 from bumble import files
 from bumble.entity import intents
-from bumble.entity.intents import Step, leftovers, stray_files
+from bumble.entity.intents import Leftovers, Step, adopt, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
 __all__ = [
     "Change",
     "ChangeSet",
+    "Leftovers",
     "add",
+    "adopt",
     "apply",
     "delete",
     "history_path",
@@ -112,6 +114,7 @@ def apply(
     """
     if not change_set:
         return []
+    files.enclose(root)
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         intents.recover(root)
         planned = _plan(root, change_set.changes)
@@ -133,7 +136,8 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         Copies in `.history/` of files that were to be written, where a person has edited the file
         since the kill: the edit stays, and the copy is beside it.
     """
-    if not intents.leftovers(root):
+    files.enclose(root)
+    if not intents.leftovers(root).own:
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return intents.recover(root)
@@ -141,6 +145,7 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
 
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
     """Remove stray temporary files, while nobody writes, and return what they were."""
+    files.enclose(root)
     if not intents.stray_files(root):
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
@@ -158,6 +163,7 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
     lengthens = any(change.adds for change in changes)
     for change in changes:
         path = files.inside(root, change.path)
+        intents.check_place(change.path)
         if path in planned:
             earlier, current = planned[path]
             before = earlier.before

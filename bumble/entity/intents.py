@@ -2,26 +2,40 @@
 
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
-nothing of the set, a kill after leaves work for `recover`. Call these functions with the entity's
-lock held.
+nothing of the set, a kill after leaves work for `recover`. An intent that another installation
+wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
+Call these functions with the entity's lock held.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
-import shutil
+import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from bumble import files
-from bumble.errors import ChangeUnfinishedError, FolderUnwritableError, RecordInvalidError
+from bumble import files, git
+from bumble.entity import installation
+from bumble.errors import (
+    ChangeUnfinishedError,
+    FolderUnwritableError,
+    RecordInvalidError,
+    UnsafePathError,
+)
 
 INTENT = "intent.json"
+FOLDER = ".bumble/intents"
 HISTORY = ".history"
+_NAME = re.compile(r"[0-9a-f]{16}")
+_ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
+_BY_NAME = ("entity.yaml", "soma.yaml", "state.yaml", ".gitignore", ".gitattributes")
+_GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 
 @dataclass(frozen=True)
@@ -34,8 +48,41 @@ class Step:
     staged: str | None  # a number, the name in the intent's folder
 
 
+@dataclass(frozen=True)
+class Leftovers:
+    """What writers left in `.bumble/intents/`: another process is writing, or was killed."""
+
+    own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
+    foreign: tuple[Path, ...] = ()  # of another: these wait for the owner's word
+    tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
+
+
 def _new_folder(root: Path) -> Path:
-    return root / ".bumble" / "intents" / secrets.token_hex(8)
+    return root / FOLDER / secrets.token_hex(8)
+
+
+def check_place(path: str) -> None:
+    """Refuse a path that no change set may write: what is git's, bumble's own, or no record.
+
+    Raises:
+        UnsafePathError: If it is such a path.
+    """
+    parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
+    if any(_plain(part) in _GITS_OWN for part in parts):
+        raise UnsafePathError(path, "it is git's own")
+    first = parts[0] if parts else ""
+    if first in _ANY_FILE and len(parts) > 1:
+        return
+    if path in _BY_NAME or (not first.startswith(".") and path.endswith(".md")):
+        return
+    raise UnsafePathError(path, "it is no file that bumble writes")
+
+
+def _plain(name: str) -> str:
+    """Return a name as the file systems that are least exact about it see it."""
+    seen = unicodedata.normalize("NFKC", name).casefold()
+    seen = "".join(c for c in seen if unicodedata.category(c) not in ("Cf", "Cc"))
+    return seen.split(":")[0].rstrip(". ")
 
 
 def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]) -> None:
@@ -65,10 +112,52 @@ def replace_one(root: Path, step: Step, new: bytes | None) -> None:
             folder.rmdir()
 
 
-def leftovers(root: Path) -> list[Path]:
-    """Return the intents that are not finished: another process is writing, or was killed."""
-    folder = root / ".bumble" / "intents"
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+def leftovers(root: Path) -> Leftovers:
+    """Return the intents that are not finished, by whose they are."""
+    place = root / FOLDER
+    if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
+        return Leftovers()
+    there = [
+        one
+        for one in sorted(place.iterdir())
+        if _NAME.fullmatch(one.name) and one.is_dir() and not one.is_symlink()
+    ]
+    if not there:
+        return Leftovers()
+    known = git.tracked(root, FOLDER)
+    tracked = [one for one in there if any(path.split("/")[2] == one.name for path in known)]
+    foreign = [one for one in there if one not in tracked and not _is_own(one)]
+    own = [one for one in there if one not in tracked and one not in foreign]
+    return Leftovers(tuple(own), tuple(foreign), tuple(tracked))
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this installation wrote an intent; what is not begun is whoever's, and dropped."""
+    try:
+        data = json.loads(files.read(folder / INTENT))
+        return installation.is_own(_signed(folder, data["title"], data["steps"]), data.get("mark"))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _signed(folder: Path, title: str, steps: Any) -> str:
+    return json.dumps([folder.name, title, steps], sort_keys=True)
+
+
+def adopt(root: Path) -> list[Path]:
+    """Make the intents of another installation our own, to be finished: the owner says so.
+
+    Raises:
+        RecordInvalidError: If one is no intent.
+        UnsafePathError: If one names a file that no change set may write.
+    """
+    adopted = list(leftovers(root).foreign)
+    for folder in adopted:
+        steps = _steps(folder / INTENT)
+        _put_intent(folder, str(json.loads(files.read(folder / INTENT)).get("title")), steps)
+    return adopted
 
 
 def stray_files(root: Path) -> list[Path]:
@@ -87,9 +176,9 @@ def recover(root: Path) -> list[Path]:
         Copies in `.history/` of new files whose place a person's edit has taken since the kill.
     """
     kept: list[Path] = []
-    unfinished = leftovers(root)
+    unfinished = leftovers(root).own
     for folder in unfinished:
-        if (folder / INTENT).exists():
+        if _is_there(folder):
             kept += _finish(root, folder)
         else:
             _drop(folder)
@@ -120,18 +209,31 @@ def _stage(
                     files.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
                 steps.append(Step(step.path, step.before, step.after, staged))
-            intent = {"title": title, "steps": [vars(step) for step in steps]}
-            text = json.dumps(intent, ensure_ascii=False, indent=1) + "\n"
-            files.sync_folder(folder)
-            files.write_synced(folder / f"{INTENT}.new", text.encode(errors="replace"), mode=None)
-            os.replace(folder / f"{INTENT}.new", folder / INTENT)  # noqa: PTH105
-            files.sync_folder(folder)
+            _put_intent(folder, title, steps)
     except FolderUnwritableError as error:
         with suppress(FolderUnwritableError):
             _drop(folder)
-        if (folder / INTENT).exists():  # it can't be taken back: the next process will finish it
+        if _is_there(folder):  # it can't be taken back: the next process will finish it
             raise ChangeUnfinishedError(root, str(error)) from error
         raise
+
+
+def _put_intent(folder: Path, title: str, steps: Sequence[Step]) -> None:
+    """Write down what is to be done; from here on it will be."""
+    title, listed = title.encode(errors="replace").decode(), [vars(step) for step in steps]
+    intent = {"title": title, "steps": listed}
+    intent |= {"mark": installation.mark(_signed(folder, title, listed))}
+    files.sync_folder(folder)
+    new = folder / f"{INTENT}.new"
+    with suppress(FileNotFoundError):
+        new.unlink()  # of an adoption that was cut off
+    files.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
+    os.replace(new, folder / INTENT)  # noqa: PTH105  (one name for the fault-injection test)
+    files.sync_folder(folder)
+
+
+def _is_there(folder: Path) -> bool:
+    return os.path.lexists(folder / INTENT)
 
 
 def _check_writable(path: Path) -> None:
@@ -144,14 +246,14 @@ def _check_writable(path: Path) -> None:
 def _drop(folder: Path) -> None:
     """Remove an intent: its record first, so that a kill in between leaves nothing to finish."""
     files.remove(folder / INTENT)
-    shutil.rmtree(folder, ignore_errors=True)
+    files.clear(folder)
 
 
 def _finish(root: Path, folder: Path) -> list[Path]:
     """Bring every file of an intent to its new state, and drop it; one edited since is kept."""
-    steps = _steps(folder / INTENT)
     kept = []
     try:
+        steps = _steps(folder / INTENT)
         for step in steps:
             kept += _take(root, folder, step)
         for place in {files.inside(root, step.path).parent for step in steps}:
@@ -166,11 +268,16 @@ def _finish(root: Path, folder: Path) -> list[Path]:
 
 def _steps(path: Path) -> list[Step]:
     try:
-        steps = [Step(**step) for step in json.loads(path.read_bytes())["steps"]]
-    except (ValueError, KeyError, TypeError) as error:
+        steps = [Step(**step) for step in json.loads(read(path) or b"")["steps"]]
+        if any(step.staged is not None and not step.staged.isdigit() for step in steps):
+            raise ValueError("`staged` should be a number")
+        for step in steps:
+            check_place(step.path)
+            new = None if step.staged is None else read(path.with_name(step.staged))
+            if new is not None and digest(new) != step.after:
+                raise ValueError(f"`{step.staged}` is not what it was when it was staged")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordInvalidError(path, f"not an intent record: {error}") from error
-    if any(step.staged is not None and not step.staged.isdigit() for step in steps):
-        raise RecordInvalidError(path, "not an intent record: `staged` should be a number")
     return steps
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from bumble import files
 from bumble.cycles.life import Life
 from bumble.cycles.work import Check, Gate, Outcome
 from bumble.entity.changes import Change
@@ -117,7 +118,7 @@ def _run_command(life: Life, reminder: Reminder, text: str) -> None:
     if problem is not None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
     timeout = life.config.tools.command_timeout_seconds
-    life.entity.workspace.mkdir(exist_ok=True)
+    files.make_folder(life.entity.workspace)
     try:
         subprocess.run(
             list(reminder.command),
