@@ -66,6 +66,14 @@ def enclose(root: Path, *, also: Iterable[Path] = (), group: int = 0) -> None:
     _enclosures[real] = _enclosures[os.fspath(root)] = Enclosure(homes, group)
 
 
+_passed_over: set[str] = set()  # files that count as absent until they are written here
+
+
+def pass_over(paths: Iterable[Path]) -> None:
+    """Have some files count as not there, until this process puts its own in their place."""
+    _passed_over.update(map(os.fspath, paths))
+
+
 def _top(path: str) -> str | None:
     """Return the enclosed folder that a path names itself to be below; the innermost of several."""
     while path not in _enclosures:
@@ -90,7 +98,10 @@ def _settled(path: Path, top: str) -> tuple[str, str]:
     real = os.path.realpath(path)
     for home in _enclosures[top].homes:
         if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
-            return home, os.path.relpath(real, home)
+            rest = os.path.relpath(real, home)
+            if ".git" in Path(rest.casefold()).parts:
+                raise UnsafePathError(str(path), "it leads to what is git's own")
+            return home, rest
     raise UnsafePathError(str(path))
 
 
@@ -113,6 +124,8 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
         OSError: If the system refuses.
     """
     name = os.fspath(path)
+    if name in _passed_over and not flags & os.O_CREAT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     top = _top(name)
     if top is None or not _WALKS:
         return os.open(settled(path), flags | _PLAIN, mode)
@@ -202,6 +215,17 @@ def read_cache(path: Path) -> bytes | None:
         return None
 
 
+def detach(path: Path) -> None:
+    """Make a file that is written in place, and has other names, a copy: they keep what is theirs.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        FolderUnwritableError: If the system refuses.
+    """
+    if path.is_file() and path.stat().st_nlink > 1:
+        write_atomic(path, read(path))
+
+
 def is_elsewhere(path: Path) -> bool:
     """Whether a file has other names than those below its enclosed folder: hard links from outside.
 
@@ -234,6 +258,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         FolderUnwritableError: If the system refuses; the old file is untouched then.
     """
+    _passed_over.discard(os.fspath(path))
     path = settled(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     with refusing(path):
@@ -291,6 +316,9 @@ def append(path: Path, data: bytes) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If the system refuses.
     """
+    if os.fspath(path) in _passed_over:
+        write_atomic(path, data)
+        return
     make_folder(path.parent)
     mode = rights(path.parent) & ~0o111
     descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)

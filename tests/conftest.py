@@ -26,7 +26,8 @@ settings.load_profile("bumble")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The secret that marks what an installation writes lies in the user's state folder: not the real one.
+# The secret that marks what an installation writes lies in the user's state folder: not in the real
+# one.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="bumble-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 

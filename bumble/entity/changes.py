@@ -13,10 +13,11 @@ from typing import Protocol
 
 from bumble import files
 from bumble.entity import intents
-from bumble.entity.intents import Leftovers, Step, adopt, leftovers, stray_files
+from bumble.entity.intents import FOLDER, Leftovers, Step, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
 __all__ = [
+    "FOLDER",
     "Change",
     "ChangeSet",
     "Leftovers",
@@ -143,6 +144,19 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         return intents.recover(root)
 
 
+def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Finish what another installation left half written, at the owner's word.
+
+    Raises:
+        RecordInvalidError: If that is no change.
+        UnsafePathError: If it names a file that no change set may write.
+    """
+    files.enclose(root)
+    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        intents.adopt(root)
+        intents.recover(root)
+
+
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
     """Remove stray temporary files, while nobody writes, and return what they were."""
     files.enclose(root)
@@ -162,8 +176,7 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
     planned: dict[Path, tuple[Step, bytes | None]] = {}
     lengthens = any(change.adds for change in changes)
     for change in changes:
-        path = files.inside(root, change.path)
-        intents.check_place(change.path)
+        path = intents.target(root, change.path)
         if path in planned:
             earlier, current = planned[path]
             before = earlier.before

@@ -12,6 +12,7 @@ from pathlib import Path
 from bumble import files
 
 ENTITY_FILE = "entity.yaml"
+PRIVATE = ".bumble"
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Entity:
     @property
     def private(self) -> Path:
         """Derived, or of this machine only: lock, intents, caches, ledger; git-ignored."""
-        return self._own(".bumble")
+        return self._own(PRIVATE)
 
     @property
     def ledger(self) -> Path:

@@ -61,21 +61,35 @@ def _new_folder(root: Path) -> Path:
     return root / FOLDER / secrets.token_hex(8)
 
 
-def check_place(path: str) -> None:
-    """Refuse a path that no change set may write: what is git's, bumble's own, or no record.
+def target(root: Path, path: str) -> Path:
+    """Return where a change set writes a path, links followed.
 
     Raises:
-        UnsafePathError: If it is such a path.
+        UnsafePathError: If it leads out of the folder, or is one that no change set may write: what
+            is git's, bumble's own, or no record.
     """
+    found = files.inside(root, path)
+    _check_place(path, path)
+    real = Path(os.path.realpath(root))
+    if found.is_relative_to(real):  # else the owner lets a link lead there
+        _check_place(found.relative_to(real).as_posix(), path)
+    return found
+
+
+def _check_place(path: str, named: str) -> None:
     parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
     if any(_plain(part) in _GITS_OWN for part in parts):
-        raise UnsafePathError(path, "it is git's own")
+        raise UnsafePathError(named, "it is git's own")
     first = parts[0] if parts else ""
     if first in _ANY_FILE and len(parts) > 1:
         return
-    if path in _BY_NAME or (not first.startswith(".") and path.endswith(".md")):
+    if (
+        path in _BY_NAME
+        or named in _BY_NAME
+        or (not first.startswith(".") and path.endswith(".md"))
+    ):
         return
-    raise UnsafePathError(path, "it is no file that bumble writes")
+    raise UnsafePathError(named, "it is no file that bumble writes")
 
 
 def _plain(name: str) -> str:
@@ -93,13 +107,12 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None
         ChangeUnfinishedError: If it refuses after some files are in place.
     """
     folder = _new_folder(root)
-    _stage(root, folder, title, planned)
-    _finish(root, folder)
+    _finish(root, folder, _stage(root, folder, title, planned))
 
 
 def replace_one(root: Path, step: Step, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
-    path, folder = files.inside(root, step.path), _new_folder(root)
+    path, folder = target(root, step.path), _new_folder(root)
     with files.refusing(path):
         files.make_folder(folder)
     try:
@@ -155,7 +168,8 @@ def adopt(root: Path) -> list[Path]:
     """
     adopted = list(leftovers(root).foreign)
     for folder in adopted:
-        steps = _steps(folder / INTENT)
+        steps = _steps(root, folder / INTENT)
+        files.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
         _put_intent(folder, str(json.loads(files.read(folder / INTENT)).get("title")), steps)
     return adopted
 
@@ -179,7 +193,7 @@ def recover(root: Path) -> list[Path]:
     unfinished = leftovers(root).own
     for folder in unfinished:
         if _is_there(folder):
-            kept += _finish(root, folder)
+            kept += _finish(root, folder, _steps(root, folder / INTENT))
         else:
             _drop(folder)
     if unfinished:
@@ -197,19 +211,20 @@ def sweep(root: Path) -> list[Path]:
 
 def _stage(
     root: Path, folder: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]
-) -> None:
+) -> list[Step]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
         with files.refusing(folder):
             files.make_folder(folder)
             steps = []
             for n, (step, new) in enumerate(planned):
-                _check_writable(files.inside(root, step.path))
+                _check_writable(target(root, step.path))
                 if new is not None:
                     files.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
                 steps.append(Step(step.path, step.before, step.after, staged))
             _put_intent(folder, title, steps)
+            return steps
     except FolderUnwritableError as error:
         with suppress(FolderUnwritableError):
             _drop(folder)
@@ -225,8 +240,6 @@ def _put_intent(folder: Path, title: str, steps: Sequence[Step]) -> None:
     intent |= {"mark": installation.mark(_signed(folder, title, listed))}
     files.sync_folder(folder)
     new = folder / f"{INTENT}.new"
-    with suppress(FileNotFoundError):
-        new.unlink()  # of an adoption that was cut off
     files.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
     os.replace(new, folder / INTENT)  # noqa: PTH105  (one name for the fault-injection test)
     files.sync_folder(folder)
@@ -249,33 +262,34 @@ def _drop(folder: Path) -> None:
     files.clear(folder)
 
 
-def _finish(root: Path, folder: Path) -> list[Path]:
+def _finish(root: Path, folder: Path, steps: Sequence[Step]) -> list[Path]:
     """Bring every file of an intent to its new state, and drop it; one edited since is kept."""
     kept = []
     try:
-        steps = _steps(folder / INTENT)
         for step in steps:
             kept += _take(root, folder, step)
-        for place in {files.inside(root, step.path).parent for step in steps}:
-            if place.is_dir():
-                with files.refusing(place):
-                    files.sync_folder(place)
+        for above in {target(root, step.path).parent for step in steps}:
+            if above.is_dir():
+                with files.refusing(above):
+                    files.sync_folder(above)
         _drop(folder)
     except FolderUnwritableError as error:
         raise ChangeUnfinishedError(root, str(error)) from error
     return kept
 
 
-def _steps(path: Path) -> list[Step]:
+def _steps(root: Path, path: Path) -> list[Step]:
     try:
         steps = [Step(**step) for step in json.loads(read(path) or b"")["steps"]]
         if any(step.staged is not None and not step.staged.isdigit() for step in steps):
             raise ValueError("`staged` should be a number")
         for step in steps:
-            check_place(step.path)
+            target(root, step.path)
             new = None if step.staged is None else read(path.with_name(step.staged))
             if new is not None and digest(new) != step.after:
                 raise ValueError(f"`{step.staged}` is not what it was when it was staged")
+    except FolderUnwritableError as error:
+        raise ChangeUnfinishedError(root, str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordInvalidError(path, f"not an intent record: {error}") from error
     return steps
@@ -287,7 +301,7 @@ def _take(root: Path, folder: Path, step: Step) -> list[Path]:
     Returns:
         The copy of the new file, where the file was edited after a kill: theirs stays.
     """
-    path = files.inside(root, step.path)
+    path = target(root, step.path)
     current = digest(read(path))
     if current == step.after:
         return []

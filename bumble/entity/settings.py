@@ -86,6 +86,7 @@ def load(
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
         trusted = trust.folders(plain.pop(trust.KEY, None), str(user_file))
+        plain.pop(trust.LINKED, None)
         found.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
         identity, layer, warnings = _entity_layer(entity_file, trusted)
@@ -93,6 +94,16 @@ def load(
     found.append(Layer("environment", setting_layers.from_environment(environ or {})))
     found.append(Layer("flag", setting_layers.from_flags(flags or {})))
     return _assemble(tuple(found), identity, tuple(warnings))
+
+
+def linked(user_file: Path) -> tuple[Path, ...]:
+    """Return the folders elsewhere that links in an entity's folder may lead to.
+
+    Raises:
+        SettingInvalidError: If the user's config does not list folders there.
+    """
+    plain, _ = _read(user_file) or ({}, "")
+    return tuple(map(Path, trust.folders(plain.get(trust.LINKED), str(user_file), trust.LINKED)))
 
 
 def _assemble(
@@ -132,8 +143,8 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     """Take out of entity.yaml what is not a setting, and read it."""
     own = {key: plain.pop(key) for key in list(plain) if key in typed.fields(Identity)}
     plain.pop(setting_layers.NOTES, None)
-    if trust.KEY in plain:
-        raise _invalid(path, source, (trust.KEY,), "a folder can't trust itself")
+    for key in {trust.KEY, trust.LINKED} & set(plain):
+        raise _invalid(path, source, (key,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
         said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"

@@ -21,10 +21,11 @@ from bumble.entity.typed import Keys
 from bumble.errors import SettingInvalidError
 
 KEY = "trusted"  # in the user's config: a list of folders
+LINKED = "linked"  # there too: folders that links in an entity's folder may lead to
 
 
-def folders(listed: object, place: str) -> tuple[str, ...]:
-    """Read the trusted folders from the value under `trusted` in the user's config.
+def folders(listed: object, place: str, key: str = KEY) -> tuple[str, ...]:
+    """Read a list of folders from the value under a key in the user's config.
 
     Raises:
         SettingInvalidError: If it is not a list of absolute paths.
@@ -33,7 +34,7 @@ def folders(listed: object, place: str) -> tuple[str, ...]:
     if not isinstance(paths, list) or not all(
         isinstance(path, str) and Path(path).is_absolute() for path in paths
     ):
-        raise SettingInvalidError(place, f"`{KEY}` must be a list of folders, each path in full")
+        raise SettingInvalidError(place, f"`{key}` must be a list of folders, each path in full")
     return tuple(paths)
 
 

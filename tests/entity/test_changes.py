@@ -80,6 +80,8 @@ def every_call(act: Callable[[int, bool], None]) -> Iterator[list[int]]:
 
     def watched(name: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
+            if name == "open" and not args[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return real[name](*args, **kwargs)  # to read: that changes nothing
             count[0] += 1
             n = count[0]
             act(n, False)
