@@ -96,6 +96,8 @@ def settled(path: Path) -> Path:
 def _settled(path: Path, top: str) -> tuple[str, str]:
     """Return the home that a path lies in, and its way from there."""
     real = os.path.realpath(path)
+    if os.path.islink(real):  # noqa: PTH114
+        raise UnsafePathError(str(path), "it is a link that leads round to itself")
     for home in _enclosures[top].homes:
         if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
             rest = os.path.relpath(real, home)

@@ -63,7 +63,8 @@ def _is_note(name: str) -> bool:
 def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[str]]]:
     try:
         entries = list(os.scandir(files.settled(folder)))
-    except (FileNotFoundError, NotADirectoryError, UnsafePathError):  # out of the folder: not ours
+    # out of the folder: not ours; not ours to read: doctor says so
+    except (FileNotFoundError, NotADirectoryError, PermissionError, UnsafePathError):
         return []
     if not levels:
         return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]

@@ -24,6 +24,7 @@ from bumble.llm import tokens
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
 
 _BLOCK_BYTES = 65_536
+_NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _OUTLANDISH = re.compile(r"[^\w .,:/@+=~\\-]")  # in the name of a model or of its file
 # How the ratio of a model's own counts to our estimates is learnt.
 CHAT = "chat"  # other requests have other schemas, which a server may count too
@@ -218,7 +219,7 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with contextlib.suppress(FileNotFoundError, IsADirectoryError), files.reading(path) as stream:
+    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
         yield from (line.decode(errors="replace") for line in stream)
 
 
@@ -252,7 +253,7 @@ def token_ratio(path: Path, model: str) -> float:
 
 def newest_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file from its end, reading a block at a time; none if there is none."""
-    with contextlib.suppress(FileNotFoundError, IsADirectoryError), files.reading(path) as stream:
+    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
         at, rest = stream.seek(0, os.SEEK_END), b""
         while at > 0:
             size = min(_BLOCK_BYTES, at)

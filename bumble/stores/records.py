@@ -233,7 +233,7 @@ def paths(folder: Path, pattern: str) -> list[Path]:
     must not put other files of this machine into a prompt.
     """
     try:
-        top = os.fspath(files.settled(folder.absolute()).resolve())
+        top = os.path.realpath(files.settled(folder))
     except UnsafePathError:  # the folder itself is such a link
         return []
     inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
