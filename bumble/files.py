@@ -490,6 +490,8 @@ def inside(root: Path, relative: str) -> Path:
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
     path = Path(os.path.realpath(root / relative))
+    if path.is_symlink():
+        raise UnsafePathError(relative, "it is a link that leads round to itself")
     within = _enclosures.get(os.fspath(root))
     homes = within.homes if within else (os.path.realpath(root),)
     if not any(path.is_relative_to(home) for home in homes):

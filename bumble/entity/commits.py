@@ -166,7 +166,11 @@ def _put_note(note: Note) -> None:
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
     signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}
-    files.write_atomic(note.file, json.dumps(signed).encode())
+    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
+    files.remove(temporary)
+    with files.refusing(temporary):
+        files.write_synced(temporary, json.dumps(signed).encode(), mode=None)
+    files.move(temporary, note.file)
 
 
 def _read_note(file: Path, *, adopts: bool = False) -> Note | None:

@@ -236,8 +236,8 @@ def _stage(
 def _put_intent(folder: Path, title: str, steps: Sequence[Step]) -> None:
     """Write down what is to be done; from here on it will be."""
     title, listed = title.encode(errors="replace").decode(), [vars(step) for step in steps]
-    intent = {"title": title, "steps": listed}
-    intent |= {"mark": installation.mark(_signed(folder, title, listed))}
+    mark = installation.mark(_signed(folder, title, listed))
+    intent = {"title": title, "steps": listed, "mark": mark}
     files.sync_folder(folder)
     new = folder / f"{INTENT}.new"
     files.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)

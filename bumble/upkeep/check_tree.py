@@ -101,7 +101,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         yield Finding("lock-held", said, ".bumble/lock")
         return
     left = changes.leftovers(entity.root)
-    for path in (*left.foreign, *commits.foreign_notes(entity.root)):
+    readable = [folder for folder in left.foreign if _readable(folder / INTENT)]
+    for path in (*readable, *commits.foreign_notes(entity.root)):
         said = "a change that another installation left half done; if it is yours, take it over"
         yield Finding("change-foreign", said, entity.relative(path), fix="bumble doctor --adopt")
     for folder in left.tracked:
@@ -109,14 +110,14 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         fix = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
         yield Finding("change-tracked", said, entity.relative(folder), fix=fix)
     for folder in left.own:
-        relative = entity.relative(folder)
-        if _readable(folder / INTENT):
-            said = "a change was cut off; the next command that writes finishes or drops it"
-            yield Finding("change-unfinished", said, relative, fix=MEND)
-        else:
-            said = "a cut-off change can't be read, and stops every command: move it away"
+        said = "a change was cut off; the next command that writes finishes or drops it"
+        yield Finding("change-unfinished", said, entity.relative(folder), fix=MEND)
+    for folder in left.foreign:
+        if folder not in readable:
+            said = "a cut-off change can't be read: move it away"
             fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
-            yield Finding("change-unreadable", said, f"{relative}/{INTENT}", fix=fix)
+            where = f"{entity.relative(folder)}/{INTENT}"
+            yield Finding("change-unreadable", said, where, fix=fix)
     for path in changes.stray_files(entity.root):
         said = "a temporary file of a killed writer; the file itself is whole"
         yield Finding("file-stray", said, entity.relative(path), fix=MEND)

@@ -26,7 +26,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 def live(run: Run) -> None:
     """Talk, remember, search, use files."""
     run.environ |= {"BUMBLE_LOG_PROMPTS": "true", "BUMBLE_TOOLS_FILES": "true"}
-    script(run, act("write_file", path="sub/a.txt", text="x"), "Done.")
+    script(run, act("write_file", path="sub/a.txt", text="x"), "Done.", "Done.")
     run.ok("chat", "Write a file.")
     run.ok("journal", "add", "It rains.")
     run.ok("recall", "rain")
@@ -70,6 +70,7 @@ def test_a_groups_folder_stays_the_groups(run: Run, tmp_path: Path) -> None:
 
 def test_a_shared_repository_stays_shared(run: Run) -> None:
     run.write(".git/config", "[core]\n\tsharedRepository = group\n")
+    files.clear(run.file(".bumble"))
     run.ok("journal", "add", "It rains.")
     assert run.file(".bumble").stat().st_mode & 0o777 == 0o770
     run.write(".git/config", "[core]\n")
