@@ -326,6 +326,8 @@ def append(path: Path, data: bytes) -> None:
     descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
     try:
         found = _check_plain(descriptor, path)
+        if not found.st_size and stat.S_IMODE(found.st_mode) != mode:
+            settled(path).chmod(mode)  # the umask narrowed it
         if found.st_size and _last_byte(descriptor, found.st_size) != b"\n":
             data = b"\n" + data
         if found.st_nlink < 2:
@@ -363,6 +365,11 @@ def private(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+        if rights(folder) & 0o070 and folder.is_dir():  # some libraries keep the group out
+            for one in folder.iterdir():
+                with suppress(OSError):
+                    if one.is_file() and not one.is_symlink():
+                        one.chmod(rights(folder) & ~0o111)
 
 
 def mode_of(path: Path) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, installation
 from bumble.upkeep import drivers
 from bumble.upkeep.findings import CODES
 from tests.cli import looking
@@ -271,12 +271,12 @@ def test_fix_twice_finds_nothing_left_to_mend(ada: Run) -> None:
 def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
     old = ada.file("knowledge.md").read_bytes()
     new = b"## Tea\n\nGreen.\n"
-    ada.write(".bumble/intents/1a2b/0", new.decode())
+    ada.write(".bumble/intents/0123456789abcdef/0", new.decode())
     hashes = {"before": files.sha256(old), "after": files.sha256(new)}
     step = {"path": "knowledge.md", "staged": "0", **hashes}
-    ada.write(
-        ".bumble/intents/0123456789abcdef/intent.json", json.dumps({"title": "x", "steps": [step]})
-    )
+    mark = installation.mark(json.dumps(["0123456789abcdef", "x", [step]], sort_keys=True))
+    intent = {"title": "x", "steps": [step], "mark": mark}
+    ada.write(".bumble/intents/0123456789abcdef/intent.json", json.dumps(intent))
     assert ada("doctor").code == 12
     assert ada.file("knowledge.md").read_bytes() == old
     ada.ok("doctor", "--fix")
