@@ -109,7 +109,10 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
     if file.is_dir() or file == entity.workspace:
         raise UsageError(f"{path} is a folder")
     name = f"{FOLDER}/{file.relative_to(Path(os.path.realpath(entity.workspace))).as_posix()}"
-    old = files.read_if_there(file)
+    try:
+        old = files.read_if_there(file)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror}") from error
     data = text if text.endswith("\n") else f"{text}\n"
     digest = None if old is None else files.sha256(old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
