@@ -1,7 +1,9 @@
 """Files that are whole or absent: atomic writes, the lock, names and paths that stay in a folder.
 
 Every system call that changes a file goes through here, so that a test can kill the process at
-each. Knows nothing of entities or records.
+each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
+made: below an enclosed folder nothing is opened that lies elsewhere. What is made is its owner's
+alone, and of the group where the folder is a group's. Knows nothing of entities or records.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
+import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -32,12 +38,213 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+@dataclass(frozen=True)
+class Enclosure:
+    """What holds for all that lies below a folder."""
+
+    homes: tuple[str, ...]  # real folders: whatever is opened lies in one of them
+    group: int = 0  # rights of the folder's group on what is made, as in 0o070
+
+
+# By folder, as it is named and as it really lies. A path says by itself below which folder it lies,
+# so that no caller can forget to say it.
+_enclosures: dict[str, Enclosure] = {}
+
+
+def enclose(root: Path, *, also: Iterable[Path] = (), group: int = 0) -> None:
+    """Have no path below a folder lead out of it, from now on and in all of this process.
+
+    Args:
+        root: The folder.
+        also: Folders elsewhere that links in it may lead to all the same: the owner says so.
+        group: Rights of the group on what is made in it, beyond what its own mode says.
+    """
+    if os.fspath(root) in _enclosures and not (also or group):
+        return
+    real = os.path.realpath(root)
+    homes = (real, *(os.path.realpath(place) for place in also))
+    _enclosures[real] = _enclosures[os.fspath(root)] = Enclosure(homes, group)
+
+
+_passed_over: set[str] = set()  # files that count as absent until they are written here
+
+
+def pass_over(paths: Iterable[Path]) -> None:
+    """Have some files count as not there, until this process puts its own in their place."""
+    _passed_over.update(map(os.fspath, paths))
+
+
+def _top(path: str) -> str | None:
+    """Return the enclosed folder that a path names itself to be below; the innermost of several."""
+    while path not in _enclosures:
+        path, before = os.path.dirname(path), path  # noqa: PTH120
+        if path == before:
+            return None
+    return path
+
+
+def settled(path: Path) -> Path:
+    """Return where a path really lies, links followed, if it is below an enclosed folder.
+
+    Raises:
+        UnsafePathError: If it leads out of that.
+    """
+    top = _top(os.fspath(path))
+    return path if top is None else Path(*_settled(path, top))
+
+
+def _settled(path: Path, top: str) -> tuple[str, str]:
+    """Return the home that a path lies in, and its way from there."""
+    real = os.path.realpath(path)
+    if os.path.islink(real):  # noqa: PTH114
+        raise UnsafePathError(str(path), "it is a link that leads round to itself")
+    for home in _enclosures[top].homes:
+        if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
+            rest = os.path.relpath(real, home)
+            if ".git" in Path(rest.casefold()).parts:
+                raise UnsafePathError(str(path), "it leads to what is git's own")
+            return home, rest
+    raise UnsafePathError(str(path))
+
+
+_WALKS = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe keeps nobody waiting
+_LINK_ON_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
+    """Open a file; below an enclosed folder, none that lies elsewhere.
+
+    The way is walked folder by folder and no link followed, so that none can be put there between
+    the look and the opening. Where there are links, they are followed first and what they lead to
+    is walked; where the system can't walk, that has to do.
+
+    Raises:
+        UnsafePathError: If the path leads out.
+        OSError: If the system refuses.
+    """
+    name = os.fspath(path)
+    if name in _passed_over and not flags & os.O_CREAT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    top = _top(name)
+    if top is None or not _WALKS:
+        return os.open(settled(path), flags | _PLAIN, mode)
+    parts = name[len(top) :].split("/")
+    if os.pardir not in parts:
+        try:
+            return _walked(top, parts, flags | _PLAIN, mode)
+        except OSError as error:
+            if error.errno not in _LINK_ON_THE_WAY:
+                raise
+    home, rest = _settled(path, top)
+    return _walked(home, rest.split("/"), flags | _PLAIN, mode)
+
+
+def _walked(home: str, parts: Sequence[str], flags: int, mode: int) -> int:
+    *above, name = [part for part in parts if part not in ("", os.curdir)] or [os.curdir]
+    place = os.open(home, _FOLDER & ~_NO_LINK)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER, dir_fd=place)
+            os.close(place)
+            place = below
+        return os.open(name, flags | _NO_LINK, mode, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If there is no such file, it is no plain file, or the system refuses.
+    """
+    descriptor = open_descriptor(path, os.O_RDONLY)
+    try:
+        _check_plain(descriptor, path)
+        with open(descriptor, "rb", closefd=False) as stream:
+            yield stream
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path, *, most: int | None = None) -> bytes:
+    """Read a file, or its first bytes.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If there is no such file, it is no plain file, or the system refuses.
+    """
+    descriptor = open_descriptor(path, os.O_RDONLY)
+    try:
+        size = _check_plain(descriptor, path).st_size + 1
+        size = size if most is None else min(size, most)
+        parts = []
+        while size > 0 and (part := os.read(descriptor, size)):
+            parts.append(part)
+            size = max(size - len(part), 1) if most is None else size - len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _check_plain(descriptor: int, path: Path) -> os.stat_result:
+    found = os.fstat(descriptor)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return found
+
+
 def read_if_there(path: Path) -> bytes | None:
     """Read a file; None where there is none."""
     try:
-        return path.read_bytes()
+        return read(path)
     except FileNotFoundError:
         return None
+
+
+def read_cache(path: Path) -> bytes | None:
+    """Read a file that can be done without; None where there is none that can be read."""
+    try:
+        return read(path)
+    except OSError:
+        return None
+
+
+def detach(path: Path) -> None:
+    """Make a file that is written in place, and has other names, a copy: they keep what is theirs.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        FolderUnwritableError: If the system refuses.
+    """
+    if path.is_file() and path.stat().st_nlink > 1:
+        write_atomic(path, read(path))
+
+
+def is_elsewhere(path: Path) -> bool:
+    """Whether a file has other names than those below its enclosed folder: hard links from outside.
+
+    Counts the names only where a file has several.
+    """
+    found = path.stat()
+    top = _top(os.fspath(path))
+    if found.st_nlink < 2 or top is None or os.name == "nt":
+        return False
+    same = (found.st_dev, found.st_ino)
+    names = 0
+    for place, _, below in os.walk(top):
+        for name in below:
+            with suppress(OSError):
+                other = os.lstat(os.path.join(place, name))  # noqa: PTH118  (many of them)
+                names += (other.st_dev, other.st_ino) == same
+    return names < found.st_nlink
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -46,11 +253,15 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     Args:
         path: Where to write; its folder is made if need be.
         data: The whole file.
-        mode: Permissions of a new file; one that is replaced keeps its own unless given.
+        mode: Permissions of a new file, else its owner's alone; one that is replaced keeps its own
+            unless given.
 
     Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
         FolderUnwritableError: If the system refuses; the old file is untouched then.
     """
+    _passed_over.discard(os.fspath(path))
+    path = settled(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     with refusing(path):
         try:
@@ -81,19 +292,84 @@ def write_synced(path: Path, data: bytes, *, mode: int | None) -> None:
     Args:
         path: Where there is no file yet.
         data: The whole file.
-        mode: Its permissions; None leaves them to the user's umask.
+        mode: Its permissions; None: its owner's alone.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags, 0o666 if mode is None else mode)
+    mode = rights(path.parent) & ~0o111 if mode is None else mode
+    descriptor = open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
+        narrowed = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    if mode is not None:
+    if narrowed:
         path.chmod(mode)  # the umask narrowed what `open` was asked for
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add to the end of a file in one write; a file that is made is its owner's alone.
+
+    A last line that was cut off stays alone. A file that has other names is copied first: what they
+    name stays as it is.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If the system refuses.
+    """
+    if os.fspath(path) in _passed_over:
+        write_atomic(path, data)
+        return
+    make_folder(path.parent)
+    mode = rights(path.parent) & ~0o111
+    descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    try:
+        found = _check_plain(descriptor, path)
+        if not found.st_size and stat.S_IMODE(found.st_mode) != mode:
+            settled(path).chmod(mode)  # the umask narrowed it
+        if found.st_size and _last_byte(descriptor, found.st_size) != b"\n":
+            data = b"\n" + data
+        if found.st_nlink < 2:
+            os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+    if found.st_nlink > 1:
+        write_atomic(path, read(path) + data)
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)
+
+
+def rights(folder: Path) -> int:
+    """Return the permissions of what is made in a folder: its owner's alone, whatever the umask.
+
+    The group of a folder keeps its own rights where the folder is made for a group: where it hands
+    its group on to what is in it, or git is told that the group shares the repository.
+    """
+    top = _top(os.fspath(folder))
+    group = 0 if top is None else _enclosures[top].group
+    with suppress(OSError):
+        mode = folder.stat().st_mode
+        group |= mode & 0o070 if mode & stat.S_ISGID else 0
+    return 0o700 | group
+
+
+@contextmanager
+def private(folder: Path) -> Iterator[None]:
+    """Have what a library makes in a folder get the same rights as what is made here."""
+    before = os.umask(0o777 & ~rights(folder))
+    try:
+        yield
+    finally:
+        os.umask(before)
+        if rights(folder) & 0o070 and folder.is_dir():  # some libraries keep the group out
+            for one in folder.iterdir():
+                with suppress(OSError):
+                    if one.is_file() and not one.is_symlink():
+                        one.chmod(rights(folder) & ~0o111)
 
 
 def mode_of(path: Path) -> int | None:
@@ -106,6 +382,7 @@ def mode_of(path: Path) -> int | None:
 
 def move(staged: Path, path: Path) -> None:
     """Put a file that is on the disk already in the place of another, or write it there."""
+    staged, path = settled(staged), settled(path)
     with refusing(path):
         make_folder(path.parent)
         mode = mode_of(path)
@@ -117,16 +394,26 @@ def move(staged: Path, path: Path) -> None:
         except OSError as error:
             if error.errno != errno.EXDEV:  # `.bumble/` lies on another disk
                 raise
-    write_atomic(path, staged.read_bytes())
+    write_atomic(path, read(staged))
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, each entry synced into the one above it."""
+    """Make a folder and its parents, their owner's alone, each entry synced into the one above it.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If the system refuses.
+    """
+    path = settled(path)
     if path.is_dir():
         return
     make_folder(path.parent)
+    mode = rights(path.parent)
     with suppress(FileExistsError):
-        path.mkdir()
+        path.mkdir(mode)
+        made = stat.S_IMODE(path.stat().st_mode)
+        if made & 0o777 != mode:
+            path.chmod(made & ~0o777 | mode)  # the umask narrowed it; a group's folder stays one
     sync_folder(path.parent)
 
 
@@ -147,13 +434,31 @@ def sync_folder(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file; one that is gone already is no error.
 
+    What is removed is the name, be it a link's.
+
     Raises:
+        UnsafePathError: If it lies in a folder out of an enclosed one.
         FolderUnwritableError: If the system refuses; the file is there still.
     """
+    path = settled(path.parent) / path.name
     with refusing(path):
         path.unlink(missing_ok=True)
     with suppress(OSError):  # or the whole folder is gone
         sync_folder(path.parent)
+
+
+def clear(path: Path) -> None:
+    """Remove whatever is at a path, a folder with all that is in it, as far as the system lets us.
+
+    Raises:
+        UnsafePathError: If it lies in a folder out of an enclosed one.
+    """
+    path = settled(path.parent) / path.name
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 @contextmanager
@@ -161,12 +466,19 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
     """Hold the advisory lock at `path`; the system frees it when the process dies.
 
     Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
         LockedError: If another process still holds it after `timeout_seconds`.
     """
+    path = settled(path)
     with refusing(path):
         try:
             make_folder(path.parent)
-            held = FileLock(path, timeout=timeout_seconds)
+            with suppress(FileNotFoundError):
+                found = path.lstat()
+                if found.st_size and found.st_nlink > 1:  # ours are empty, and it will be emptied
+                    path.unlink()
+            mode = rights(path.parent) & ~0o111
+            held = FileLock(path, timeout=timeout_seconds, mode=mode)
             held.acquire()
         except Timeout as error:
             raise LockedError(place, timeout_seconds) from error
@@ -185,7 +497,11 @@ def inside(root: Path, relative: str) -> Path:
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
     path = Path(os.path.realpath(root / relative))
-    if not path.is_relative_to(os.path.realpath(root)):
+    if path.is_symlink():
+        raise UnsafePathError(relative, "it is a link that leads round to itself")
+    within = _enclosures.get(os.fspath(root))
+    homes = within.homes if within else (os.path.realpath(root),)
+    if not any(path.is_relative_to(home) for home in homes):
         raise UnsafePathError(relative)
     return path
 

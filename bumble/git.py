@@ -9,7 +9,9 @@ own config names, unless the folder is trusted. Works, by doing nothing, where g
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -304,6 +306,68 @@ def call(folder: Path, *arguments: str, given: bytes | None = None) -> Done:
     if place is None:
         return Done(REFUSED, b"", f"{folder} is in no git repository")
     return place.call(*arguments, given=given)
+
+
+def tracked(folder: Path, below: str) -> dict[str, str]:
+    """Return the files below a path that git keeps, and the hash of each; runs git only if need be.
+
+    Args:
+        folder: Where; paths are relative to it.
+        below: The path, in plain letters.
+    """
+    place = at(folder)
+    if place is None or not _names(place.repository.private / "index", f"{below}/"):
+        return {}
+    done = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", below)
+    rows = [row.partition("\t") for row in done.text.split("\0") if row] if done.code == 0 else []
+    return {path: about.split(" ")[1] for about, _, path in rows}
+
+
+def unchanged(folder: Path, below: str) -> list[Path]:
+    """Return the files below a path that are as git brought them, byte for byte."""
+    return [
+        folder / path
+        for path, name in tracked(folder, below).items()
+        if name in _object_names(folder / path)
+    ]
+
+
+def _object_names(path: Path) -> tuple[str, ...]:
+    """Return what git may call the content of a file, by either of its hashes; no filter runs."""
+    try:
+        data = path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return ()
+    data = b"blob %d\0" % len(data) + data
+    sha1 = hashlib.sha1(data, usedforsecurity=False)  # git's own choice
+    return sha1.hexdigest(), hashlib.sha256(data).hexdigest()
+
+
+def shared_rights(folder: Path) -> int:
+    """Return what `core.sharedRepository` gives the group of the repository that a folder is in."""
+    repository = gitdir.find(folder)
+    if repository is None:
+        return 0
+    try:
+        source = (repository.common / "config").read_text(errors="replace")
+    except OSError:
+        return 0
+    match = re.search(r"^\s*sharedrepository\s*=\s*(\w+)", source, re.IGNORECASE | re.MULTILINE)
+    value = match[1].lower() if match else "umask"
+    if re.fullmatch(r"0[0-7]{3}", value):
+        bits = int(value, 8) & 0o060
+        return bits | (0o010 if bits else 0)
+    shared = ("group", "true", "yes", "on", "1", "all", "world", "everybody", "2", "3")
+    return 0o070 if value in shared else 0
+
+
+def _names(index: Path, text: str) -> bool:
+    """Whether the index may name a path that holds a text: one that does not spell names may."""
+    try:
+        data = index.read_bytes()
+    except OSError:
+        return False
+    return text.encode() in data or data[4:8] == b"\0\0\0\4" or b"link" in data
 
 
 def run(folder: Path, *arguments: str) -> str | None:

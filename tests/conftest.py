@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -22,6 +25,11 @@ settings.load_profile("bumble")
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The secret that marks what an installation writes lies in the user's state folder: not in the real
+# one.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="bumble-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 NEEDED = ("all-minilm-l6-v2", "smollm2-135m")
 

@@ -26,11 +26,15 @@ def test_a_large_file_is_written_whole(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == data
 
 
-def test_a_new_file_follows_the_umask_and_a_replaced_one_keeps_its_mode(tmp_path: Path) -> None:
-    path, old = tmp_path / "x", os.umask(0o027)
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+def test_a_new_file_is_its_owners_and_a_replaced_one_keeps_its_mode(
+    tmp_path: Path, umask: int
+) -> None:
+    path, old = tmp_path / "new" / "x", os.umask(umask)
     try:
         files.write_atomic(path, b"1")
-        assert path.stat().st_mode & 0o777 == 0o640
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.parent.stat().st_mode & 0o777 == 0o700
         path.chmod(0o604)
         files.write_atomic(path, b"2")
         assert path.stat().st_mode & 0o777 == 0o604

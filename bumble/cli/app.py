@@ -17,11 +17,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from bumble import __version__
+from bumble import __version__, files
 from bumble.cli import output, quick
 from bumble.cli.options import EntityOption, JsonOption
 from bumble.cli.shell import Shell
-from bumble.errors import UserError
+from bumble.errors import FolderUnwritableError, UserError
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
@@ -243,9 +243,9 @@ def _bug(shell: Shell, command: str) -> int:
     place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
     where = f"The traceback is in {place}"
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(f"bumble {__version__}: {command}\n{text}", encoding="utf-8")
-    except OSError:
+        told = f"bumble {__version__}: {command}\n{text}"
+        files.write_atomic(place, told.encode(errors="replace"))
+    except FolderUnwritableError:
         where = text
     last = text.strip().splitlines()[-1]
     message = f"this is a bug in bumble: {last}\n{where}; please report it."

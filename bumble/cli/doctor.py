@@ -26,6 +26,14 @@ FixOption = Annotated[
     bool,
     typer.Option("--fix", help="Mend what is derived or left over; never what a file says."),
 ]
+AdoptOption = Annotated[
+    bool,
+    typer.Option(
+        "--adopt",
+        help="Mend, and finish what another installation left half done in .bumble: in a folder "
+        "that you copied while it was being written.",
+    ),
+]
 
 
 @app.command()
@@ -33,6 +41,7 @@ def doctor(
     ctx: typer.Context,
     *,
     fix: FixOption = False,
+    adopt: AdoptOption = False,
     entity: EntityOption = None,
     lock_timeout: LockTimeoutOption = None,
     now: NowOption = None,
@@ -60,8 +69,8 @@ def doctor(
     before = report = _examined(shell, patient)
     if report.settings and report.settings.identity:
         shell.entity_name = report.settings.identity.name
-    if fix and any(one.mends for one in before.findings):
-        _mend(shell, patient, why, before, lock_timeout)
+    if adopt or (fix and any(one.mends for one in before.findings)):
+        _mend(shell, patient, why, before, lock_timeout, adopts=adopt)
         report = _examined(shell, patient)
     left = {(one.code, one.path) for one in report.findings}
     mended = [one for one in before.findings if (one.code, one.path) not in left]
@@ -82,7 +91,13 @@ def _examined(shell: Shell, patient: Patient) -> Report:
 
 
 def _mend(
-    shell: Shell, patient: Patient, why: str, found: Report, lock_timeout: float | None
+    shell: Shell,
+    patient: Patient,
+    why: str,
+    found: Report,
+    lock_timeout: float | None,
+    *,
+    adopts: bool,
 ) -> None:
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.upkeep import doctor as room
@@ -94,6 +109,7 @@ def _mend(
             patient.entity,
             _keeping(shell, found),
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
+            adopts=adopts,
         )
         if any(one.code in room.INDEX_CODES for one in found.findings):
             _mend_index(shell, patient, why, found)

@@ -74,7 +74,7 @@ def up_to_date(
             return still, at
         digest = files.sha256(str(opened.entity.root).encode())[:16]
         at = place.elsewhere(opened.shell.prompt_caches.with_name("indexes") / digest)
-        at.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds conversations
+        files.make_folder(at.database.parent)
         output.warn(opened.shell, f"{told}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     for note in report.notes:

@@ -226,9 +226,9 @@ class OpenMind:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
         data = [[one.role, one.content] for one in done.request.messages]
-        files.write_atomic(place, json.dumps(data).encode(), mode=0o600)
+        files.write_atomic(place, json.dumps(data).encode())
         told = report.to_data(report.of(self.life, done, "run"))
-        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode(), mode=0o600)
+        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode())
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
@@ -269,7 +269,7 @@ def last_report(entity: Entity) -> report.Report | None:
 
 
 def _cached(entity: Entity, name: str) -> Any:
-    raw = files.read_if_there(entity.private / "cache" / name)
+    raw = files.read_cache(entity.private / "cache" / name)
     try:
         return json.loads(raw) if raw else None
     except (ValueError, RecursionError):

@@ -6,16 +6,18 @@ uses.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from bumble import files, git
 from bumble.cli import output
 from bumble.cli.shell import Shell
 from bumble.entity import folder
-from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import NotAnEntityError, RefusedError
 from bumble.wholetext import HALF
 
@@ -65,10 +67,13 @@ def locate(shell: Shell, given: Path | None) -> tuple[Path, str]:
         found = folder.find(shell.cwd)
         if found is None:
             raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
-        return named_in_text(found), "the nearest entity.yaml from here upward"
+        named_in_text(found)
+        _enclose(shell, found)
+        return found, "the nearest entity.yaml from here upward"
     root = named_in_text((shell.cwd / root.expanduser()).resolve())
     if not (root / ENTITY_FILE).is_file():
         raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
+    _enclose(shell, root)
     return root, why
 
 
@@ -84,6 +89,37 @@ def named_in_text(root: Path) -> Path:
             "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
         )
     return root
+
+
+def _enclose(shell: Shell, root: Path) -> None:
+    """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
+    from bumble.entity import settings
+
+    linked = settings.linked(shell.user_file)
+    files.enclose(root, also=linked, group=git.shared_rights(root))
+    brought = git.unchanged(root, PRIVATE)
+    if brought:
+        files.pass_over(brought)
+        names = ", ".join(path.relative_to(root).as_posix() for path in brought[:3])
+        output.warn(
+            shell,
+            f"git keeps {names}{' …' if len(brought) > 3 else ''}: nothing of it is used.\n"
+            f"Take it out: git -C {shlex.quote(str(root))} rm -r --cached {PRIVATE}",
+        )
+
+
+def _tell_of_foreign(shell: Shell, root: Path) -> None:
+    """Say that work of another installation waits, which is not done unasked."""
+    from bumble.entity import changes, commits
+
+    waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
+    if waiting:
+        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
+        output.warn(
+            shell,
+            f"{count} that another installation left half done in {PRIVATE}: not touched.\n"
+            "If they are yours, `bumble doctor --adopt` finishes them.",
+        )
 
 
 def open_entity(
@@ -109,12 +145,13 @@ def open_entity(
     shell = shell_of(ctx)
     root, why = locate(shell, given)
     entity = Entity(root)
-    if incognito and changes.leftovers(root):
+    if incognito and changes.leftovers(root).own:
         raise RefusedError(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."
         )
     changes.recover(root)
+    _tell_of_foreign(shell, root)
     found = settings.load(
         entity.file,
         shell.user_file,

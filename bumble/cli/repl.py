@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from bumble import files
 from bumble.cli import chat, context, directives, output, settling
 from bumble.cli.directives import Wishes
 from bumble.errors import UserError
@@ -141,8 +144,10 @@ def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
     if not mind.life.writes:
         return InMemoryHistory()
     place = mind.opened.entity.private / "history"
-    place.parent.mkdir(exist_ok=True)
-    return _WholeHistory(str(place))
+    with suppress(OSError):
+        files.append(place, b"")  # made here first, so that it is never readable by others
+        return _WholeHistory(os.fspath(files.settled(place)))
+    return InMemoryHistory()  # something else has its name, or nothing may be written
 
 
 class _WholeHistory(FileHistory):

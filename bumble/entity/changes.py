@@ -13,13 +13,16 @@ from typing import Protocol
 
 from bumble import files
 from bumble.entity import intents
-from bumble.entity.intents import Step, leftovers, stray_files
+from bumble.entity.intents import FOLDER, Leftovers, Step, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
 __all__ = [
+    "FOLDER",
     "Change",
     "ChangeSet",
+    "Leftovers",
     "add",
+    "adopt",
     "apply",
     "delete",
     "history_path",
@@ -113,6 +116,7 @@ def apply(
     """
     if not change_set:
         return []
+    files.enclose(root)
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         intents.recover(root)
         planned = _plan(root, change_set.changes)
@@ -134,14 +138,29 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         Copies in `.history/` of files that were to be written, where a person has edited the file
         since the kill: the edit stays, and the copy is beside it.
     """
-    if not intents.leftovers(root):
+    files.enclose(root)
+    if not intents.leftovers(root).own:
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return intents.recover(root)
 
 
+def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Finish what another installation left half written, at the owner's word.
+
+    Raises:
+        RecordInvalidError: If that is no change.
+        UnsafePathError: If it names a file that no change set may write.
+    """
+    files.enclose(root)
+    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        intents.adopt(root)
+        intents.recover(root)
+
+
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
     """Remove stray temporary files, while nobody writes, and return what they were."""
+    files.enclose(root)
     if not intents.stray_files(root):
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
@@ -158,7 +177,7 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
     planned: dict[Path, tuple[Step, bytes | None]] = {}
     lengthens = any(change.adds for change in changes)
     for change in changes:
-        path = files.inside(root, change.path)
+        path = intents.target(root, change.path)
         if path in planned:
             earlier, current = planned[path]
             before = earlier.before

@@ -2,8 +2,9 @@
 
 Before a set is written, what it will write is noted in `.bumble/uncommitted/`, and the note goes
 with the commit: what a kill, or something of the owner's that is under way, leaves uncommitted is
-caught up by the next set. What the owner edited by hand in the files of a set is committed first,
-as theirs. Never pushes, never rewrites, runs no hooks: they are made for people's commits.
+caught up by the next set of the installation that noted it. What the owner edited by hand in the
+files of a set is committed first, as theirs. Never pushes, never rewrites, runs no hooks: they are
+made for people's commits.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files, git, yamltext
-from bumble.entity import changes, intents
+from bumble.entity import changes, installation, intents
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.intents import Step
-from bumble.errors import MergeUnfinishedError
+from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Done, Git
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
@@ -145,15 +146,59 @@ def _is_asked_for(root: Path) -> bool:
 
 
 def notes(root: Path) -> list[Note]:
-    """Return what is not committed yet, oldest first; one that can't be read is passed over."""
-    folder = root / ".bumble" / NOTES
-    found = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    return [note for file in found if (note := _read_note(file)) is not None]
+    """Return what is not committed yet, oldest first; what this installation did not note is not.
+
+    One that can't be read is passed over too.
+    """
+    own = (_read_note(file) for file in _note_files(root))
+    return [note for note in own if note is not None]
 
 
-def _read_note(file: Path) -> Note | None:
+def foreign_notes(root: Path) -> list[Path]:
+    """Return what another installation noted, or nobody can read: nothing of it is committed."""
+    return [file for file in _note_files(root) if _read_note(file) is None]
+
+
+def adopt_notes(root: Path) -> None:
+    """Make our own what another installation noted, at the owner's word; drop what is no note."""
+    with files.lock(
+        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    ):
+        for file in foreign_notes(root):
+            note = _read_note(file, adopts=True)
+            if note is None:
+                files.remove(file)
+            else:
+                _put_note(note)
+
+
+def _note_files(root: Path) -> list[Path]:
+    place = root / ".bumble" / NOTES
+    if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
+        return []
+    there = sorted(one for one in place.glob("*.json") if one.stem.isdecimal())
+    known = git.tracked(root, f".bumble/{NOTES}") if there else {}
+    return [one for one in there if f".bumble/{NOTES}/{one.name}" not in known]
+
+
+def _put_note(note: Note) -> None:
+    data: dict[str, Any] = {**vars(note)}
+    del data["file"]
+    text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
+    signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}
+    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
+    files.remove(temporary)
+    with files.refusing(temporary):
+        files.write_synced(temporary, json.dumps(signed).encode(), mode=None)
+    files.move(temporary, note.file)
+
+
+def _read_note(file: Path, *, adopts: bool = False) -> Note | None:
     try:
-        data = json.loads(file.read_bytes())
+        signed = json.loads(files.read(file))
+        if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
+            return None
+        data = json.loads(signed["note"])
         return Note(
             file,
             data["title"],
@@ -162,7 +207,7 @@ def _read_note(file: Path) -> Note | None:
             data["after"],
             data["opens"],
         )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -257,7 +302,7 @@ class Commits:
             self._record(_message(sets), looked)
         if not self.waits:
             for note in sets:
-                note.file.unlink(missing_ok=True)
+                files.remove(note.file)
 
     def _look(self, paths: Iterable[str]) -> list[Entry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
@@ -367,7 +412,7 @@ class Commits:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
         with files.refusing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            files.make_folder(folder)
         numbers = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
         title, body = _line(change_set.title), [one.why for one in change_set.changes]
         note = Note(
@@ -378,17 +423,15 @@ class Commits:
             after,
             change_set.opens,
         )
-        data: dict[str, Any] = {**vars(note)}
-        del data["file"]
-        temporary = note.file.with_suffix(".new")
-        with files.refusing(temporary):
-            temporary.write_text(json.dumps(data), encoding="utf-8", errors="replace")
-            temporary.replace(note.file)
+        _put_note(note)
         return note
 
     def _place(self, path: str) -> str | None:
         """Return a path as git names it; None for what is never committed."""
-        place = files.inside(self.root, path).relative_to(self.repository.folder)
+        there = files.inside(self.root, path)
+        if not there.is_relative_to(self.repository.folder):  # the owner lets a link lead there
+            return None
+        place = there.relative_to(self.repository.folder)
         if place.parts[0] in (".bumble", str(changes.HISTORY)):
             return None
         above = [self.repository.folder / one for one in place.parents if one.parts]

@@ -12,6 +12,7 @@ from pathlib import Path
 from bumble import files
 
 ENTITY_FILE = "entity.yaml"
+PRIVATE = ".bumble"
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,9 @@ class Entity:
     """An entity folder. Paths only; nothing is read until somebody asks a store."""
 
     root: Path  # absolute
+
+    def __post_init__(self) -> None:
+        files.enclose(self.root)
 
     @property
     def file(self) -> Path:
@@ -93,40 +97,40 @@ class Entity:
     @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
-        return self.root / "workspace"
+        return self._own("workspace")
 
     @property
     def vectors(self) -> Path:
         """Derived: the vectors."""
-        return self.root / "memory.db"
+        return self._own("memory.db")
 
     @property
     def private(self) -> Path:
         """Derived, or of this machine only: lock, intents, caches, ledger; git-ignored."""
-        return self.root / ".bumble"
+        return self._own(PRIVATE)
 
     @property
     def ledger(self) -> Path:
         """One JSON line a model call."""
-        return self.private / "log" / "calls.jsonl"
+        return self._own(".bumble/log/calls.jsonl")
 
     @property
     def prompts(self) -> Path:
         """What models were asked and what they answered, where the owner wants that kept."""
-        return self.private / "log" / "prompts.jsonl"
+        return self._own(".bumble/log/prompts.jsonl")
 
     @property
     def runs(self) -> Path:
         """One JSON line a run of what happens between turns."""
-        return self.private / "log" / "runs.jsonl"
+        return self._own(".bumble/log/runs.jsonl")
 
     def _own(self, name: str) -> Path:
-        """Name a file whose text reaches prompts: a link may not bring one in from outside.
+        """Name a file whose text reaches prompts, or that is written: no link may lead out to it.
 
         Raises:
             UnsafePathError: If one does.
         """
-        files.inside(self.root, name)
+        files.settled(self.root / name)
         return self.root / name
 
     def relative(self, path: Path) -> str:

@@ -2,26 +2,40 @@
 
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
-nothing of the set, a kill after leaves work for `recover`. Call these functions with the entity's
-lock held.
+nothing of the set, a kill after leaves work for `recover`. An intent that another installation
+wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
+Call these functions with the entity's lock held.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
-import shutil
+import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from bumble import files
-from bumble.errors import ChangeUnfinishedError, FolderUnwritableError, RecordInvalidError
+from bumble import files, git
+from bumble.entity import installation
+from bumble.errors import (
+    ChangeUnfinishedError,
+    FolderUnwritableError,
+    RecordInvalidError,
+    UnsafePathError,
+)
 
 INTENT = "intent.json"
+FOLDER = ".bumble/intents"
 HISTORY = ".history"
+_NAME = re.compile(r"[0-9a-f]{16}")
+_ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
+_BY_NAME = ("entity.yaml", "soma.yaml", "state.yaml", ".gitignore", ".gitattributes")
+_GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 
 @dataclass(frozen=True)
@@ -34,8 +48,55 @@ class Step:
     staged: str | None  # a number, the name in the intent's folder
 
 
+@dataclass(frozen=True)
+class Leftovers:
+    """What writers left in `.bumble/intents/`: another process is writing, or was killed."""
+
+    own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
+    foreign: tuple[Path, ...] = ()  # of another: these wait for the owner's word
+    tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
+
+
 def _new_folder(root: Path) -> Path:
-    return root / ".bumble" / "intents" / secrets.token_hex(8)
+    return root / FOLDER / secrets.token_hex(8)
+
+
+def target(root: Path, path: str) -> Path:
+    """Return where a change set writes a path, links followed.
+
+    Raises:
+        UnsafePathError: If it leads out of the folder, or is one that no change set may write: what
+            is git's, bumble's own, or no record.
+    """
+    found = files.inside(root, path)
+    _check_place(path, path)
+    real = Path(os.path.realpath(root))
+    if found.is_relative_to(real):  # else the owner lets a link lead there
+        _check_place(found.relative_to(real).as_posix(), path)
+    return found
+
+
+def _check_place(path: str, named: str) -> None:
+    parts = PurePosixPath(os.path.normpath(path).replace(os.sep, "/")).parts
+    if any(_plain(part) in _GITS_OWN for part in parts):
+        raise UnsafePathError(named, "it is git's own")
+    first = parts[0] if parts else ""
+    if first in _ANY_FILE and len(parts) > 1:
+        return
+    if (
+        path in _BY_NAME
+        or named in _BY_NAME
+        or (not first.startswith(".") and path.endswith(".md"))
+    ):
+        return
+    raise UnsafePathError(named, "it is no file that bumble writes")
+
+
+def _plain(name: str) -> str:
+    """Return a name as the file systems that are least exact about it see it."""
+    seen = unicodedata.normalize("NFKC", name).casefold()
+    seen = "".join(c for c in seen if unicodedata.category(c) not in ("Cf", "Cc"))
+    return seen.split(":")[0].rstrip(". ")
 
 
 def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]) -> None:
@@ -46,13 +107,12 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None
         ChangeUnfinishedError: If it refuses after some files are in place.
     """
     folder = _new_folder(root)
-    _stage(root, folder, title, planned)
-    _finish(root, folder)
+    _finish(root, folder, _stage(root, folder, title, planned))
 
 
 def replace_one(root: Path, step: Step, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
-    path, folder = files.inside(root, step.path), _new_folder(root)
+    path, folder = target(root, step.path), _new_folder(root)
     with files.refusing(path):
         files.make_folder(folder)
     try:
@@ -65,10 +125,53 @@ def replace_one(root: Path, step: Step, new: bytes | None) -> None:
             folder.rmdir()
 
 
-def leftovers(root: Path) -> list[Path]:
-    """Return the intents that are not finished: another process is writing, or was killed."""
-    folder = root / ".bumble" / "intents"
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+def leftovers(root: Path) -> Leftovers:
+    """Return the intents that are not finished, by whose they are."""
+    place = root / FOLDER
+    if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
+        return Leftovers()
+    there = [
+        one
+        for one in sorted(place.iterdir())
+        if _NAME.fullmatch(one.name) and one.is_dir() and not one.is_symlink()
+    ]
+    if not there:
+        return Leftovers()
+    known = git.tracked(root, FOLDER)
+    tracked = [one for one in there if any(path.split("/")[2] == one.name for path in known)]
+    foreign = [one for one in there if one not in tracked and not _is_own(one)]
+    own = [one for one in there if one not in tracked and one not in foreign]
+    return Leftovers(tuple(own), tuple(foreign), tuple(tracked))
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this installation wrote an intent; what is not begun is whoever's, and dropped."""
+    try:
+        data = json.loads(files.read(folder / INTENT))
+        return installation.is_own(_signed(folder, data["title"], data["steps"]), data.get("mark"))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _signed(folder: Path, title: str, steps: Any) -> str:
+    return json.dumps([folder.name, title, steps], sort_keys=True)
+
+
+def adopt(root: Path) -> list[Path]:
+    """Make the intents of another installation our own, to be finished: the owner says so.
+
+    Raises:
+        RecordInvalidError: If one is no intent.
+        UnsafePathError: If one names a file that no change set may write.
+    """
+    adopted = list(leftovers(root).foreign)
+    for folder in adopted:
+        steps = _steps(root, folder / INTENT)
+        files.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
+        _put_intent(folder, str(json.loads(files.read(folder / INTENT)).get("title")), steps)
+    return adopted
 
 
 def stray_files(root: Path) -> list[Path]:
@@ -87,10 +190,10 @@ def recover(root: Path) -> list[Path]:
         Copies in `.history/` of new files whose place a person's edit has taken since the kill.
     """
     kept: list[Path] = []
-    unfinished = leftovers(root)
+    unfinished = leftovers(root).own
     for folder in unfinished:
-        if (folder / INTENT).exists():
-            kept += _finish(root, folder)
+        if _is_there(folder):
+            kept += _finish(root, folder, _steps(root, folder / INTENT))
         else:
             _drop(folder)
     if unfinished:
@@ -108,30 +211,42 @@ def sweep(root: Path) -> list[Path]:
 
 def _stage(
     root: Path, folder: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]
-) -> None:
+) -> list[Step]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
         with files.refusing(folder):
             files.make_folder(folder)
             steps = []
             for n, (step, new) in enumerate(planned):
-                _check_writable(files.inside(root, step.path))
+                _check_writable(target(root, step.path))
                 if new is not None:
                     files.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
                 steps.append(Step(step.path, step.before, step.after, staged))
-            intent = {"title": title, "steps": [vars(step) for step in steps]}
-            text = json.dumps(intent, ensure_ascii=False, indent=1) + "\n"
-            files.sync_folder(folder)
-            files.write_synced(folder / f"{INTENT}.new", text.encode(errors="replace"), mode=None)
-            os.replace(folder / f"{INTENT}.new", folder / INTENT)  # noqa: PTH105
-            files.sync_folder(folder)
+            _put_intent(folder, title, steps)
+            return steps
     except FolderUnwritableError as error:
         with suppress(FolderUnwritableError):
             _drop(folder)
-        if (folder / INTENT).exists():  # it can't be taken back: the next process will finish it
+        if _is_there(folder):  # it can't be taken back: the next process will finish it
             raise ChangeUnfinishedError(root, str(error)) from error
         raise
+
+
+def _put_intent(folder: Path, title: str, steps: Sequence[Step]) -> None:
+    """Write down what is to be done; from here on it will be."""
+    title, listed = title.encode(errors="replace").decode(), [vars(step) for step in steps]
+    mark = installation.mark(_signed(folder, title, listed))
+    intent = {"title": title, "steps": listed, "mark": mark}
+    files.sync_folder(folder)
+    new = folder / f"{INTENT}.new"
+    files.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
+    os.replace(new, folder / INTENT)  # noqa: PTH105  (one name for the fault-injection test)
+    files.sync_folder(folder)
+
+
+def _is_there(folder: Path) -> bool:
+    return os.path.lexists(folder / INTENT)
 
 
 def _check_writable(path: Path) -> None:
@@ -144,33 +259,39 @@ def _check_writable(path: Path) -> None:
 def _drop(folder: Path) -> None:
     """Remove an intent: its record first, so that a kill in between leaves nothing to finish."""
     files.remove(folder / INTENT)
-    shutil.rmtree(folder, ignore_errors=True)
+    files.clear(folder)
 
 
-def _finish(root: Path, folder: Path) -> list[Path]:
+def _finish(root: Path, folder: Path, steps: Sequence[Step]) -> list[Path]:
     """Bring every file of an intent to its new state, and drop it; one edited since is kept."""
-    steps = _steps(folder / INTENT)
     kept = []
     try:
         for step in steps:
             kept += _take(root, folder, step)
-        for place in {files.inside(root, step.path).parent for step in steps}:
-            if place.is_dir():
-                with files.refusing(place):
-                    files.sync_folder(place)
+        for above in {target(root, step.path).parent for step in steps}:
+            if above.is_dir():
+                with files.refusing(above):
+                    files.sync_folder(above)
         _drop(folder)
     except FolderUnwritableError as error:
         raise ChangeUnfinishedError(root, str(error)) from error
     return kept
 
 
-def _steps(path: Path) -> list[Step]:
+def _steps(root: Path, path: Path) -> list[Step]:
     try:
-        steps = [Step(**step) for step in json.loads(path.read_bytes())["steps"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        steps = [Step(**step) for step in json.loads(read(path) or b"")["steps"]]
+        if any(step.staged is not None and not step.staged.isdigit() for step in steps):
+            raise ValueError("`staged` should be a number")
+        for step in steps:
+            target(root, step.path)
+            new = None if step.staged is None else read(path.with_name(step.staged))
+            if new is not None and digest(new) != step.after:
+                raise ValueError(f"`{step.staged}` is not what it was when it was staged")
+    except FolderUnwritableError as error:
+        raise ChangeUnfinishedError(root, str(error)) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecordInvalidError(path, f"not an intent record: {error}") from error
-    if any(step.staged is not None and not step.staged.isdigit() for step in steps):
-        raise RecordInvalidError(path, "not an intent record: `staged` should be a number")
     return steps
 
 
@@ -180,7 +301,7 @@ def _take(root: Path, folder: Path, step: Step) -> list[Path]:
     Returns:
         The copy of the new file, where the file was edited after a kill: theirs stays.
     """
-    path = files.inside(root, step.path)
+    path = target(root, step.path)
     current = digest(read(path))
     if current == step.after:
         return []

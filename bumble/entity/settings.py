@@ -90,6 +90,7 @@ def load(
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
         trusted = trust.folders(plain.pop(trust.KEY, None), str(user_file))
+        plain.pop(trust.LINKED, None)
         found.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
         identity, own, warnings = _entity_layer(entity_file)
@@ -135,6 +136,16 @@ def _as_trusted(
     return left, warnings
 
 
+def linked(user_file: Path) -> tuple[Path, ...]:
+    """Return the folders elsewhere that links in an entity's folder may lead to.
+
+    Raises:
+        SettingInvalidError: If the user's config does not list folders there.
+    """
+    plain, _ = _read(user_file) or ({}, "")
+    return tuple(map(Path, trust.linked_folders(plain.get(trust.LINKED), str(user_file))))
+
+
 def _assemble(
     found: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
 ) -> Settings:
@@ -170,8 +181,8 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     """Take out of entity.yaml what is not a setting, and read it."""
     own = {key: plain.pop(key) for key in list(plain) if key in typed.fields(Identity)}
     plain.pop(setting_layers.NOTES, None)
-    if trust.KEY in plain:
-        raise _invalid(path, source, (trust.KEY,), "a folder can't trust itself")
+    for key in {trust.KEY, trust.LINKED} & set(plain):
+        raise _invalid(path, source, (key,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
         said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"

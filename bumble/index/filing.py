@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import chunks
 from bumble.index.chunks import Chunk
 from bumble.index.scan import Found, scan
@@ -128,8 +128,8 @@ def _update_file(
 
 def _digest(path: Path) -> str:
     try:
-        return files.sha256(path.read_bytes())
-    except OSError:  # gone again, or not ours to read: `_read` says which
+        return files.sha256(files.read(path))
+    except (OSError, UnsafePathError):  # gone again, or not ours to read: `_read` says which
         return ""
 
 
@@ -138,3 +138,5 @@ def _read(path: Path, kind: str, reading: Reading) -> tuple[list[Chunk], RecordI
         return chunks.read(kind, path, name=reading.name, zone=reading.zone), None
     except RecordInvalidError as error:
         return [], error
+    except UnsafePathError as error:
+        return [], RecordInvalidError(path, str(error).splitlines()[0])

@@ -61,7 +61,7 @@ class Stamp:
 def read_stamp(folder: Path) -> Stamp | None:
     """Return the stamp; None if there is none that can be read."""
     try:
-        data = json.loads((folder / STAMP).read_bytes())
+        data = json.loads(files.read(folder / STAMP))
         return Stamp(str(data["token"]), int(data["generation"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -79,16 +79,17 @@ def write_stamp(folder: Path, stamp: Stamp) -> None:
     Its caller holds the lock of the index, so a temporary file beside it is a killed writer's.
     """
     for stray in folder.glob(f".{STAMP}.*{files.TEMPORARY_SUFFIX}"):
-        stray.unlink(missing_ok=True)
+        files.remove(stray)
     files.write_atomic(folder / STAMP, (json.dumps(vars(stamp)) + "\n").encode())
 
 
 def create(folder: Path) -> None:
     """Make an empty index; what is there is thrown away."""
-    shutil.rmtree(folder, ignore_errors=True)
+    files.clear(folder)
     try:
         files.make_folder(folder)
-        Index(_schema(), path=str(folder))
+        with files.private(folder):
+            Index(_schema(), path=str(folder))
     except (OSError, ValueError) as error:
         raise FolderUnwritableError(folder, str(error)) from error
 
@@ -99,10 +100,10 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> Non
     Raises:
         IndexUnusableError: If the index is damaged, or another process writes to it.
     """
-    with _sound(folder, "written"):
+    with _sound(folder, "written"), files.private(folder):
         writer = _open(folder).writer(HEAP_BYTES, 1)
-        for one in changed:
-            writer.delete_documents_by_term("id", one)
+        for number in changed:
+            writer.delete_documents_by_term("id", number)
         for entry in entries:
             document = Document()
             document.add_integer("id", entry.id)
@@ -205,6 +206,9 @@ def open_to_read(folder: Path) -> Fulltext:
 
 
 def _open(folder: Path) -> Index:
+    """Open the index; tantivy follows links, so in its folder there may be none."""
+    if folder.is_symlink() or (folder.is_dir() and any(map(Path.is_symlink, folder.iterdir()))):
+        raise IndexUnusableError(folder, "there are links in it")
     with _sound(folder, "read"):
         index = Index.open(str(folder))
     index.register_tokenizer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bumble import files
 from bumble.entity.folder import Entity
 
 
@@ -18,9 +19,14 @@ class Place:
 
 
 def of(entity: Entity) -> Place:
-    """Return where an entity's index belongs."""
-    private = entity.private
-    return Place(entity.vectors, private / "fulltext", private / "index.lock")
+    """Return where an entity's index belongs.
+
+    Raises:
+        UnsafePathError: If a link leads out of the folder there.
+    """
+    place = Place(entity.vectors, entity.private / "fulltext", entity.private / "index.lock")
+    files.settled(place.fulltext)
+    return place
 
 
 def elsewhere(folder: Path) -> Place:

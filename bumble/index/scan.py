@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from bumble import files
 from bumble.entity.folder import Entity
+from bumble.errors import UnsafePathError
 from bumble.stores import sessions, skills
 
 # kind, folder, levels of folders between it and the files, the file's name (empty: any `*.md`)
@@ -60,8 +62,9 @@ def _is_note(name: str) -> bool:
 
 def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[str]]]:
     try:
-        entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
+        entries = list(os.scandir(files.settled(folder)))
+    # out of the folder: not ours; not ours to read: doctor says so
+    except (FileNotFoundError, NotADirectoryError, PermissionError, UnsafePathError):
         return []
     if not levels:
         return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import apsw
 import numpy as np
 
+from bumble import files
 from bumble.embed.protocol import Floats, Identity
 from bumble.errors import (
     FolderUnwritableError,
@@ -346,7 +347,9 @@ def create(path: Path) -> Database:
     """Make an empty database; what is there is thrown away."""
     with _writable(path):
         for ending in ("", "-journal", "-wal", "-shm"):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
+            files.remove(path.with_name(path.name + ending))
+        files.make_folder(path.parent)
+        files.write_synced(path, b"", mode=None)  # so that it is its owner's; the rest follow it
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
@@ -363,6 +366,8 @@ def open_to_write(path: Path) -> Database:
         IndexUnusableError: If there is none, it is damaged, or of another version.
         FolderUnwritableError: If the system refuses.
     """
+    with _writable(path):
+        files.detach(path)
     return _opened(path, apsw.SQLITE_OPEN_READWRITE)
 
 
@@ -376,6 +381,7 @@ def open_to_read(path: Path) -> Database:
 
 
 def _opened(path: Path, flags: int) -> Database:
+    path = files.settled(path)
     if not path.is_file():
         raise IndexUnusableError(path, "there is no index yet")
     with _readable(path):

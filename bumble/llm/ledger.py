@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -17,11 +18,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bumble.errors import UserError
+from bumble import files
+from bumble.errors import UnsafePathError, UserError
 from bumble.llm import tokens
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
 
 _BLOCK_BYTES = 65_536
+_NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_OUTLANDISH = re.compile(r"[^\w .,:/@+=~\\-]")  # in the name of a model or of its file
 # How the ratio of a model's own counts to our estimates is learnt.
 CHAT = "chat"  # other requests have other schemas, which a server may count too
 RATIO_CALLS, LEAST_CALLS, LEAST_TOKENS = 20, 3, 100
@@ -135,7 +139,7 @@ class Recorded:
         entry = Entry(
             at=at,
             purpose=request.purpose,
-            model=self._model.name,
+            model=plain_name(self._model.name),
             ms=round((self._stopwatch() - started) * 1000),
             finish_reason=finish_reason or (completion.finish_reason if completion else "failed"),
             prompt_tokens=usage.prompt_tokens,
@@ -151,11 +155,19 @@ class Recorded:
         self.entries.append(entry)
         if self._path is not None:
             # A full disk must not cost the answer that this line is about.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, UnsafePathError):
                 append(self._path, entry)
         if self._prompts is not None and completion is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, UnsafePathError):
                 append_line(self._prompts, _in_full(entry, request, completion))
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a model as it is logged: a folder may name one, and mean more than a name.
+
+    A line of the ledger is text that a shell or a terminal may meet.
+    """
+    return _OUTLANDISH.sub("_", name)
 
 
 def _in_full(entry: Entry, request: Request, completion: Completion) -> dict[str, Any]:
@@ -193,29 +205,22 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
         OSError: If it cannot be written.
     """
     kept = {name: value for name, value in values.items() if value not in (None, {})}
-    line = json.dumps(kept, ensure_ascii=False) + "\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size and _last_byte(descriptor, size) != b"\n":
-            line = "\n" + line  # a torn line stays alone, it does not spoil this one
-        os.write(descriptor, line.encode(errors="replace"))  # half a character becomes `?`
-    finally:
-        os.close(descriptor)
+    files.append(path, (json.dumps(kept, ensure_ascii=False) + "\n").encode(errors="replace"))
 
 
 def read(path: Path) -> Iterator[Entry]:
     """Yield the entries of a ledger, oldest first; lines that were torn are left out."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                entry = _parse(json.loads(line))
-            except (ValueError, TypeError, KeyError, RecursionError):
-                continue
-            yield entry
+    for line in _lines(path):
+        try:
+            entry = _parse(json.loads(line))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        yield entry
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
+        yield from (line.decode(errors="replace") for line in stream)
 
 
 def read_newest(path: Path) -> Iterator[Entry]:
@@ -232,7 +237,7 @@ def token_ratio(path: Path, model: str) -> float:
 
     The median of its newest chats; 1 as long as there are too few.
     """
-    found: list[float] = []
+    model, found = plain_name(model), list[float]()
     for entry in read_newest(path):
         if entry.model != model or entry.purpose != CHAT:
             continue
@@ -248,11 +253,7 @@ def token_ratio(path: Path, model: str) -> float:
 
 def newest_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file from its end, reading a block at a time; none if there is none."""
-    try:
-        stream = path.open("rb")
-    except FileNotFoundError:
-        return
-    with stream:
+    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
         at, rest = stream.seek(0, os.SEEK_END), b""
         while at > 0:
             size = min(_BLOCK_BYTES, at)
@@ -270,8 +271,3 @@ _NAMES = frozenset(each.name for each in fields(Entry))
 def _parse(values: dict[str, Any]) -> Entry:
     known = {name: value for name, value in values.items() if name in _NAMES}
     return Entry(**known | {"at": datetime.fromisoformat(known["at"])})
-
-
-def _last_byte(descriptor: int, size: int) -> bytes:
-    os.lseek(descriptor, size - 1, os.SEEK_SET)
-    return os.read(descriptor, 1)

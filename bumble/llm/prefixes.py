@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from bumble.files import make_folder, write_synced
+
 _MAGIC = b"bumble-prefix-1\n"
 _SEAL_BYTES = len(_MAGIC) + 32 + 4
 _CHUNK_BYTES = 1 << 20
@@ -36,7 +38,7 @@ class PrefixFolder:
         Raises:
             OSError: If it cannot be made.
         """
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self.folder)
         self.folder.chmod(0o700)
 
     def find(self, key: str) -> str | None:
@@ -88,7 +90,7 @@ class PrefixFolder:
         """Remember which key was last saved under a name that several share."""
         part = self.folder / f"{name}.{secrets.token_hex(4)}.part"
         with contextlib.suppress(OSError):
-            part.write_text(key, encoding="ascii")
+            write_synced(part, key.encode(), mode=0o600)
             part.replace(self.folder / f"{name}.last")
 
     def pointed(self, name: str) -> str | None:

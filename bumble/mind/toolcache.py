@@ -16,6 +16,7 @@ from typing import Any
 
 from bumble import files
 from bumble.entity.config import ToolCacheConfig
+from bumble.errors import FolderUnwritableError
 
 FOLDER = "tools"
 
@@ -41,7 +42,7 @@ class ToolCache:
         """
         if tool not in self.config.tools:
             return None
-        raw = files.read_if_there(self._place(tool, arguments))
+        raw = files.read_cache(self._place(tool, arguments))
         try:
             kept = json.loads(raw) if raw else {}
             age = (now - datetime.fromisoformat(kept["at"])).total_seconds()
@@ -62,8 +63,8 @@ class ToolCache:
         if tool not in self.config.tools or not self.writes:
             return
         data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
-        with contextlib.suppress(OSError):  # a full disk must not cost the answer
-            files.write_atomic(self._place(tool, arguments), data.encode(), mode=0o600)
+        with contextlib.suppress(FolderUnwritableError):  # a full disk must not cost the answer
+            files.write_atomic(self._place(tool, arguments), data.encode())
             self._evict()
 
     def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
@@ -73,4 +74,4 @@ class ToolCache:
     def _evict(self) -> None:
         kept = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
         for file in kept[: max(0, len(kept) - self.config.max_entries)]:
-            file.unlink(missing_ok=True)
+            files.remove(file)

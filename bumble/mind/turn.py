@@ -319,7 +319,9 @@ def _commit(life: Runtime, turn: Turn) -> None:
     turn.session = sessions.appended(turn.session, new)
 
 
-def _write_apart(life: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]) -> None:
+def _write_apart(
+    life: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]
+) -> None:
     """Write what could not be written together, each by itself, the words first.
 
     So a file that can't be written, or that somebody keeps changing, takes nothing else with it.

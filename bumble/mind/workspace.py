@@ -18,7 +18,7 @@ from bumble import files
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
-from bumble.errors import RefusedError, UsageError
+from bumble.errors import RefusedError, UnsafePathError, UsageError
 from bumble.mind import programs
 
 FOLDER = "workspace"
@@ -36,7 +36,7 @@ def locate(entity: Entity, path: str) -> Path:
     Raises:
         UnsafePathError: If it leads out.
     """
-    entity.workspace.mkdir(exist_ok=True)
+    files.make_folder(entity.workspace)
     place = files.inside(entity.workspace, path or ".")
     first, _, rest = Path(path).as_posix().partition("/")
     if first == FOLDER and not (entity.workspace / FOLDER).exists():
@@ -54,12 +54,17 @@ def read(entity: Entity, path: str) -> str:
     _refuse_special(file, path)
     if not file.is_file():
         raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
-    if file.stat().st_size > MAX_READ_BYTES:
-        raise UsageError(f"{path} is longer than {MAX_READ_BYTES:,} bytes")
+    if files.is_elsewhere(file):
+        raise UnsafePathError(path, "it is another name of a file outside the entity folder")
     try:
-        return file.read_text(encoding="utf-8")
+        data = files.read(file, most=MAX_READ_BYTES + 1)
+        if len(data) > MAX_READ_BYTES:
+            raise UsageError(f"{path} is longer than {MAX_READ_BYTES:,} bytes")
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not text") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from error
 
 
 def state(entity: Entity, path: str) -> tuple[int, ...]:
@@ -118,7 +123,10 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
     _refuse_gits(file, top, path)
     _refuse_long(file.relative_to(top))
     name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
-    old = files.read_if_there(file)
+    try:
+        old = files.read_if_there(file)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror}") from error
     data = text if text.endswith("\n") else f"{text}\n"
     digest = None if old is None else files.sha256(old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)

@@ -64,7 +64,7 @@ def pull(entry: Entry, folder: Path, means: Means, *, own: Path | None = None) -
         FolderUnwritableError: If the disk is too small or can't be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         with _alone(entry, folder, means):
             installed = _there(entry, folder, means) or _fetch_all(entry, folder, means, own)
     except OSError as error:

@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from bumble import markdown, moments
+from bumble import files, markdown, moments
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.errors import RecordInvalidError, RecordMissingError, UnsafePathError
 from bumble.markdown import Document
 from bumble.yamltext import SourceError
 
@@ -230,7 +230,10 @@ def paths(folder: Path, pattern: str) -> list[Path]:
     What a link brings in from outside the folder is passed over: a folder that arrives by clone
     must not put other files of this machine into a prompt.
     """
-    top = os.path.realpath(folder)
+    try:
+        top = os.path.realpath(files.settled(folder))
+    except UnsafePathError:  # the folder itself is such a link
+        return []
     inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
     found = []
     for path in sorted(folder.glob(pattern)):
@@ -259,11 +262,11 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
         RecordInvalidError: If it is not UTF-8, too large, or can't be read.
     """
     try:
-        size = path.stat().st_size
-        if size > max_bytes:
+        data = files.read(path, most=max_bytes + 1)
+        if len(data) > max_bytes:
+            size = path.stat().st_size
             told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"
             raise RecordInvalidError(path, told)
-        data = path.read_bytes()
         return data.decode(errors=errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

@@ -53,7 +53,7 @@ def read_info(file: Path) -> SessionInfo:
         RecordInvalidError: If these lines are not a session's.
     """
     try:
-        with file.open("rb") as stream:
+        with files.reading(file) as stream:
             head = stream.readline()
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
@@ -62,7 +62,7 @@ def read_info(file: Path) -> SessionInfo:
         if not isinstance(first, dict) or first.get("type") != "session":
             raise ValueError("the first line should be the session's own")
         at = records.field(first, "at", datetime)
-        last = _last(tail) or _last(file.read_bytes()) or first
+        last = _last(tail) or _last(files.read(file)) or first
         last_at = records.field(last, "at", datetime, at)
         by = records.field(first, "by", str, "")
         present = records.texts(first, "with")
@@ -168,7 +168,7 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     matching = [name for name in known if name.startswith(wanted)]
     if len(wanted) < REFERENCE_CHARS or len(matching) != 1:
         raise RecordMissingError("original", reference, records.nearest(wanted, known))
-    data = (place / matching[0]).read_bytes()
+    data = files.read(place / matching[0])
     if files.sha256(data) != matching[0]:
         raise RecordInvalidError(place / matching[0], "its bytes are not those it is named for")
     return data

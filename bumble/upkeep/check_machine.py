@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
-from bumble import git
+from bumble import files, git
 from bumble.entity import create, settings
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
-from bumble.errors import IndexUnusableError, UserError
+from bumble.errors import IndexUnusableError, UnsafePathError, UserError
 from bumble.index import search, sync
 from bumble.models import store
 from bumble.models.catalog import Catalog, Entry
@@ -105,7 +105,7 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
         entity: Whose index.
         wanted_model: The embedding model that would be used now; None: none.
     """
-    name = entity.relative(entity.vectors)
+    name = "memory.db"
     try:
         state = sync.state(entity)
         if not state.exists:
@@ -113,7 +113,7 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
             return
         if not state.queued:
             _fulltext_fits(entity, state.chunks)
-    except IndexUnusableError as error:
+    except (IndexUnusableError, UnsafePathError) as error:
         said = str(error).splitlines()[0]
         yield Finding("index-unusable", said, name, fix=REBUILD)
         return
@@ -244,8 +244,8 @@ def missing_lines(root: Path, name: str) -> list[str]:
     """Return the lines of the template that a file of git's lacks, however they are spelt."""
     template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     try:
-        there = (root / name).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        there = files.read(root / name).decode(errors="replace")
+    except (OSError, UnsafePathError):
         there = ""
     known = {_plain(line) for line in there.splitlines()}
     return [line for line in _lines(template) if _plain(line) not in known]

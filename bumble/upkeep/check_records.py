@@ -156,7 +156,7 @@ def _checked(look: Look, file: _File, seen: _Seen) -> Iterator[Finding]:
 
 def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
     try:
-        data = file.path.read_bytes()
+        data = files.read(file.path)
     except OSError as error:
         raise RecordInvalidError(file.path, f"can't be read: {error.strerror}") from error
     begin = _BEGIN.search(data)
@@ -323,7 +323,7 @@ def _blobs(
     kept = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
     place = f"{relative.rsplit('/', 1)[0]}/blobs"
     for path in kept:
-        if _BLOB_NAME.fullmatch(path.name) and files.sha256(path.read_bytes()) != path.name:
+        if _BLOB_NAME.fullmatch(path.name) and files.sha256(files.read(path)) != path.name:
             said = "its bytes are not those it is named for: take it from a copy or from git"
             yield Finding("blob-damaged", said, f"{place}/{path.name}")
     names = [path.name for path in kept]

@@ -15,9 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from bumble import files
-from bumble.entity import changes
-from bumble.entity.folder import Entity
+from bumble.entity import changes, commits
+from bumble.entity.folder import PRIVATE, Entity
 from bumble.entity.intents import INTENT
+from bumble.errors import UnsafePathError
 from bumble.upkeep.findings import Finding
 
 if sys.platform != "win32":
@@ -40,6 +41,11 @@ def check(entity: Entity) -> Iterator[Finding]:
         for name in found:
             yield from _name(prefix, name)
             yield from _link(entity.root, prefix, name)
+    for place, folders, names in os.walk(entity.root / PRIVATE):
+        inside = Path(place).relative_to(entity.root).as_posix()
+        for name in sorted([*folders, *names]):
+            yield from _link(entity.root, f"{inside}/", name)
+    yield from _link(entity.root, "", PRIVATE)
     for error in unlisted:
         where = Path(error.filename)
         said = f"can't be listed: {error.strerror}"
@@ -88,22 +94,41 @@ def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
+    if _leads_out(entity.root / changes.FOLDER):
+        return  # what the link is, is said elsewhere
     if held(changes.lock_path(entity.root)):
         said = "another process is writing; what it leaves for a moment was not looked at"
         yield Finding("lock-held", said, ".bumble/lock")
         return
-    for folder in changes.leftovers(entity.root):
-        relative = entity.relative(folder)
-        if _readable(folder / INTENT):
-            said = "a change was cut off; the next command that writes finishes or drops it"
-            yield Finding("change-unfinished", said, relative, fix=MEND)
-        else:
-            said = "a cut-off change can't be read, and stops every command: move it away"
+    left = changes.leftovers(entity.root)
+    readable = [folder for folder in left.foreign if _readable(folder / INTENT)]
+    for path in (*readable, *commits.foreign_notes(entity.root)):
+        said = "a change that another installation left half done; if it is yours, take it over"
+        yield Finding("change-foreign", said, entity.relative(path), fix="bumble doctor --adopt")
+    for folder in left.tracked:
+        said = "git brought a half-done change: nothing of it is used"
+        fix = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
+        yield Finding("change-tracked", said, entity.relative(folder), fix=fix)
+    for folder in left.own:
+        said = "a change was cut off; the next command that writes finishes or drops it"
+        yield Finding("change-unfinished", said, entity.relative(folder), fix=MEND)
+    for folder in left.foreign:
+        if folder not in readable:
+            said = "a cut-off change can't be read: move it away"
             fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
-            yield Finding("change-unreadable", said, f"{relative}/{INTENT}", fix=fix)
+            where = f"{entity.relative(folder)}/{INTENT}"
+            yield Finding("change-unreadable", said, where, fix=fix)
     for path in changes.stray_files(entity.root):
         said = "a temporary file of a killed writer; the file itself is whole"
         yield Finding("file-stray", said, entity.relative(path), fix=MEND)
+
+
+def _leads_out(path: Path) -> bool:
+    try:
+        files.settled(path)
+    except UnsafePathError:
+        return True
+    return False
 
 
 def _readable(intent: Path) -> bool:
@@ -111,7 +136,7 @@ def _readable(intent: Path) -> bool:
     if not intent.exists():
         return True
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        return isinstance(json.loads(intent.read_bytes())["steps"], list)
+        return isinstance(json.loads(files.read(intent))["steps"], list)
     return False
 
 

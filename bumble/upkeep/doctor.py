@@ -86,13 +86,16 @@ def _zone(read: Settings | None) -> tzinfo:
     return ZoneInfo(known)
 
 
-def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> None:
+def mend_files(
+    entity: Entity, keeping: Keeping, *, timeout_seconds: float, adopts: bool = False
+) -> None:
     """Finish or drop what a killed writer left, and tell git what it has to know.
 
     Args:
         entity: The folder.
         keeping: How commits are made.
         timeout_seconds: How long to wait for another writer.
+        adopts: Whether what another installation left half done is finished too.
 
     Raises:
         LockedError: If another process is writing.
@@ -101,6 +104,9 @@ def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> N
     """
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
+    if adopts:
+        changes.adopt(entity.root, timeout_seconds=timeout_seconds)
+        commits.adopt_notes(entity.root)
     missing = {one.code for one in check_machine.check_git(entity, trusted=keeping.trusted)}
     if "git-driver" in missing:
         drivers.install(entity.root)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -120,9 +119,9 @@ def drop_caches(entity: Entity, prompt_caches: Path) -> None:
         prompt_caches: The evaluated prompts of all entities of this machine. Nothing in their names
             tells whose words a file holds, and they only cost time when they are gone.
     """
-    shutil.rmtree(entity.private / "cache", ignore_errors=True)
-    entity.prompts.unlink(missing_ok=True)  # it holds all that was said
-    shutil.rmtree(prompt_caches, ignore_errors=True)
+    files.clear(entity.private / "cache")
+    files.remove(entity.prompts)  # it holds all that was said
+    files.clear(prompt_caches)
 
 
 def _sessions(work: _Work) -> None:
@@ -146,7 +145,7 @@ def _sessions(work: _Work) -> None:
 
 
 def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
-    old = path.read_bytes()
+    old = files.read(path)
     return Change(relative, why, new.encode(errors="surrogateescape"), files.sha256(old))
 
 
@@ -209,7 +208,7 @@ def _beside(work: _Work, folder: Path, *, alone: bool) -> None:
 
 
 def _removed(entity: Entity, path: Path) -> Change:
-    return Change(entity.relative(path), "forget it", None, files.sha256(path.read_bytes()))
+    return Change(entity.relative(path), "forget it", None, files.sha256(files.read(path)))
 
 
 def _state(work: _Work) -> None:

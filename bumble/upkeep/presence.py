@@ -67,11 +67,11 @@ def at_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
         if not (held and stoppable):
             yield held
             return
-        place.write_text(f"{os.getpid()}\n", encoding="utf-8")
+        files.write_atomic(place, f"{os.getpid()}\n".encode())
         try:
             yield True
         finally:
-            place.unlink(missing_ok=True)
+            files.remove(place)
 
 
 def stop_settling(entity: Entity) -> bool:
@@ -83,14 +83,14 @@ def stop_settling(entity: Entity) -> bool:
         Whether nobody is at work any more that could be stopped.
     """
     place = entity.private / SETTLING
-    pid = (files.read_if_there(place) or b"").strip()
+    pid = (files.read_cache(place) or b"").strip()
     if not pid.isdigit() or not _is_held(entity, AT_WORK):
         return True  # what a killed process left there is nobody's
     with suppress(ProcessLookupError, PermissionError):
         os.kill(int(pid), signal.SIGTERM)
     with _if_free(entity, AT_WORK, STOP_SECONDS) as free:
         if free:
-            place.unlink(missing_ok=True)
+            files.remove(place)
         return free
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from bumble import files
 from bumble.cycles.life import Runtime
 from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.changes import Change
@@ -117,7 +118,7 @@ def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
     if problem is not None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
     tools = life.config.tools
-    life.entity.workspace.mkdir(exist_ok=True)
+    files.make_folder(life.entity.workspace)
     done = programs.run(
         reminder.command,
         folder=life.entity.workspace,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, installation
 from bumble.upkeep import drivers
 from bumble.upkeep.findings import CODES
 from tests.cli import looking
@@ -141,11 +141,11 @@ def leave_temporary(run: Run) -> None:
 
 
 def cut_off(run: Run) -> None:
-    run.file(".bumble/intents/1a2b").mkdir(parents=True)
+    run.file(".bumble/intents/0123456789abcdef").mkdir(parents=True)
 
 
 def garble_intent(run: Run) -> None:
-    run.write(".bumble/intents/1a2b/intent.json", "{")
+    run.write(".bumble/intents/0123456789abcdef/intent.json", "{")
 
 
 def break_index(run: Run) -> None:
@@ -183,8 +183,8 @@ CASES: list[Case] = [
     (lead_out, "link-out", "skills/spy.md", None),
     (lay_astray, "file-unread", "episodes/loose.md", None),
     (leave_temporary, "file-stray", ".knowledge.md.1a2b.bumble-tmp", None),
-    (cut_off, "change-unfinished", ".bumble/intents/1a2b", None),
-    (garble_intent, "change-unreadable", ".bumble/intents/1a2b/intent.json", None),
+    (cut_off, "change-unfinished", ".bumble/intents/0123456789abcdef", None),
+    (garble_intent, "change-unreadable", ".bumble/intents/0123456789abcdef/intent.json", None),
     (break_index, "index-unusable", "memory.db", None),
     (keep_copy, "file-kept", ".history/1a2b.knowledge.md", None),
 ]
@@ -247,7 +247,7 @@ def test_nothing_is_written_where_there_is_an_index(repository: Run) -> None:
 
 def test_fix_mends_what_is_derived_and_leaves_every_truth_file(ada: Run) -> None:
     every_harm(ada)
-    ada.file(".bumble/intents/1a2b/intent.json").unlink()
+    ada.file(".bumble/intents/0123456789abcdef/intent.json").unlink()
     ada.file(".knowledge.md.1a2b.bumble-tmp").unlink()
     before = looking.truths(ada)
     ada.write(".knowledge.md.1a2b.bumble-tmp", "half")
@@ -271,10 +271,12 @@ def test_fix_twice_finds_nothing_left_to_mend(ada: Run) -> None:
 def test_fix_finishes_a_change_that_was_cut_off(ada: Run) -> None:
     old = ada.file("knowledge.md").read_bytes()
     new = b"## Tea\n\nGreen.\n"
-    ada.write(".bumble/intents/1a2b/0", new.decode())
+    ada.write(".bumble/intents/0123456789abcdef/0", new.decode())
     hashes = {"before": files.sha256(old), "after": files.sha256(new)}
     step = {"path": "knowledge.md", "staged": "0", **hashes}
-    ada.write(".bumble/intents/1a2b/intent.json", json.dumps({"title": "x", "steps": [step]}))
+    mark = installation.mark(json.dumps(["0123456789abcdef", "x", [step]], sort_keys=True))
+    intent = {"title": "x", "steps": [step], "mark": mark}
+    ada.write(".bumble/intents/0123456789abcdef/intent.json", json.dumps(intent))
     assert ada("doctor").code == 12
     assert ada.file("knowledge.md").read_bytes() == old
     ada.ok("doctor", "--fix")

@@ -138,10 +138,14 @@ def test_a_version_the_owner_staged_is_left_alone_and_the_set_waits(root: Path) 
 
 
 def test_a_set_that_opens_another_becomes_one_commit_with_it(root: Path) -> None:
-    said = ChangeSet("chat: Sam says", (changes.add("talk.jsonl", "1\n", "Sam said"),), opens=True)
+    said = ChangeSet(
+        "chat: Sam says", (changes.add("sessions/talk.jsonl", "1\n", "Sam said"),), opens=True
+    )
     commits.apply(root, said, keeping())
     assert subjects(root) == ["start"]
-    answer = ChangeSet("chat: Sam and Ada", (changes.add("talk.jsonl", "2\n", "answer Sam"),))
+    answer = ChangeSet(
+        "chat: Sam and Ada", (changes.add("sessions/talk.jsonl", "2\n", "answer Sam"),)
+    )
     commits.apply(root, answer, keeping())
     assert subjects(root) == ["chat: Sam and Ada", "start"]
     assert "Sam said\nanswer Sam" in run(root, "log", "-1", "--format=%b")
@@ -149,7 +153,9 @@ def test_a_set_that_opens_another_becomes_one_commit_with_it(root: Path) -> None
 
 
 def test_a_set_that_opens_another_and_is_left_alone_is_committed_with_the_next(root: Path) -> None:
-    said = ChangeSet("chat: Sam says", (changes.add("talk.jsonl", "1\n", "Sam said"),), opens=True)
+    said = ChangeSet(
+        "chat: Sam says", (changes.add("sessions/talk.jsonl", "1\n", "Sam said"),), opens=True
+    )
     commits.apply(root, said, keeping())
     commits.apply(root, dream(root), keeping())
     assert subjects(root) == ["dream: tides", "chat: Sam says", "start"]

@@ -112,7 +112,7 @@ def test_lock_of_another_process_is_seen_and_left_alone(entity: Entity) -> None:
 
 
 def test_leftovers_of_a_writer_at_work_are_not_looked_at(entity: Entity) -> None:
-    (entity.private / "intents" / "1a2b").mkdir(parents=True)
+    (entity.private / "intents" / "0123456789abcdef").mkdir(parents=True)
     (entity.root / ".x.1a2b.bumble-tmp").touch()
     path = changes.lock_path(entity.root)
     with files.lock(path, place=entity.root, timeout_seconds=1):

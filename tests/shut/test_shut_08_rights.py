@@ -1,0 +1,90 @@
+"""Who may read what bumble makes: its owner alone, whatever the umask; a group where one shares."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bumble import files
+from bumble.entity import changes
+from bumble.entity.changes import Change, ChangeSet
+from tests.cli.running import Run
+from tests.cli.talking import act, script
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], autouse=True)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def live(run: Run) -> None:
+    """Talk, remember, search, use files."""
+    run.environ |= {"BUMBLE_LOG_PROMPTS": "true", "BUMBLE_TOOLS_FILES": "true"}
+    script(run, act("write_file", path="sub/a.txt", text="x"), "Done.", "Done.")
+    run.ok("chat", "Write a file.")
+    run.ok("journal", "add", "It rains.")
+    run.ok("recall", "rain")
+    script(run, "Yes.")
+    run.ok("tick")
+
+
+def modes(place: Path) -> dict[str, int]:
+    return {
+        path.relative_to(place).as_posix(): stat.S_IMODE(path.stat().st_mode)
+        for path in place.rglob("*")
+        if ".git" not in path.relative_to(place).parts
+    }
+
+
+def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "new" / "eve"
+    run.ok("new", str(root), "--name", "Eve", "--owner", "Sam", "--no-git")
+    run.entity = type(run.entity)(root)
+    live(run)
+    made = modes(root.parent) | modes(tmp_path / "home")
+    assert {"eve/memory.db", "eve/.bumble/log/calls.jsonl", "eve/workspace/sub/a.txt"} <= set(made)
+    assert any("fulltext" in name for name in made)
+    del made["script.jsonl"]  # the test's own
+    assert {name: oct(mode) for name, mode in made.items() if mode & 0o077} == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "getgid"), reason="no groups")
+def test_a_groups_folder_stays_the_groups(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "team"
+    root.mkdir()
+    root.chmod(0o2770)
+    run.ok("new", str(root), "--name", "Eve", "--owner", "Sam", "--no-git")
+    run.entity = type(run.entity)(root)
+    live(run)
+    made = modes(root)
+    folders = {name: mode for name, mode in made.items() if (root / name).is_dir()}
+    assert {name for name, mode in folders.items() if mode != 0o2770} == set()
+    wrong = {name: oct(mode) for name, mode in made.items() if name not in folders if mode != 0o660}
+    assert wrong == {}
+
+
+def test_a_shared_repository_stays_shared(run: Run) -> None:
+    run.write(".git/config", "[core]\n\tsharedRepository = group\n")
+    files.clear(run.file(".bumble"))
+    run.ok("journal", "add", "It rains.")
+    assert run.file(".bumble").stat().st_mode & 0o777 == 0o770
+    run.write(".git/config", "[core]\n")
+
+
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
+    root = tmp_path / "ada"
+    root.mkdir()
+    for mode in (0o755, 0o640, 0o444):
+        path = root / "workspace" / f"{mode:o}.sh"
+        files.write_atomic(path, b"old\n")
+        path.chmod(mode)
+        one = Change(f"workspace/{path.name}", "why", b"new\n", files.sha256(b"old\n"))
+        two = Change(f"workspace/{path.name}.txt", "why", b"new\n")
+        changes.apply(root, ChangeSet("x", (one, two)))
+        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new\n", mode)
