@@ -85,8 +85,8 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     moved = fields.section(fields.entry(whole, "bars", ""), "bars")
     points = {}
     for name in BAR_NAMES:
-        given = fields.number(moved.get(name, 0), f"bars.{name}")
-        points[name] = min(config.max_points, max(-config.max_points, given))
+        value = fields.number(moved.get(name, 0), f"bars.{name}")
+        points[name] = min(config.max_points, max(-config.max_points, value))
     named = [
         affects.slug(fields.text(each, f"affects[{index}]"))
         for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
@@ -120,7 +120,7 @@ def apply(
     """
     strength = appraisal_strength(appraisal.points, limits.full_points)
     intensity = (limits.affect_base + limits.affect_slope * strength) * left
-    points = {name: given * left for name, given in appraisal.points.items()}
+    points = {name: value * left for name, value in appraisal.points.items()}
     return replace(
         soma,
         bars=bars_module.nudge(soma.bars, points),
@@ -137,9 +137,11 @@ def _imprint(value: object, config: AppraisalConfig) -> Imprint | None:
     emotion = fields.text(fields.entry(section, "emotion", "imprint"), "imprint.emotion")
     if (emotion := emotion.strip().casefold()) not in EMOTIONS:
         raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")
-    given = fields.number(fields.entry(section, "intensity", "imprint"), "imprint.intensity")
+    raw_intensity = fields.number(
+        fields.entry(section, "intensity", "imprint"), "imprint.intensity"
+    )
     trigger = fields.text(section.get("trigger", ""), "imprint.trigger")
-    intensity = min(1.0, max(0.0, given))
+    intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
     return Imprint(emotion, intensity, _line(trigger, config.trigger_max_chars))

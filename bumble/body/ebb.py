@@ -154,10 +154,10 @@ def parse_tag(tag: str) -> Tag:
     pairs = dict(word.split("=", 1) for word in words if "=" in word)
     levels = {}
     for name in BAR_NAMES:
-        found = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
-        if found is None or int(found[1]) > FULL:
+        match = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
+        if match is None or int(match[1]) > FULL:
             raise ValueError(f"the soma tag has no percentage for {name}")
-        levels[name] = int(found[1])
+        levels[name] = int(match[1])
     if pairs.get("mood") not in EMOTIONS:
         raise ValueError("the soma tag has no mood")
     return Tag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
@@ -186,12 +186,12 @@ def _mood_words(present: Mood) -> str:
 
 
 def _bar_words(soma: Soma, least_away: float) -> str:
-    told = [
+    parts = [
         f"{name} {round(bar.value)} (rest {round(bar.rest)})"
         for name, bar in soma.bars.levels.items()
         if abs(bar.value - bar.rest) >= least_away
     ]
-    return ", ".join(told) if told else "all near rest"
+    return ", ".join(parts) if parts else "all near rest"
 
 
 def _pulls(soma: Soma, config: SomaConfig) -> list[str]:

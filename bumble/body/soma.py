@@ -81,9 +81,9 @@ def apply_event(soma: Soma, event: str, config: SomaConfig) -> Soma:
     Raises:
         ValueError: If neither table knows the event.
     """
-    known = {*config.bars.events, *config.hormones.events}
-    if event not in known:
-        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(known))}")
+    events = {*config.bars.events, *config.hormones.events}
+    if event not in events:
+        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(events))}")
     return replace(
         soma,
         bars=bars.apply_event(soma.bars, event, config.bars),
@@ -114,8 +114,8 @@ def shown_to(soma: Soma, people: Collection[str]) -> Soma:
     the body is belongs to nobody.
     """
     felt = soma.felt if soma.felt and is_open(soma.felt.audience, people) else None
-    heard = tuple(each for each in soma.noise if is_open(each.audience, people))
-    return replace(soma, felt=felt, noise=heard)
+    fragments = tuple(each for each in soma.noise if is_open(each.audience, people))
+    return replace(soma, felt=felt, noise=fragments)
 
 
 def is_open(audience: Collection[str], people: Collection[str]) -> bool:
