@@ -33,74 +33,74 @@ Rules = Callable[[Values, Values, Values], dict[str, Any]]
 Merge = Callable[[str, str, str], Merged]
 
 
-def merge(path: str, base: str, ours: str, theirs: str) -> Merged:
+def merge(path: str, base: str, current: str, incoming: str) -> Merged:
     """Join what both sides changed.
 
     Args:
         path: Where the file lies, below the entity folder or a folder above it.
         base: The text both sides began with; empty where there was none.
-        ours: One side.
-        theirs: The other.
+        current: One side.
+        incoming: The other.
     """
-    if ours == theirs or theirs == base:
-        return Merged(ours, True)
-    if ours == base:
-        return Merged(theirs, True)
+    if current == incoming or incoming == base:
+        return Merged(current, True)
+    if current == base:
+        return Merged(incoming, True)
     try:
-        return _kind(path)(base, ours, theirs)
+        return _kind(path)(base, current, incoming)
     except ValueError:  # a side is not such a record
-        return merge_lines.merge(base, ours, theirs)
+        return merge_lines.merge(base, current, incoming)
 
 
 def _kind(path: str) -> Merge:
     place = PurePosixPath(path)
     if place.name in BY_NAME:
         return BY_NAME[place.name]
-    folders = [one for one in place.parts[:-1] if one in BY_FOLDER]
+    folders = [part for part in place.parts[:-1] if part in BY_FOLDER]
     return BY_FOLDER[folders[-1]] if folders and place.suffix == ".md" else merge_lines.merge
 
 
-def _soma(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
+def _soma(base: str, current: str, incoming: str) -> Merged:
+    for text in (current, incoming):
         body.from_mapping(mappings.parse(text).values)
-    return _yaml((base, ours, theirs), merge_rules.soma)
+    return _yaml((base, current, incoming), merge_rules.soma)
 
 
-def _state(base: str, ours: str, theirs: str) -> Merged:
-    return _yaml((base, ours, theirs), merge_rules.state)
+def _state(base: str, current: str, incoming: str) -> Merged:
+    return _yaml((base, current, incoming), merge_rules.state)
 
 
 def _checked(parse: Callable[[str, str], object], rules: Rules) -> Merge:
     """Return what merges records of a kind; a side that is none is refused."""
 
-    def merge(base: str, ours: str, theirs: str) -> Merged:
-        for text in (ours, theirs):
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
             parse(text, "record")
-        return _document((base, ours, theirs), rules)
+        return _document((base, current, incoming), rules)
 
     return merge
 
 
-def _person(base: str, ours: str, theirs: str) -> Merged:
+def _person(base: str, current: str, incoming: str) -> Merged:
     """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
-    people = [relationships.parse(text, "person") for text in (base, ours, theirs)]
-    merged = _document((base, ours, theirs), merge_rules.person)
-    told = [one.last_reflection for one in people]
-    written = [one.provenance.by for one in people[1:]]
-    if merged.clean or not all(written) or told[1] == told[2] or None in told[1:]:
+    people = [relationships.parse(text, "person") for text in (base, current, incoming)]
+    merged = _document((base, current, incoming), merge_rules.person)
+    times = [person.last_reflection for person in people]
+    written = [person.provenance.by for person in people[1:]]
+    if merged.clean or not all(written) or times[1] == times[2] or None in times[1:]:
         return merged
     earlier, later = sorted(people[1:], key=_written_at)
     text = _both_told(people[0].text, earlier.text, later.text)
     body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
-    texts = [one.source.source[: one.source.body_start] + body for one in people]
+    texts = [person.source.source[: person.source.body_start] + body for person in people]
     return _document((texts[0], texts[1], texts[2]), merge_rules.person)
 
 
 def _both_told(base: str, earlier: str, later: str) -> str:
     """Return the later portrait with what only the other side learnt below its prose."""
     parts = [portrait.split(text) for text in (base, earlier, later)]
-    known, learnt, stands = (prose.splitlines() for prose, _ in parts)
-    more = [line for line in learnt if line.strip() and line not in (*known, *stands)]
+    base_lines, learnt, stands = (prose.splitlines() for prose, _ in parts)
+    more = [line for line in learnt if line.strip() and line not in (*base_lines, *stands)]
     quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
     return portrait.joined("\n".join((*stands, *more)).strip(), quotes)
 
@@ -110,29 +110,29 @@ def _written_at(person: relationships.Relationship) -> float:
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
 
 
-def _narrative(base: str, ours: str, theirs: str) -> Merged:
-    for text in (ours, theirs):
+def _narrative(base: str, current: str, incoming: str) -> Merged:
+    for text in (current, incoming):
         narrative.parse(text)
-    return _told_later(base, ours, theirs)
+    return _told_later(base, current, incoming)
 
 
-def _told_later(base: str, ours: str, theirs: str) -> Merged:
+def _told_later(base: str, current: str, incoming: str) -> Merged:
     """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
-    told = [moment(markdown.parse(text).meta.get("at")) for text in (ours, theirs)]
-    if told[0] is None or told[1] is None or told[0] == told[1]:
-        return _document((base, ours, theirs), merge_rules.origin)
-    return Merged(ours if told[0] > told[1] else theirs, True)
+    times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
+    if times[0] is None or times[1] is None or times[0] == times[1]:
+        return _document((base, current, incoming), merge_rules.origin)
+    return Merged(current if times[0] > times[1] else incoming, True)
 
 
 def _document(texts: tuple[str, str, str], rules: Rules) -> Merged:
     """Merge front matter by rules and the body by lines."""
-    found = [markdown.parse(text) for text in texts]
-    bodies = [one.source[one.body_start :] for one in found]
+    documents = [markdown.parse(text) for text in texts]
+    bodies = [document.source[document.body_start :] for document in documents]
     below = merge_lines.merge(bodies[0], bodies[1], bodies[2])
-    carrier = next((one for one in found[1:] if one.meta_start), None)
+    carrier = next((document for document in documents[1:] if document.meta_start), None)
     if carrier is None:
         return below
-    metas = [one.source[one.meta_start : one.meta_end] for one in found]
+    metas = [document.source[document.meta_start : document.meta_end] for document in documents]
     above = _yaml((metas[0], metas[1], metas[2]), rules)
     head = carrier.source[: carrier.meta_start] + above.text
     fence = carrier.source[carrier.meta_end : carrier.body_start]
@@ -147,7 +147,7 @@ def _yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
     """
     read = [mappings.parse(text) for text in texts]
     wanted = rules(read[0].values, read[1].values, read[2].values)
-    agreed = [_agreed(one.source or "", wanted) for one in read]
+    agreed = [_agreed(parsed.source or "", wanted) for parsed in read]
     merged = merge_lines.merge(agreed[0], agreed[1], agreed[2])
     if CLASHED in _leaves(wanted):
         return merged
@@ -158,27 +158,27 @@ def _yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
 
 def _agreed(source: str, wanted: Mapping[str, Any]) -> str:
     """Return a text with the wanted values in it; those that clash stay as they are."""
-    there = mappings.parse(source)
-    gone = list(_gone(there.values, wanted))
-    return mappings.edited(there, _decided(wanted), gone).source or ""
+    present = mappings.parse(source)
+    gone = list(_gone(present.values, wanted))
+    return mappings.edited(present, _decided(wanted), gone).source or ""
 
 
 def _decided(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
+    decided = {}
     for key, value in wanted.items():
         if isinstance(value, Mapping) and value:
             inner = _decided(value)
             if inner:
-                found[key] = inner
+                decided[key] = inner
         elif value is not CLASHED:
-            found[key] = value
-    return found
+            decided[key] = value
+    return decided
 
 
 def _gone(
-    there: Mapping[str, Any], wanted: Mapping[str, Any], above: Sequence[str] = ()
+    present: Mapping[str, Any], wanted: Mapping[str, Any], above: Sequence[str] = ()
 ) -> Iterator[Sequence[str]]:
-    for key, value in there.items():
+    for key, value in present.items():
         if key not in wanted:
             yield (*above, str(key))
         elif isinstance(value, Mapping) and isinstance(wanted[key], Mapping):
