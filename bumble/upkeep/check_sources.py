@@ -55,7 +55,7 @@ class Sources:
         """
         if record_id:
             self.known[record_id] = origin
-        named = tuple(dict.fromkeys(one for one in sources if one))
+        named = tuple(dict.fromkeys(source for source in sources if source))
         if named:
             self.derived.append(_Derived(origin, named, path, line, fix))
 
@@ -70,31 +70,35 @@ class Sources:
 
     def check(self) -> Iterator[Finding]:
         """Hold every record against what it rests on."""
-        for one in self.derived:
-            gone = [name for name in one.sources if name not in self.known]
+        for record in self.derived:
+            gone = [name for name in record.sources if name not in self.known]
             if gone:
-                said = f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
-                yield Finding("source-missing", said, one.path, one.line(), one.fix)
-            if one.origin.trust or one.origin.model:  # else a person vouches for it
-                yield from self._tiers(one)
+                sentence = (
+                    f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
+                )
+                yield Finding("source-missing", sentence, record.path, record.line(), record.fix)
+            if record.origin.trust or record.origin.model:  # else a person vouches for it
+                yield from self._tiers(record)
 
-    def _tiers(self, one: _Derived) -> Iterator[Finding]:
-        there = {name: self.known[name] for name in one.sources if name in self.known}
+    def _tiers(self, record: _Derived) -> Iterator[Finding]:
+        source_origins = {name: self.known[name] for name in record.sources if name in self.known}
         raised = [
             name
-            for name, its in there.items()
-            if one.origin.trust and records.is_lower(its.trust, one.origin.trust)
+            for name, its in source_origins.items()
+            if record.origin.trust and records.is_lower(its.trust, record.origin.trust)
         ]
         if raised:
-            lowest = records.lowest_trust(there[name].trust for name in raised)
-            said = f"it claims the trust `{one.origin.trust}`, but {_named(raised)} has `{lowest}`"
-            yield Finding("trust-raised", said, one.path, one.line(), one.fix)
-        told = [name for name, its in there.items() if _is_wider(one.origin, its)]
-        if told:
-            who = ", ".join(one.origin.audience) or "everyone"
-            private = ", ".join(there[told[0]].audience)
-            said = f"{who} may meet it, but {_named(told)} is only for {private}"
-            yield Finding("audience-wider", said, one.path, one.line(), one.fix)
+            lowest = records.lowest_trust(source_origins[name].trust for name in raised)
+            sentence = (
+                f"it claims the trust `{record.origin.trust}`, but {_named(raised)} has `{lowest}`"
+            )
+            yield Finding("trust-raised", sentence, record.path, record.line(), record.fix)
+        narrower = [name for name, its in source_origins.items() if _is_wider(record.origin, its)]
+        if narrower:
+            who = ", ".join(record.origin.audience) or "everyone"
+            private = ", ".join(source_origins[narrower[0]].audience)
+            sentence = f"{who} may meet it, but {_named(narrower)} is only for {private}"
+            yield Finding("audience-wider", sentence, record.path, record.line(), record.fix)
 
 
 def _is_wider(origin: Provenance, source: Provenance) -> bool:

@@ -35,15 +35,15 @@ def check(entity: Entity) -> Iterator[Finding]:
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
-        found = sorted([*folders, *names])
-        yield from _clashes(prefix, found)
-        for name in found:
+        entries = sorted([*folders, *names])
+        yield from _clashes(prefix, entries)
+        for name in entries:
             yield from _name(prefix, name)
             yield from _link(entity.root, prefix, name)
     for error in unlisted:
         where = Path(error.filename)
-        said = f"can't be listed: {error.strerror}"
-        yield Finding("folder-unreadable", said, entity.relative(where))
+        sentence = f"can't be listed: {error.strerror}"
+        yield Finding("folder-unreadable", sentence, entity.relative(where))
     if not os.access(entity.root, os.W_OK):
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
@@ -53,8 +53,8 @@ def _clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
     for name in names:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in first:
-            said = f"{first[key]} is the same name on macOS and Windows: rename one of them"
-            yield Finding("name-clash", said, prefix + name)
+            sentence = f"{first[key]} is the same name on macOS and Windows: rename one of them"
+            yield Finding("name-clash", sentence, prefix + name)
         first.setdefault(key, name)
 
 
@@ -70,8 +70,8 @@ def _name(prefix: str, name: str) -> Iterator[Finding]:
     elif len(os.fsencode(name)) > LONGEST_NAME_BYTES:
         why = "it is too long"
     if why:
-        said = f"can't exist on Windows, so a clone there fails: {why}; rename it"
-        yield Finding("name-unsafe", said, prefix + name)
+        sentence = f"can't exist on Windows, so a clone there fails: {why}; rename it"
+        yield Finding("name-unsafe", sentence, prefix + name)
 
 
 def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
@@ -80,8 +80,8 @@ def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
         return
     target = os.path.realpath(path)
     if not Path(target).is_relative_to(os.path.realpath(root)):
-        said = f"leads out of the folder, to {target}: nothing behind it is read or written"
-        yield Finding("link-out", said, prefix + name, fix=f"rm {shlex.quote(str(path))}")
+        sentence = f"leads out of the folder, to {target}: nothing behind it is read or written"
+        yield Finding("link-out", sentence, prefix + name, fix=f"rm {shlex.quote(str(path))}")
     elif not path.exists():
         yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
 
@@ -89,21 +89,21 @@ def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
     if held(changes.lock_path(entity.root)):
-        said = "another process is writing; what it leaves for a moment was not looked at"
-        yield Finding("lock-held", said, ".bumble/lock")
+        sentence = "another process is writing; what it leaves for a moment was not looked at"
+        yield Finding("lock-held", sentence, ".bumble/lock")
         return
     for folder in changes.leftovers(entity.root):
         relative = entity.relative(folder)
         if _readable(folder / INTENT):
-            said = "a change was cut off; the next command that writes finishes or drops it"
-            yield Finding("change-unfinished", said, relative, fix=MEND)
+            sentence = "a change was cut off; the next command that writes finishes or drops it"
+            yield Finding("change-unfinished", sentence, relative, fix=MEND)
         else:
-            said = "a cut-off change can't be read, and stops every command: move it away"
+            sentence = "a cut-off change can't be read, and stops every command: move it away"
             fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
-            yield Finding("change-unreadable", said, f"{relative}/{INTENT}", fix=fix)
+            yield Finding("change-unreadable", sentence, f"{relative}/{INTENT}", fix=fix)
     for path in changes.stray_files(entity.root):
-        said = "a temporary file of a killed writer; the file itself is whole"
-        yield Finding("file-stray", said, entity.relative(path), fix=MEND)
+        sentence = "a temporary file of a killed writer; the file itself is whole"
+        yield Finding("file-stray", sentence, entity.relative(path), fix=MEND)
 
 
 def _readable(intent: Path) -> bool:

@@ -55,7 +55,7 @@ class Report:
     @property
     def problems(self) -> tuple[Finding, ...]:
         """What is wrong."""
-        return tuple(one for one in self.findings if one.level == "problem")
+        return tuple(finding for finding in self.findings if finding.level == "problem")
 
 
 def examine(patient: Patient, tell: Tell) -> Report:
@@ -66,24 +66,24 @@ def examine(patient: Patient, tell: Tell) -> Report:
         tell: Hears how far it is.
     """
     entity = patient.entity
-    read, found = check_machine.check_settings(entity.file, patient.user_file, patient.environ)
+    read, findings = check_machine.check_settings(entity.file, patient.user_file, patient.environ)
     wanted = read.config.embedding.model if read else "auto"
     model = check_machine.embedding_model(wanted, patient.catalog, patient.weights)
-    found += check_records.check(Look(entity, patient.now, _zone(read)), tell)
-    found += check_tree.check(entity)
-    found += check_tree.check_leftovers(entity)
-    found += check_machine.check_index(entity, model)
-    found += check_machine.check_git(entity)
-    found += check_machine.check_weights(wanted, patient.catalog, patient.weights)
-    found += check_machine.check_engine()
-    found += check_machine.check_secrets(patient.secrets_file)
-    found.sort(key=lambda one: one.level != "problem")
-    return Report(tuple(found), read, check_records.count(entity), check_machine.versions())
+    findings += check_records.check(Look(entity, patient.now, _zone(read)), tell)
+    findings += check_tree.check(entity)
+    findings += check_tree.check_leftovers(entity)
+    findings += check_machine.check_index(entity, model)
+    findings += check_machine.check_git(entity)
+    findings += check_machine.check_weights(wanted, patient.catalog, patient.weights)
+    findings += check_machine.check_engine()
+    findings += check_machine.check_secrets(patient.secrets_file)
+    findings.sort(key=lambda finding: finding.level != "problem")
+    return Report(tuple(findings), read, check_records.count(entity), check_machine.versions())
 
 
 def _zone(read: Settings | None) -> tzinfo:
-    known = read.identity.timezone if read and read.identity else "UTC"
-    return ZoneInfo(known)
+    zone_name = read.identity.timezone if read and read.identity else "UTC"
+    return ZoneInfo(zone_name)
 
 
 def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> None:
@@ -101,7 +101,7 @@ def mend_files(entity: Entity, keeping: Keeping, *, timeout_seconds: float) -> N
     """
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
-    missing = {one.code for one in check_machine.check_git(entity)}
+    missing = {finding.code for finding in check_machine.check_git(entity)}
     if "git-driver" in missing:
         drivers.install(entity.root)
     for code, name, why in _NAMED:
