@@ -82,7 +82,9 @@ class _Work:
     def is_theirs(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
         """Whether something is for them alone, or rests on nothing but what goes."""
         ids = {*origin.sources, *evidence}
-        rests_on = {one for one in ids if not one.startswith(f"{sessions.PREFIX}_")} or ids
+        rests_on = {
+            record_id for record_id in ids if not record_id.startswith(f"{sessions.PREFIX}_")
+        } or ids
         return origin.audience == (self.person,) or bool(rests_on and rests_on <= self.gone)
 
 
@@ -131,7 +133,9 @@ def _sessions(work: _Work) -> None:
         if work.person not in session.people:
             continue
         alone = session.people == (work.person,)
-        work.gone |= {one.id for one in session.messages if alone or one.speaker == work.person}
+        work.gone |= {
+            message.id for message in session.messages if alone or message.speaker == work.person
+        }
         if alone:
             work.gone.add(session.id)
         new = _redacted(work, session, alone=alone)
@@ -140,7 +144,7 @@ def _sessions(work: _Work) -> None:
             relative = work.entity.relative(path)
             work.add(_rewrite(path, relative, new, why), "conversations")
             work.counts["messages"] += sum(
-                alone or one.speaker == work.person for one in session.messages
+                alone or message.speaker == work.person for message in session.messages
             )
         _beside(work, path.parent, alone=alone)
 
@@ -165,14 +169,16 @@ def _redacted(work: _Work, session: Session, *, alone: bool) -> str:
 
 
 def _line(work: _Work, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
-    kind, theirs = data.get("type"), data.get("speaker") == work.person
+    kind, by_person = data.get("type"), data.get("speaker") == work.person
     new = dict(data)
     if kind == "session":
         new["by"] = "" if new.get("by") == work.person else new.get("by", "")
         if "with" in new:
-            new["with"] = [one for one in records.texts(new, "with") if one != work.person]
+            new["with"] = [
+                person_id for person_id in records.texts(new, "with") if person_id != work.person
+            ]
         return {key: value for key, value in new.items() if key != "with" or value}
-    if alone or theirs:
+    if alone or by_person:
         new = {key: value for key, value in data.items() if key not in _WORDS}
         if kind == "message":
             new |= {"text": "", REDACTED: True}
@@ -191,9 +197,9 @@ def _unnamed(work: _Work, value: Any) -> Any:
     if isinstance(value, str):
         return work.unnamed(value)
     if isinstance(value, list):
-        return [_unnamed(work, one) for one in value]
+        return [_unnamed(work, element) for element in value]
     if isinstance(value, dict):
-        return {key: _unnamed(work, one) for key, one in value.items()}
+        return {key: _unnamed(work, inner) for key, inner in value.items()}
     return value
 
 
@@ -218,8 +224,8 @@ def _state(work: _Work) -> None:
             remove.append(["sessions", session_id])
         elif isinstance(keys.get("reflect"), Mapping) and work.person in keys["reflect"]:
             remove.append(["sessions", session_id, "reflect", work.person])
-    drawn = file.get("distill", default={})
-    remove += [["distill", one] for one in drawn if one in work.gone]
+    distilled = file.get("distill", default={})
+    remove += [["distill", record_id] for record_id in distilled if record_id in work.gone]
     if remove:
         work.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 
@@ -237,7 +243,7 @@ def _episodes(work: _Work) -> None:
 
 
 def _lists(*ids: tuple[str, ...]) -> set[str]:
-    return {one for several in ids for one in several}
+    return {person_id for several in ids for person_id in several}
 
 
 def _without(work: _Work, source: str, ids: set[str]) -> str:
@@ -246,7 +252,7 @@ def _without(work: _Work, source: str, ids: set[str]) -> str:
     for key in ("people", "audience"):
         listed = records.texts(document.meta, key)
         if work.person in ids and work.person in listed:
-            left = [one for one in listed if one != work.person]
+            left = [person_id for person_id in listed if person_id != work.person]
             document = records.with_values(document, {key: left or None})
     for n, imprint in enumerate(records.field(document.meta, "imprints", list, [])):
         if isinstance(imprint, dict) and isinstance(imprint.get("trigger"), str):
@@ -277,17 +283,20 @@ def _beliefs(work: _Work) -> None:
 
 
 def _knowledge(work: _Work) -> None:
-    known = knowledge.read(work.entity.knowledge)
-    text = _left_of(work, known)
-    if known.source is not None and text != known.source:
-        change = changes.write(knowledge.PATH, text, known.source, "forget facts")
+    book = knowledge.read(work.entity.knowledge)
+    text = _left_of(work, book)
+    if book.source is not None and text != book.source:
+        change = changes.write(knowledge.PATH, text, book.source, "forget facts")
         work.add(change, "files of knowledge")
 
 
-def _left_of(work: _Work, known: knowledge.Knowledge) -> str:
+def _left_of(work: _Work, book: knowledge.Knowledge) -> str:
     """Return the file without the sections that are theirs alone; all other bytes stay."""
-    kept = [one.tail if work.is_theirs(one.provenance) else one.source for one in known.sections]
-    return known.preamble + "".join(kept)
+    texts = [
+        section.tail if work.is_theirs(section.provenance) else section.source
+        for section in book.sections
+    ]
+    return book.preamble + "".join(texts)
 
 
 def _scratch(work: _Work) -> None:
@@ -295,23 +304,23 @@ def _scratch(work: _Work) -> None:
     path = work.entity.root / scratch.PATH
     if not path.is_file():
         return
-    old, kept = records.read_text(path), []
+    old, kept_lines = records.read_text(path), []
     for line in old.splitlines(keepends=True):
         origin = scratch.origin(line)
         if not work.is_theirs(origin):
-            kept.append(_lessened(work, line, origin))
-    if (new := "".join(kept)) != old:
+            kept_lines.append(_lessened(work, line, origin))
+    if (new := "".join(kept_lines)) != old:
         work.add(changes.write(scratch.PATH, new, old, "forget notes"), "files of scratch notes")
 
 
 def _journal(work: _Work, zone: tzinfo) -> None:
     """Take out entries that were made of their talks alone, and the name in the entity's others."""
     book = journal.read(work.entity.journal, zone)
-    kept = [book.preamble]
-    for one in book.entries:
-        if not work.is_theirs(one.provenance):
-            kept.append(_lessened(work, one.source, one.provenance))
-    if (new := "".join(kept)) != book.source:
+    parts = [book.preamble]
+    for entry in book.entries:
+        if not work.is_theirs(entry.provenance):
+            parts.append(_lessened(work, entry.source, entry.provenance))
+    if (new := "".join(parts)) != book.source:
         work.add(changes.write(journal.PATH, new, book.source, "forget entries"), "journal")
 
 
@@ -319,36 +328,39 @@ def _lessened(work: _Work, text: str, origin: Provenance) -> str:
     """Take a person out of what the entity wrote and others heard too; a hand's stays as it is."""
     if not origin.by:
         return text
-    left = replace(origin, audience=tuple(one for one in origin.audience if one != work.person))
+    left = replace(
+        origin,
+        audience=tuple(person_id for person_id in origin.audience if person_id != work.person),
+    )
     return work.unnamed(text.replace(comments.render(origin), comments.render(left), 1))
 
 
 def _people(work: _Work) -> None:
     for path in relationships.paths(work.entity.relationships):
-        one = records.load(path, relationships.parse)
-        if one.id == work.person:
-            work.add(relationships.plan_forget(one, "forget the portrait"), "portrait")
+        person = records.load(path, relationships.parse)
+        if person.id == work.person:
+            work.add(relationships.plan_forget(person, "forget the portrait"), "portrait")
             continue
-        left = tuple(note for note in one.pending if not work.is_theirs(note.provenance))
-        if left != one.pending:
+        left = tuple(note for note in person.pending if not work.is_theirs(note.provenance))
+        if left != person.pending:
             why = "forget notes"
-            work.add(relationships.plan_update(one, why, pending=left), "files with notes")
+            work.add(relationships.plan_update(person, why, pending=left), "files with notes")
 
 
 def _history(work: _Work) -> None:
     """Remove earlier versions of what goes, kept in `.history/`."""
-    kept = work.entity.root / HISTORY
+    history = work.entity.root / HISTORY
     removed = {path for path, change in work.planned.items() if change.data is None}
     removed.add(relationships.path(work.person))
-    for path in sorted(kept.rglob("*")) if kept.is_dir() else []:
+    for path in sorted(history.rglob("*")) if history.is_dir() else []:
         if not path.is_file():
             continue
-        place = path.relative_to(kept)
+        place = path.relative_to(history)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written
         holds = (
             original in removed
-            or cut_off in {Path(one).name for one in removed}
+            or cut_off in {Path(removed_path).name for removed_path in removed}
             or (original == knowledge.PATH and _holds_theirs(work, path))
         )
         if holds:
@@ -356,8 +368,8 @@ def _history(work: _Work) -> None:
 
 
 def _holds_theirs(work: _Work, path: Path) -> bool:
-    known = records.load(path, knowledge.parse)
-    return any(work.is_theirs(one.provenance) for one in known.sections)
+    book = records.load(path, knowledge.parse)
+    return any(work.is_theirs(section.provenance) for section in book.sections)
 
 
 def _mentions(work: _Work) -> tuple[str, ...]:
@@ -366,12 +378,12 @@ def _mentions(work: _Work) -> tuple[str, ...]:
     own: list[Path] = [entity.file, entity.knowledge, entity.journal, entity.narrative, entity.soma]
     own.append(entity.root / scratch.PATH)
     own += [*beliefs.paths(entity.beliefs), *relationships.paths(entity.relationships)]
-    found = []
+    mentions = []
     for path in own:
         relative = entity.relative(path)
         change = work.planned.get(relative)
         data = change.data if change else files.read_if_there(path)
         text = (data or b"").decode(errors="replace")
         if work.unnamed(text) != text:
-            found.append(relative)
-    return tuple(found)
+            mentions.append(relative)
+    return tuple(mentions)

@@ -41,8 +41,8 @@ def spoke_just_now(entity: Entity, now: datetime) -> bool:
     for file in transcripts.paths(entity.sessions):
         with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
             if _recent(transcripts.read_info(file).last_at, now):
-                said = transcripts.load(file).messages
-                if any(_recent(one.at, now) for one in said if not one.unprompted):
+                messages = transcripts.load(file).messages
+                if any(_recent(message.at, now) for message in messages if not message.unprompted):
                     return True
     return False
 

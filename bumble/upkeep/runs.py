@@ -55,15 +55,15 @@ def data(run: Run) -> dict[str, Any]:
         "ms": run.ms,
         "calls": run.calls,
         "tokens": run.tokens,
-        "events": [_event_data(one) for one in run.events],
+        "events": [_event_data(event) for event in run.events],
         "errors": list(run.errors),
     }
 
 
 def _event_data(event: Event) -> dict[str, str]:
-    told = {"title": event.title, "id": event.id}
+    texts = {"title": event.title, "id": event.id}
     at = {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event}
-    return at | {name: text for name, text in told.items() if text}
+    return at | {name: text for name, text in texts.items() if text}
 
 
 def read(path: Path) -> Iterator[Run]:
@@ -79,9 +79,9 @@ def _parse(values: Mapping[str, Any]) -> Run:
     listed: Sequence[Mapping[str, str]] = values["events"]
     events = (
         Event(
-            datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""), one.get("id", "")
+            datetime.fromisoformat(row["at"]), row["event"], row.get("title", ""), row.get("id", "")
         )
-        for one in listed
+        for row in listed
     )
     return Run(
         at=datetime.fromisoformat(values["at"]),

@@ -60,33 +60,33 @@ class Talks:
         for session_id in self._likely(record_id):
             if session_id in self._sessions or wanted in _bytes(self.paths[session_id]):
                 session = self.session(session_id)
-                found = _in(session, record_id) if session else None
-                if found:
-                    return found
+                found_message = _in(session, record_id) if session else None
+                if found_message:
+                    return found_message
         return None
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
-            yield from (found.decode() for found in _ID.findall(_bytes(path)))
+            yield from (match.decode() for match in _ID.findall(_bytes(path)))
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that went on when the id was made."""
         at = time_of(record_id)
         if at is None:
             return list(self.paths)
-        near = [one.id for one in self._infos if one.at - SLACK <= at <= one.last_at + SLACK]
-        return [*near, *(one for one in self.paths if one not in set(near))]
+        near = [info.id for info in self._infos if info.at - SLACK <= at <= info.last_at + SLACK]
+        return [*near, *(session_id for session_id in self.paths if session_id not in set(near))]
 
     @cached_property
     def _infos(self) -> list[SessionInfo]:
-        found = []
+        infos = []
         for path in self.paths.values():
             try:
-                found.append(transcripts.read_info(path))
+                infos.append(transcripts.read_info(path))
             except RecordInvalidError:  # still searched, after the others
                 continue
-        return found
+        return infos
 
 
 def time_of(record_id: str) -> datetime | None:
@@ -108,8 +108,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _in(session: Session, record_id: str) -> Said | None:
-    said: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
-    record = next((one for one in said if one.id == record_id), None)
+    entries: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
+    record = next((entry for entry in entries if entry.id == record_id), None)
     if record is None:
         return None
     mark = re.compile(rf'"id"\s*:\s*"{re.escape(record_id)}"')

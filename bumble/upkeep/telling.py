@@ -57,15 +57,15 @@ def kind(path: str) -> tuple[str, str]:
 
 def counted(paths: Sequence[str]) -> str:
     """Say what some files hold: `1 episode, body, 2 beliefs`."""
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for path in paths:
-        found[kind(path)] = found.get(kind(path), 0) + 1
+        counts[kind(path)] = counts.get(kind(path), 0) + 1
     order = [*KINDS.values(), OTHER]
-    told = []
-    for name in sorted(found, key=order.index):
-        alone = name in [KINDS[one] for one in ONE_OF_A_KIND]
-        told.append(name[0] if alone else f"{found[name]} {name[found[name] > 1]}")
-    return ", ".join(told)
+    phrases = []
+    for name in sorted(counts, key=order.index):
+        alone = name in [KINDS[path] for path in ONE_OF_A_KIND]
+        phrases.append(name[0] if alone else f"{counts[name]} {name[counts[name] > 1]}")
+    return ", ".join(phrases)
 
 
 def tell(version: Version) -> list[str]:
@@ -77,10 +77,10 @@ def tell(version: Version) -> list[str]:
     place = PurePosixPath(version.path)
     teller = TELLERS.get(version.path) or TELLERS.get(place.parts[0], _lines)
     try:
-        told = list(teller(place.stem, texts[0], texts[1]))
+        lines = list(teller(place.stem, texts[0], texts[1]))
     except ValueError:  # not such a record, before or after
-        told = list(_lines(place.stem, texts[0], texts[1]))
-    return told or list(_lines(place.stem, texts[0], texts[1]))
+        lines = list(_lines(place.stem, texts[0], texts[1]))
+    return lines or list(_lines(place.stem, texts[0], texts[1]))
 
 
 def _lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
@@ -105,11 +105,11 @@ def _text_changed(what: str, before: str, after: str) -> Iterator[str]:
 def _episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (_parsed(episodes.parse, name, text) for text in (before, after))
     if new is None or old is None:
-        one = new or old
-        if one is not None:
-            people = f" with {', '.join(one.people)}" if one.people else ""
-            yield f"{_new_or_gone(old)} episode {name}, {one.at:%Y-%m-%d %H:%M}{people}"
-            yield from _quoted(one.text)
+        episode = new or old
+        if episode is not None:
+            people = f" with {', '.join(episode.people)}" if episode.people else ""
+            yield f"{_new_or_gone(old)} episode {name}, {episode.at:%Y-%m-%d %H:%M}{people}"
+            yield from _quoted(episode.text)
         return
     if old.dormant != new.dormant:
         yield f"episode {name} {'left recall' if new.dormant else 'is back in recall'}"
@@ -127,10 +127,10 @@ def _new_or_gone(old: object) -> str:
 def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (_parsed(beliefs.parse, name, text) for text in (before, after))
     if new is None or old is None:
-        one = new or old
-        if one is not None:
-            yield f"{_new_or_gone(old)} belief {name} ({one.category}, {one.confidence:.2f})"
-            yield from _quoted(one.text)
+        belief = new or old
+        if belief is not None:
+            yield f"{_new_or_gone(old)} belief {name} ({belief.category}, {belief.confidence:.2f})"
+            yield from _quoted(belief.text)
         return
     head = f'belief {name} "{" ".join(old.text.split())[:60]}"'
     if old.confidence != new.confidence:
@@ -139,8 +139,14 @@ def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
         ("evidence", old.evidence, new.evidence),
         ("contradicts", old.contradicts, new.contradicts),
     ):
-        added, lost = [one for one in now if one not in was], [one for one in was if one not in now]
-        marks = [*(f"+{one}" for one in added), *(f"-{one}" for one in lost)]
+        added, lost = (
+            [record_id for record_id in now if record_id not in was],
+            [record_id for record_id in was if record_id not in now],
+        )
+        marks = [
+            *(f"+{record_id}" for record_id in added),
+            *(f"-{record_id}" for record_id in lost),
+        ]
         if marks:
             yield f"{head}: {what} {' '.join(marks)}"
     if old.archived != new.archived:
@@ -151,10 +157,10 @@ def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
 def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (_parsed(relationships.parse, name, text) for text in (before, after))
     if new is None or old is None:
-        one = new or old
-        if one is not None:
-            yield f"{_new_or_gone(old)} person {one.name} ({name})"
-            yield from _quoted(one.text)
+        person = new or old
+        if person is not None:
+            yield f"{_new_or_gone(old)} person {person.name} ({name})"
+            yield from _quoted(person.text)
         return
     if old.interaction_count != new.interaction_count:
         yield f"{new.name}: interactions {old.interaction_count} -> {new.interaction_count}"
@@ -163,7 +169,7 @@ def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
         if was != now:
             yield f"{new.name}: {key} {was:.2f} -> {now:.2f}"
     for note in new.pending:
-        if note.text not in [one.text for one in old.pending]:
+        if note.text not in [earlier.text for earlier in old.pending]:
             yield f"{new.name}: to think about: {note.text}"
     if old.names != new.names:
         yield f"{new.name}: called {', '.join(new.names)}"
@@ -172,7 +178,7 @@ def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
 
 def _knowledge(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (
-        {knowledge.key(one.title): one for one in knowledge.parse(text or "").sections}
+        {knowledge.key(section.title): section for section in knowledge.parse(text or "").sections}
         for text in (before, after)
     )
     for key in dict.fromkeys((*old, *new)):
@@ -191,35 +197,37 @@ def _knowledge(name: str, before: str | None, after: str | None) -> Iterator[str
 
 def _journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (journal.parse(text or "", zone=UTC).entries for text in (before, after))
-    was, now = [one.source.strip() for one in old], [one.source.strip() for one in new]
-    for mark, entries, others in (("journal", new, was), ("gone: journal", old, now)):
-        for one in entries:
-            if one.source.strip() not in others:
-                tags = "".join(f" #{tag}" for tag in one.tags)
-                yield f"{mark} {one.at:%Y-%m-%d %H:%M}{tags}"
-                yield from _quoted(one.text)
+    was, now = [entry.source.strip() for entry in old], [entry.source.strip() for entry in new]
+    for mark, entries, other_texts in (("journal", new, was), ("gone: journal", old, now)):
+        for entry in entries:
+            if entry.source.strip() not in other_texts:
+                tags = "".join(f" #{tag}" for tag in entry.tags)
+                yield f"{mark} {entry.at:%Y-%m-%d %H:%M}{tags}"
+                yield from _quoted(entry.text)
 
 
 def _dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (_parsed(dreams.parse, name, text) for text in (before, after))
-    one = new or old
-    if one is not None and (old is None or new is None):
-        yield f"{_new_or_gone(old)} dream {name}, {one.at:%Y-%m-%d %H:%M}"
-        yield from _quoted("\n".join([*(f"- {row}" for row in one.fragments), one.thread]).strip())
+    dream = new or old
+    if dream is not None and (old is None or new is None):
+        yield f"{_new_or_gone(old)} dream {name}, {dream.at:%Y-%m-%d %H:%M}"
+        yield from _quoted(
+            "\n".join([*(f"- {row}" for row in dream.fragments), dream.thread]).strip()
+        )
 
 
 def _session(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (
         sessions.parse(text).messages if text is not None else () for text in (before, after)
     )
-    known = {one.id for one in old}
-    for one in new:
-        if one.id not in known and one.text:
-            yield f"{one.speaker or one.role}: {' '.join(one.text.split())[:200]}"
-    left = {one.id for one in new}
-    for one in old:
-        if one.id not in left:
-            yield f"gone: {one.speaker or one.role}: {' '.join(one.text.split())[:200]}"
+    old_ids = {message.id for message in old}
+    for message in new:
+        if message.id not in old_ids and message.text:
+            yield f"{message.speaker or message.role}: {' '.join(message.text.split())[:200]}"
+    left = {message.id for message in new}
+    for message in old:
+        if message.id not in left:
+            yield f"gone: {message.speaker or message.role}: {' '.join(message.text.split())[:200]}"
 
 
 def _soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
@@ -227,15 +235,17 @@ def _soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
     moves = [*_moves(_bars(old), _bars(new)), *_moves(_hormones(old), _hormones(new))]
     if moves:
         yield f"body: {', '.join(moves)}"
-    was, now = (_items(one.get("affects"), "name") for one in (old, new))
-    yield from (f"feels {one}" for one in now if one not in was)
-    yield from (f"no longer feels {one}" for one in was if one not in now)
+    was, now = (_items(values.get("affects"), "name") for values in (old, new))
+    yield from (f"feels {name}" for name in now if name not in was)
+    yield from (f"no longer feels {name}" for name in was if name not in now)
     was, now = (
-        _items(one["noise"].get("fragments"), "text") if isinstance(one.get("noise"), dict) else []
-        for one in (old, new)
+        _items(values["noise"].get("fragments"), "text")
+        if isinstance(values.get("noise"), dict)
+        else []
+        for values in (old, new)
     )
-    yield from (f"on its mind: {one}" for one in now if one not in was)
-    yield from (f"off its mind: {one}" for one in was if one not in now)
+    yield from (f"on its mind: {text}" for text in now if text not in was)
+    yield from (f"off its mind: {text}" for text in was if text not in now)
     felt = new.get("felt")
     if isinstance(felt, Mapping) and felt != old.get("felt"):
         yield f"felt: {felt.get('text')}"
@@ -245,14 +255,14 @@ def _bars(values: Mapping[str, Any]) -> dict[str, float]:
     bars = values.get("bars")
     inner = bars if isinstance(bars, Mapping) else {}
     return {
-        key: one["value"] for key, one in inner.items() if isinstance(one, dict) and "value" in one
+        key: bar["value"] for key, bar in inner.items() if isinstance(bar, dict) and "value" in bar
     }
 
 
 def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
     hormones = values.get("hormones")
     inner = hormones if isinstance(hormones, Mapping) else {}
-    return {key: one for key, one in inner.items() if isinstance(one, int | float)}
+    return {key: level for key, level in inner.items() if isinstance(level, int | float)}
 
 
 def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
@@ -265,8 +275,8 @@ def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
 
 
 def _items(value: Any, key: str) -> list[str]:
-    found = value if isinstance(value, list) else []
-    return [str(one[key]) for one in found if isinstance(one, dict) and key in one]
+    entries = value if isinstance(value, list) else []
+    return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
 
 
 def _state(name: str, before: str | None, after: str | None) -> Iterator[str]:
@@ -284,8 +294,8 @@ def _narrative(name: str, before: str | None, after: str | None) -> Iterator[str
 
 def _skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
     if before is None or after is None:
-        one = skills.parse(after or before or "", name)
-        yield f"{_new_or_gone(before)} skill {one.name}: {one.description}"
+        skill = skills.parse(after or before or "", name)
+        yield f"{_new_or_gone(before)} skill {skill.name}: {skill.description}"
 
 
 TELLERS: Mapping[str, Tell] = {

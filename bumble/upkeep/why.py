@@ -51,7 +51,7 @@ class Node:
     @property
     def missing(self) -> tuple[str, ...]:
         """Ids that lead nowhere, each once."""
-        return tuple(dict.fromkeys(one.item.id for one in self.walk() if not one.resolved))
+        return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
 class History:
@@ -69,8 +69,8 @@ class History:
         """Return the commit that a record came with."""
         if item.kind in BORN_WHOLE:
             return self._log(item.path, "--diff-filter=A")
-        told = item.sources[0] if item.sources else item.text.split("\n")[0]
-        return self._log(item.path, f"-S{told}") if told else None
+        sought = item.sources[0] if item.sources else item.text.split("\n")[0]
+        return self._log(item.path, f"-S{sought}") if sought else None
 
     def _log(self, path: str, *options: str) -> Edit | None:
         if not self.is_there:
@@ -103,30 +103,30 @@ def explain(library: Library, item: Item, history: History) -> Node:
     return replace(node, written=written, changed=None if same else changed)
 
 
-def _node(library: Library, item: Item, history: History, told: set[tuple[str, str]]) -> Node:
+def _node(library: Library, item: Item, history: History, visited: set[tuple[str, str]]) -> Node:
     key = (item.kind, item.id)
-    if key in told:  # ids may lead in a circle, and two claims to one episode
+    if key in visited:  # ids may lead in a circle, and two claims to one episode
         return Node(item, again=True)
-    told.add(key)
-    below = [_node(library, note, history, told) for note in item.notes]
-    below += _sources(library, item.sources, history, told)
+    visited.add(key)
+    below = [_node(library, note, history, visited) for note in item.notes]
+    below += _sources(library, item.sources, history, visited)
     hand = history.written(item) if item.by_hand else None
     return Node(item, rests_on=tuple(below), written=hand)
 
 
 def _sources(
-    library: Library, ids: Sequence[str], history: History, told: set[tuple[str, str]]
+    library: Library, ids: Sequence[str], history: History, visited: set[tuple[str, str]]
 ) -> list[Node]:
     """Look up what something rests on; messages stand under their conversation if it is named."""
-    found = [(one, library.source(one)) for one in ids]
-    talks = {item.id for _, item in found if item and item.kind == "session"}
+    sources = [(source_id, library.source(source_id)) for source_id in ids]
+    talks = {item.id for _, item in sources if item and item.kind == "session"}
     nodes = []
-    for record_id, item in found:
+    for record_id, item in sources:
         if item is None:
             nodes.append(Node(Item("", record_id), resolved=False))
         elif item.session not in talks:
-            inside = [one for _, one in found if one and one.session == item.id]
-            said = tuple(_node(library, one, history, told) for one in inside)
-            node = _node(library, item, history, told)
-            nodes.append(replace(node, rests_on=(*node.rests_on, *said)))
+            inside = [message for _, message in sources if message and message.session == item.id]
+            message_nodes = tuple(_node(library, message, history, visited) for message in inside)
+            node = _node(library, item, history, visited)
+            nodes.append(replace(node, rests_on=(*node.rests_on, *message_nodes)))
     return nodes
