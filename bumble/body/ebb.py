@@ -54,8 +54,8 @@ class EbbConfig:
 
 
 @dataclass(frozen=True)
-class Tag:
-    """What an episode's tag tells of the body at the time."""
+class BodyTag:
+    """An episode's tag, parsed: the body at the time."""
 
     bars: Mapping[str, int]  # percent by bar
     mood: str  # one of EMOTIONS
@@ -144,7 +144,7 @@ def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
     return f"{tag} affects={','.join(named)}" if named else tag
 
 
-def parse_tag(tag: str) -> Tag:
+def parse_tag(tag: str) -> BodyTag:
     """Read an episode's tag back; a leading `soma:` and words it does not know are passed over.
 
     Raises:
@@ -160,7 +160,7 @@ def parse_tag(tag: str) -> Tag:
         levels[name] = int(match[1])
     if pairs.get("mood") not in EMOTIONS:
         raise ValueError("the soma tag has no mood")
-    return Tag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
+    return BodyTag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
 
 
 def reflection_line(soma: Soma, config: SomaConfig) -> str:

@@ -21,7 +21,7 @@ IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
 
 
 @dataclass(frozen=True)
-class Felt:
+class FeltLine:
     """What the last appraisal said it felt like."""
 
     text: str  # one line
@@ -38,7 +38,7 @@ class Soma:
     affects: tuple[Affect, ...]
     noise: tuple[Fragment, ...]  # oldest first
     noise_ticked_at: datetime | None  # when a thought was last asked for
-    felt: Felt | None
+    felt: FeltLine | None
 
     @property
     def at(self) -> datetime:
@@ -147,7 +147,7 @@ def to_mapping(soma: Soma) -> dict[str, object]:
     }
 
 
-def _felt_mapping(felt: Felt) -> dict[str, object]:
+def _felt_mapping(felt: FeltLine) -> dict[str, object]:
     # the audience is written also when it is empty, or the one of an earlier line would stay
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
 
@@ -236,11 +236,11 @@ def _read_affect(value: object, place: str) -> Affect:
     )
 
 
-def _read_felt(value: object) -> Felt:
+def _read_felt(value: object) -> FeltLine:
     section = fields.section(value, "felt")
     text = fields.text(fields.entry(section, "text", "felt"), "felt.text")
     at = fields.moment(fields.entry(section, "at", "felt"), "felt.at")
-    return Felt(text, at, _read_audience(section, "felt"))
+    return FeltLine(text, at, _read_audience(section, "felt"))
 
 
 def _read_fragment(value: object, place: str) -> Fragment:
