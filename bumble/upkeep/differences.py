@@ -1,4 +1,4 @@
-"""Telling a change in the entity's terms: a new memory, a belief held more firmly, a moved body.
+"""Changes of files described in the entity's terms: a new memory, a firmer belief, a moved body.
 
 Takes a file before and after; what it cannot read as a record it shows as lines.
 """
@@ -27,7 +27,7 @@ from bumble.stores import (
 from bumble.upkeep.past import Version
 
 T = TypeVar("T")
-Tell = Callable[[str, str | None, str | None], Iterator[str]]
+Describer = Callable[[str, str | None, str | None], Iterator[str]]
 
 KINDS = {  # by the file's name or folder: one, several
     "knowledge.md": ("knowledge", "knowledge"),
@@ -49,17 +49,17 @@ ONE_OF_A_KIND = frozenset(name for name in KINDS if "." in name)
 MAX_TEXT_LINES = 12
 
 
-def kind(path: str) -> tuple[str, str]:
+def kind_names(path: str) -> tuple[str, str]:
     """Return what a file holds, for one and for several."""
     place = PurePosixPath(path)
     return KINDS.get(path) or (KINDS.get(place.parts[0], OTHER) if len(place.parts) > 1 else OTHER)
 
 
-def counted(paths: Sequence[str]) -> str:
+def list_kinds(paths: Sequence[str]) -> str:
     """Say what some files hold: `1 episode, body, 2 beliefs`."""
     counts: dict[tuple[str, str], int] = {}
     for path in paths:
-        counts[kind(path)] = counts.get(kind(path), 0) + 1
+        counts[kind_names(path)] = counts.get(kind_names(path), 0) + 1
     order = [*KINDS.values(), OTHER]
     phrases = []
     for name in sorted(counts, key=order.index):
@@ -68,16 +68,16 @@ def counted(paths: Sequence[str]) -> str:
     return ", ".join(phrases)
 
 
-def tell(version: Version) -> list[str]:
+def describe(version: Version) -> list[str]:
     """Say what changed in a file, one line a change or a few."""
     texts = [
         None if data is None else data.decode(errors="replace")
         for data in (version.before, version.after)
     ]
     place = PurePosixPath(version.path)
-    teller = TELLERS.get(version.path) or TELLERS.get(place.parts[0], _lines)
+    describer = DESCRIBERS.get(version.path) or DESCRIBERS.get(place.parts[0], _lines)
     try:
-        lines = list(teller(place.stem, texts[0], texts[1]))
+        lines = list(describer(place.stem, texts[0], texts[1]))
     except ValueError:  # not such a record, before or after
         lines = list(_lines(place.stem, texts[0], texts[1]))
     return lines or list(_lines(place.stem, texts[0], texts[1]))
@@ -298,7 +298,7 @@ def _skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
         yield f"{_new_or_gone(before)} skill {skill.name}: {skill.description}"
 
 
-TELLERS: Mapping[str, Tell] = {
+DESCRIBERS: Mapping[str, Describer] = {
     "episodes": _episode,
     "beliefs": _belief,
     "relationships": _person,
