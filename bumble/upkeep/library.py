@@ -1,4 +1,4 @@
-"""Any record of an entity by its id or name, told in the same words whatever store it is from."""
+"""Any record of an entity by its id or name, in the same fields whatever store it is from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bumble.stores import (
 )
 from bumble.stores.records import BY_HAND, Provenance
 from bumble.stores.sessions import Compaction, Message
-from bumble.upkeep.talks import Talks
+from bumble.upkeep.message_index import MessageIndex
 
 KINDS = (
     *("belief", "episode", "dream", "person", "knowledge", "skill", "journal", "narrative"),
@@ -39,8 +39,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
-class Item:
-    """One record."""
+class LibraryRecord:
+    """One record of any kind, in the fields that all kinds share."""
 
     kind: str  # one of KINDS, `note` (a person's, pending) or `summary` (of a conversation)
     id: str  # a title, for knowledge; a time, for the journal
@@ -52,7 +52,7 @@ class Item:
     sources: tuple[str, ...] = ()  # ids of all it rests on
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
-    notes: tuple[Item, ...] = ()  # what waits to be worked into a portrait
+    notes: tuple[LibraryRecord, ...] = ()  # what waits to be worked into a portrait
 
     @property
     def by_hand(self) -> bool:
@@ -61,13 +61,13 @@ class Item:
 
 
 class Library:
-    """The records of one entity."""
+    """Finds the records of one entity."""
 
     def __init__(self, entity: Entity, *, name: str, zone: tzinfo) -> None:
         self.entity, self.name, self.zone = entity, name, zone
-        self.talks = Talks(entity.sessions)
+        self.messages = MessageIndex(entity.sessions)
 
-    def look_up(self, query: str, kind: str | None = None) -> Item:
+    def look_up(self, query: str, kind: str | None = None) -> LibraryRecord:
         """Return the record a person means: by id, an end or a beginning of one, title or time.
 
         Raises:
@@ -95,7 +95,7 @@ class Library:
             raise RecordMissingError(kind or named or "record", query, self._near(wanted, kinds))
         return item
 
-    def source(self, record_id: str) -> Item | None:
+    def source(self, record_id: str) -> LibraryRecord | None:
         """Return what a record names as its source; None if it is not here."""
         kind = _kind_of(record_id)
         kinds = [kind] if kind else [name for name in KINDS if name != "message"]
@@ -104,9 +104,9 @@ class Library:
             None,
         )
 
-    def item(self, kind: str, record_id: str) -> Item | None:
+    def item(self, kind: str, record_id: str) -> LibraryRecord | None:
         """Return the record of a kind and an id; None if there is none."""
-        readers: Mapping[str, Callable[[str], Item | None]] = {
+        readers: Mapping[str, Callable[[str], LibraryRecord | None]] = {
             "belief": self._belief,
             "episode": self._episode,
             "dream": self._dream,
@@ -138,7 +138,7 @@ class Library:
         if kind == "narrative":
             return ["narrative"] if files.same_name(wanted) == kind else []
         if kind == "message":
-            return [wanted] if _kind_of(wanted) and self.talks.find(wanted) else []
+            return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
         return [record_id for record_id in self._ids(kind) if record_id == wanted]
 
     def _parts(self, kind: str, wanted: str) -> list[str]:
@@ -161,9 +161,9 @@ class Library:
             case "dream":
                 return [path.stem for path in dreams.paths(self.entity.dreams)]
             case "session":
-                return list(self.talks.paths)
+                return list(self.messages.paths)
             case "message":
-                return list(dict.fromkeys(self.talks.ids()))
+                return list(dict.fromkeys(self.messages.ids()))
         return []
 
     def _near(self, wanted: str, kinds: Sequence[str]) -> str | None:
@@ -192,7 +192,7 @@ class Library:
 
     # one record
 
-    def _belief(self, belief_id: str) -> Item | None:
+    def _belief(self, belief_id: str) -> LibraryRecord | None:
         path = self.entity.root / beliefs.path(belief_id)
         if not records.is_id(belief_id) or not path.is_file():
             return None
@@ -200,26 +200,26 @@ class Library:
         dreamt = (
             [belief.origin.removeprefix("dream:")] if belief.origin.startswith("dream:") else []
         )
-        sources = _united(belief.evidence, belief.provenance.sources, dreamt)
+        sources = _unite(belief.evidence, belief.provenance.sources, dreamt)
         return self._of_file("belief", belief.id, path, belief.source, belief.formed, sources)
 
-    def _episode(self, episode_id: str) -> Item | None:
+    def _episode(self, episode_id: str) -> LibraryRecord | None:
         path = episodes.locate(self.entity.episodes, episode_id)
         if path is None:
             return None
         episode = records.load(path, episodes.parse)
-        sources = _united((episode.session,), episode.provenance.sources)
+        sources = _unite((episode.session,), episode.provenance.sources)
         return self._of_file("episode", episode.id, path, episode.source, episode.at, sources)
 
-    def _dream(self, dream_id: str) -> Item | None:
+    def _dream(self, dream_id: str) -> LibraryRecord | None:
         path = self.entity.root / dreams.path(dream_id)
         if not records.is_id(dream_id) or not path.is_file():
             return None
         dream = records.load(path, dreams.parse)
-        sources = _united(*dream.pairs, dream.provenance.sources)
+        sources = _unite(*dream.pairs, dream.provenance.sources)
         return self._of_file("dream", dream.id, path, dream.source, dream.at, sources)
 
-    def _person(self, person_id: str) -> Item | None:
+    def _person(self, person_id: str) -> LibraryRecord | None:
         person = next((person for person in self._people if person.id == person_id), None)
         if person is None:
             return None
@@ -229,7 +229,7 @@ class Library:
             "person", person.id, path, person.source, person.last_reflection, sources
         )
         notes = tuple(
-            Item(
+            LibraryRecord(
                 kind="note",
                 id=f"{person.id}, note {n}",
                 text=note.text,
@@ -243,11 +243,11 @@ class Library:
         )
         return replace(item, notes=notes)
 
-    def _knowledge(self, title: str) -> Item | None:
+    def _knowledge(self, title: str) -> LibraryRecord | None:
         section = knowledge.find(self._book, title)
         if section is None:
             return None
-        return Item(
+        return LibraryRecord(
             kind="knowledge",
             id=section.title,
             text=section.text,
@@ -257,7 +257,7 @@ class Library:
             sources=section.provenance.sources,
         )
 
-    def _skill(self, slug: str) -> Item | None:
+    def _skill(self, slug: str) -> LibraryRecord | None:
         skill = next(
             (skill for skill in skills.read(self.entity.skills) if skill.slug == slug), None
         )
@@ -268,11 +268,11 @@ class Library:
             "skill", skill.slug, path, skill.source, None, skill.provenance.sources
         )
 
-    def _journal(self, stamp: str) -> Item | None:
+    def _journal(self, stamp: str) -> LibraryRecord | None:
         entry = next((entry for entry in self._diary if f"{entry.at:{STAMP}}" == stamp), None)
         if entry is None:
             return None
-        return Item(
+        return LibraryRecord(
             kind="journal",
             id=stamp,
             text=entry.text,
@@ -283,39 +283,39 @@ class Library:
             sources=entry.provenance.sources,
         )
 
-    def _narrative(self, _: str) -> Item | None:
+    def _narrative(self, _: str) -> LibraryRecord | None:
         story = narrative.read(self.entity.narrative)
         if story is None:
             return None
         path, sources = self.entity.narrative, story.provenance.sources
         return self._of_file("narrative", "narrative", path, story.source, story.at, sources)
 
-    def _session(self, session_id: str) -> Item | None:
-        session = self.talks.session(session_id)
+    def _session(self, session_id: str) -> LibraryRecord | None:
+        session = self.messages.session(session_id)
         if session is None:
             return None
-        path = self.entity.relative(self.talks.paths[session_id])
+        path = self.entity.relative(self.messages.paths[session_id])
         count = len(session.messages)
         text = f"{count} message{'' if count == 1 else 's'} with {', '.join(session.people)}"
-        return Item(
+        return LibraryRecord(
             "session", session_id, text, session.at, path, 1, Provenance(audience=session.people)
         )
 
-    def _message(self, message_id: str) -> Item | None:
-        message = self.talks.find(message_id)
-        if message is None:
+    def _message(self, message_id: str) -> LibraryRecord | None:
+        found_message = self.messages.find(message_id)
+        if found_message is None:
             return None
-        record, people = message.record, message.session.people
-        item = Item(
+        record, people = found_message.record, found_message.session.people
+        item = LibraryRecord(
             kind="message",
             id=record.id,
             at=record.at,
-            path=self.entity.relative(self.talks.paths[message.session.id]),
-            line=message.line,
-            session=message.session.id,
+            path=self.entity.relative(self.messages.paths[found_message.session.id]),
+            line=found_message.line,
+            session=found_message.session.id,
         )
         if isinstance(record, Compaction):
-            covered = tuple(_between(message.session.messages, record.first, record.last))
+            covered = tuple(_ids_between(found_message.session.messages, record.first, record.last))
             origin = Provenance(by="compact", sources=covered, audience=people)
             return replace(
                 item, kind="summary", text=record.summary, origin=origin, sources=covered
@@ -339,11 +339,11 @@ class Library:
         document: Document,
         at: datetime | None,
         sources: tuple[str, ...],
-    ) -> Item:
-        """Tell of a record that has a file of its own; its line is the first of its text."""
+    ) -> LibraryRecord:
+        """Return a record that has a file of its own; its line is the first of its text."""
         behind = document.source[document.body_start :]
         blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
-        return Item(
+        return LibraryRecord(
             kind=kind,
             id=record_id,
             text=document.body,
@@ -371,11 +371,11 @@ def _kind_of(record_id: str) -> str:
     return "message" if kind == "summary" else kind
 
 
-def _united(*lists: Sequence[str]) -> tuple[str, ...]:
+def _unite(*lists: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
 
 
-def _between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
+def _ids_between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
     ids = [message.id for message in messages]
     if first in ids and last in ids:
         yield from ids[ids.index(first) : ids.index(last) + 1]

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import git
-from bumble.upkeep.library import Item, Library
+from bumble.upkeep.library import Library, LibraryRecord
 
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
@@ -21,8 +21,8 @@ _FORMAT = "%x1f".join(("%H", "%aI", "%an", "%s", "%(trailers:only,unfold,separat
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A commit that wrote something."""
+class RecordCommit:
+    """A commit that wrote a record."""
 
     commit: str  # its hash
     at: datetime
@@ -32,17 +32,17 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Node:
-    """One thing on the way from a claim to what was said."""
+class SourceNode:
+    """A record, and the records that it rests on."""
 
-    item: Item
+    item: LibraryRecord
     resolved: bool = True  # False: nothing of that id is here
     again: bool = False  # it is told above already, and what it rests on
-    rests_on: tuple[Node, ...] = ()
-    written: Edit | None = None  # the commit it came with
-    changed: Edit | None = None  # the last commit to its file, where that is another
+    rests_on: tuple[SourceNode, ...] = ()
+    written: RecordCommit | None = None  # the commit it came with
+    changed: RecordCommit | None = None  # the last commit to its file, where that is another
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[SourceNode]:
         """Yield this and everything below it."""
         yield self
         for below in self.rests_on:
@@ -54,25 +54,25 @@ class Node:
         return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-class History:
-    """What git knows of the files; nothing, where there is no repository."""
+class GitHistory:
+    """Looks up which commits wrote a file; finds none where there is no repository."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.is_there = git.repository(root) is not None
 
-    def last(self, path: str) -> Edit | None:
+    def last(self, path: str) -> RecordCommit | None:
         """Return the last commit that changed a file."""
         return self._log(path)
 
-    def written(self, item: Item) -> Edit | None:
+    def written(self, item: LibraryRecord) -> RecordCommit | None:
         """Return the commit that a record came with."""
         if item.kind in BORN_WHOLE:
             return self._log(item.path, "--diff-filter=A")
         sought = item.sources[0] if item.sources else item.text.split("\n")[0]
         return self._log(item.path, f"-S{sought}") if sought else None
 
-    def _log(self, path: str, *options: str) -> Edit | None:
+    def _log(self, path: str, *options: str) -> RecordCommit | None:
         if not self.is_there:
             return None
         out = git.run(
@@ -83,10 +83,12 @@ class History:
             return None
         pairs = (line.partition(":") for line in parts[4].split("\x1e") if ":" in line)
         trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
-        return Edit(parts[0], datetime.fromisoformat(parts[1]), parts[2], parts[3], trailers)
+        return RecordCommit(
+            parts[0], datetime.fromisoformat(parts[1]), parts[2], parts[3], trailers
+        )
 
 
-def explain(library: Library, item: Item, history: History) -> Node:
+def explain(library: Library, item: LibraryRecord, history: GitHistory) -> SourceNode:
     """Walk from a record to everything it rests on.
 
     Args:
@@ -103,27 +105,29 @@ def explain(library: Library, item: Item, history: History) -> Node:
     return replace(node, written=written, changed=None if same else changed)
 
 
-def _node(library: Library, item: Item, history: History, visited: set[tuple[str, str]]) -> Node:
+def _node(
+    library: Library, item: LibraryRecord, history: GitHistory, visited: set[tuple[str, str]]
+) -> SourceNode:
     key = (item.kind, item.id)
     if key in visited:  # ids may lead in a circle, and two claims to one episode
-        return Node(item, again=True)
+        return SourceNode(item, again=True)
     visited.add(key)
     below = [_node(library, note, history, visited) for note in item.notes]
     below += _sources(library, item.sources, history, visited)
     hand = history.written(item) if item.by_hand else None
-    return Node(item, rests_on=tuple(below), written=hand)
+    return SourceNode(item, rests_on=tuple(below), written=hand)
 
 
 def _sources(
-    library: Library, ids: Sequence[str], history: History, visited: set[tuple[str, str]]
-) -> list[Node]:
+    library: Library, ids: Sequence[str], history: GitHistory, visited: set[tuple[str, str]]
+) -> list[SourceNode]:
     """Look up what something rests on; messages stand under their conversation if it is named."""
     sources = [(source_id, library.source(source_id)) for source_id in ids]
     talks = {item.id for _, item in sources if item and item.kind == "session"}
     nodes = []
     for record_id, item in sources:
         if item is None:
-            nodes.append(Node(Item("", record_id), resolved=False))
+            nodes.append(SourceNode(LibraryRecord("", record_id), resolved=False))
         elif item.session not in talks:
             inside = [message for _, message in sources if message and message.session == item.id]
             message_nodes = tuple(_node(library, message, history, visited) for message in inside)

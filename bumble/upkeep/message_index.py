@@ -24,16 +24,16 @@ _ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message, or a summary of some, where it stands."""
+class FoundMessage:
+    """A message or a summary, with the conversation and the line that hold it."""
 
     record: Message | Compaction
     session: Session
     line: int  # of the transcript
 
 
-class Talks:
-    """The conversations of an entity; each is read once, when it is needed."""
+class MessageIndex:
+    """Finds messages in the conversations of an entity; reads each once, when it is needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,13 +54,13 @@ class Talks:
             self._sessions[session_id] = transcripts.load(self.paths[session_id])
         return self._sessions.get(session_id)
 
-    def find(self, record_id: str) -> Said | None:
+    def find(self, record_id: str) -> FoundMessage | None:
         """Return a message or a summary; None if no conversation holds it."""
         wanted = record_id.encode()
         for session_id in self._likely(record_id):
-            if session_id in self._sessions or wanted in _bytes(self.paths[session_id]):
+            if session_id in self._sessions or wanted in _read_bytes(self.paths[session_id]):
                 session = self.session(session_id)
-                found_message = _in(session, record_id) if session else None
+                found_message = _find_in(session, record_id) if session else None
                 if found_message:
                     return found_message
         return None
@@ -68,7 +68,7 @@ class Talks:
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
-            yield from (match.decode() for match in _ID.findall(_bytes(path)))
+            yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that went on when the id was made."""
@@ -103,15 +103,17 @@ def time_of(record_id: str) -> datetime | None:
         return None
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     return files.read_if_there(path) or b""
 
 
-def _in(session: Session, record_id: str) -> Said | None:
+def _find_in(session: Session, record_id: str) -> FoundMessage | None:
     entries: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
     record = next((entry for entry in entries if entry.id == record_id), None)
     if record is None:
         return None
     mark = re.compile(rf'"id"\s*:\s*"{re.escape(record_id)}"')
     rows = enumerate(session.source.split("\n"), 1)
-    return Said(record, session, next((line for line, text in rows if mark.search(text)), 1))
+    return FoundMessage(
+        record, session, next((line for line, text in rows if mark.search(text)), 1)
+    )
