@@ -90,13 +90,13 @@ def _person(base: str, current: str, incoming: str) -> Merged:
     if merged.clean or not all(written) or times[1] == times[2] or None in times[1:]:
         return merged
     earlier, later = sorted(people[1:], key=_written_at)
-    text = _both_told(people[0].text, earlier.text, later.text)
+    text = _join_portraits(people[0].text, earlier.text, later.text)
     body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
     texts = [person.source.source[: person.source.body_start] + body for person in people]
     return _document((texts[0], texts[1], texts[2]), merge_rules.person)
 
 
-def _both_told(base: str, earlier: str, later: str) -> str:
+def _join_portraits(base: str, earlier: str, later: str) -> str:
     """Return the later portrait with what only the other side learnt below its prose."""
     parts = [portrait.split(text) for text in (base, earlier, later)]
     base_lines, learnt, stands = (prose.splitlines() for prose, _ in parts)
@@ -113,10 +113,10 @@ def _written_at(person: relationships.Relationship) -> float:
 def _narrative(base: str, current: str, incoming: str) -> Merged:
     for text in (current, incoming):
         narrative.parse(text)
-    return _told_later(base, current, incoming)
+    return _later_text(base, current, incoming)
 
 
-def _told_later(base: str, current: str, incoming: str) -> Merged:
+def _later_text(base: str, current: str, incoming: str) -> Merged:
     """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
     times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
     if times[0] is None or times[1] is None or times[0] == times[1]:
@@ -204,7 +204,7 @@ BY_NAME: Mapping[str, Merge] = {
     "knowledge.md": merge_sections.knowledge,
     "journal.md": merge_sections.journal,
     "narrative.md": _narrative,
-    "handover.md": _told_later,
+    "handover.md": _later_text,
 }
 BY_FOLDER: Mapping[str, Merge] = {
     "beliefs": _checked(beliefs.parse, merge_rules.belief),

@@ -124,13 +124,13 @@ def state(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
     rules: dict[str, Rule] = {
         "sessions": nested({}, moved),
-        "consolidate": _put_in_order,
-        "dream": _dreamt,
+        "consolidate": _consolidation,
+        "dream": _dream_count,
     }
     return mapping(base, current, incoming, rules, by_kind)
 
 
-def _put_in_order(base: Any, current: Any, incoming: Any) -> Any:
+def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
     """Merge when memory was last put in order; what there was to see goes with the later time."""
     if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
         return by_kind(base, current, incoming)
@@ -138,8 +138,8 @@ def _put_in_order(base: Any, current: Any, incoming: Any) -> Any:
     return mapping(base, current, incoming, {"seen": lambda *_: last.get("seen", ABSENT)}, by_kind)
 
 
-def _dreamt(base: Any, current: Any, incoming: Any) -> Any:
-    """Merge when was dreamt: the dreams of one day add up, of two days those of the later count."""
+def _dream_count(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge the count of dreams: those of one day add up, of two days the later one counts."""
     if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
         return by_kind(base, current, incoming)
     sides = [side if isinstance(side, Mapping) else {} for side in (base, current, incoming)]
@@ -152,14 +152,14 @@ def _dreamt(base: Any, current: Any, incoming: Any) -> Any:
 def belief(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge what is known of a claim: evidence joins, and confidence rests on all of it."""
     last = _newer(current, incoming, "reinforced", "formed")
-    estimates = [_found(base, side) for side in (current, incoming)]
+    added_evidence = [_added_evidence(base, side) for side in (current, incoming)]
 
     def confidence(c0: Any, c1: Any, c2: Any) -> Any:
         if not all(isinstance(confidence, int | float) for confidence in (c0, c1, c2)):
             return last.get("confidence", ABSENT)
-        if estimates[0] and estimates[0] == estimates[1]:  # one finding, not two
+        if added_evidence[0] and added_evidence[0] == added_evidence[1]:  # one finding, not two
             return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2
-        return _together(c0, c1, c2)
+        return _combined_confidence(c0, c1, c2)
 
     rules: dict[str, Rule] = {
         **ORIGIN,
@@ -175,7 +175,7 @@ def belief(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     return merged
 
 
-def _together(c0: float, c1: float, c2: float) -> float:
+def _combined_confidence(c0: float, c1: float, c2: float) -> float:
     """Let what either side found count.
 
     What confirms takes its share of the doubt that is left, what contradicts its share of the
@@ -190,7 +190,7 @@ def _together(c0: float, c1: float, c2: float) -> float:
     return round(min(max((1 - doubt) * left, 0.0), beliefs.MAX_CONFIDENCE), 4)
 
 
-def _found(base: Values, side: Values) -> set[str]:
+def _added_evidence(base: Values, side: Values) -> set[str]:
     """Return the evidence, for and against, that a side has added."""
     before, after = (
         {

@@ -25,8 +25,8 @@ Parts: TypeAlias = Mapping[object, str]
 
 
 @dataclass(frozen=True)
-class Side:
-    """A file in its parts."""
+class SplitFile:
+    """A file split into what stands before its first section, and its sections."""
 
     preamble: str
     parts: Parts  # sources by what tells them apart, in the order of the file
@@ -46,7 +46,7 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
         for side, source in zip(agreed, _with_one_origin(three), strict=True):
             if source is not None:
                 side[title] = source
-    sides = [Side(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
+    sides = [SplitFile(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
     order = list(dict.fromkeys(key for side in sides for key in side.parts))
     text, clean = _joined(sides, order)
     return Merged(text, clean)
@@ -79,7 +79,7 @@ def journal(base: str, current: str, incoming: str) -> Merged:
         ValueError: If a side can't be read.
     """
     diaries = [journal_store.parse(text, zone=UTC) for text in (base, current, incoming)]
-    sides = [Side(diary.preamble, _by_heading(diary.entries)) for diary in diaries]
+    sides = [SplitFile(diary.preamble, _by_heading(diary.entries)) for diary in diaries]
     times = {key: entry.at for diary in diaries for key, entry in _numbered(diary.entries)}
     base_keys = list(sides[0].parts)
     new = sorted(
@@ -105,7 +105,7 @@ def _by_heading(entries: tuple[Entry, ...]) -> Parts:
     return {key: entry.source for key, entry in _numbered(entries)}
 
 
-def _joined(sides: list[Side], order: list[object]) -> tuple[str, bool]:
+def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
     """Put the parts of three sides together, in a given order."""
     base, current, incoming = sides
     head = merge_lines.merge(base.preamble, current.preamble, incoming.preamble)
@@ -136,6 +136,6 @@ def _on_a_new_line(text: str, newline: str) -> str:
     return text if not text or text.endswith(("\n", "\r")) else text + newline
 
 
-def _end(side: Side) -> str:
+def _end(side: SplitFile) -> str:
     text = side.preamble + "".join(side.parts.values())
     return text[len(text.rstrip("\r\n")) :] or "\n"

@@ -173,13 +173,13 @@ def unique(values: Iterable[Any]) -> list[Any]:
     return distinct
 
 
-def trusted(base: Any, current: Any, incoming: Any) -> Any:
+def lower_trust(base: Any, current: Any, incoming: Any) -> Any:
     """Take the lower trust: what rests on both is worth no more."""
     trusts = [trust for trust in (current, incoming) if trust in records.TRUSTS]
     return records.lowest_trust(trusts) or ABSENT
 
 
-def heard_by(base: Any, current: Any, incoming: Any) -> Any:
+def shared_audience(base: Any, current: Any, incoming: Any) -> Any:
     """Keep it to those who may meet both sides; none at all means everybody, so that clashes."""
     if not current or not incoming:
         return current or incoming or ABSENT
@@ -191,8 +191,8 @@ def heard_by(base: Any, current: Any, incoming: Any) -> Any:
 
 ORIGIN: Mapping[str, Rule] = {
     "from": joined,
-    "trust": trusted,
-    "audience": heard_by,
+    "trust": lower_trust,
+    "audience": shared_audience,
     "by": lambda base, current, incoming: _either(base, current, incoming),
     "model": lambda base, current, incoming: _either(base, current, incoming),
 }
