@@ -101,7 +101,7 @@ def _unplaced(message: str, path: Path) -> tuple[str, int | None]:
 
 
 def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
-    """Hold the index against the files.
+    """Compare the index with the files.
 
     Args:
         entity: Whose index.
@@ -114,7 +114,7 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
             yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
             return
         if not state.queued:
-            _fulltext_fits(entity, state.chunks)
+            _check_fulltext(entity, state.chunks)
     except IndexUnusableError as error:
         sentence = str(error).splitlines()[0]
         yield Finding("index-unusable", sentence, name, fix=REBUILD)
@@ -134,7 +134,7 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
         yield Finding("index-vectors", sentence, name, fix="bumble index")
 
 
-def _fulltext_fits(entity: Entity, chunks: int) -> None:
+def _check_fulltext(entity: Entity, chunks: int) -> None:
     with search.opened(entity) as index:
         if index.words.size != chunks:
             raise IndexUnusableError(
@@ -162,7 +162,7 @@ def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Findi
             fix = f"bumble model pull {stored.name}"
             yield Finding("weights-unfinished", sentence, f"{place}{store.PART}", fix=fix)
         elif stored.name in by_name:
-            yield from _damaged(place, by_name[stored.name])
+            yield from _find_damage(place, by_name[stored.name])
     if wanted != "none" and embedding_model(wanted, catalog, folder) is None:
         smallest = min(catalog.of_kind("embedding"), key=lambda entry: entry.bytes)
         name = smallest.name if wanted == "auto" else wanted
@@ -170,7 +170,7 @@ def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Findi
         yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
 
 
-def _damaged(place: Path, entry: Entry) -> Iterator[Finding]:
+def _find_damage(place: Path, entry: Entry) -> Iterator[Finding]:
     try:
         manifest = json.loads((place / store.MANIFEST).read_bytes())
         stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}

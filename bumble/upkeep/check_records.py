@@ -45,12 +45,12 @@ _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
-Tell = Callable[[int, int], object]  # how many files are done, of how many
+ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 
 @dataclass(frozen=True)
-class Look:
-    """What records are held against."""
+class CheckContext:
+    """What every check of a record needs to know."""
 
     entity: Entity
     now: datetime
@@ -65,41 +65,41 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What the files say that is held against other files at the end."""
+class _Registry:
+    """What is collected from all files and compared when the last is read."""
 
     names: dict[str, list[str]]  # portraits by the names they answer to
     sources: Sources
 
 
-def check(look: Look, tell: Tell) -> Iterator[Finding]:
+def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
-    record_files = _files(look.entity)
-    registry = _Seen(defaultdict(list), Sources())
+    record_files = _list_files(context.entity)
+    registry = _Registry(defaultdict(list), Sources())
     for number, file in enumerate(record_files):
-        yield from _checked(look, file, registry)
-        tell(number + 1, len(record_files))
+        yield from _check_file(context, file, registry)
+        report_progress(number + 1, len(record_files))
     yield from registry.sources.check()
-    yield from _twice(look.entity, record_files)
-    yield from _same_people(registry.names)
-    yield from _unread(look.entity, {file.path for file in record_files})
+    yield from _find_doubles(context.entity, record_files)
+    yield from _find_same_people(registry.names)
+    yield from _find_unread(context.entity, {file.path for file in record_files})
 
 
 def count(entity: Entity) -> int:
     """Return how many files hold records."""
-    return len(_files(entity))
+    return len(_list_files(entity))
 
 
-def _files(entity: Entity) -> list[_File]:
+def _list_files(entity: Entity) -> list[_File]:
     """Return every file of every store, with the command that mends it."""
 
-    def many(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
+    def files_of(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
         return [
             _File(path, kind, f"{edit} {shlex.quote(path.stem)}" if edit else _edit(entity, path))
             for path in paths
         ]
 
-    def one(kind: str, path: Path, edit: str = "") -> list[_File]:
+    def file_of(kind: str, path: Path, edit: str = "") -> list[_File]:
         return [_File(path, kind, edit or _edit(entity, path))] if path.exists() else []
 
     skills_folder = entity.skills
@@ -109,20 +109,20 @@ def _files(entity: Entity) -> list[_File]:
     ]
     handovers = sorted(entity.sessions.glob("*/handover.md"))
     return [
-        *one("knowledge", entity.knowledge, "bumble knowledge edit"),
-        *one("journal", entity.journal, "bumble journal edit"),
-        *one("narrative", entity.narrative),
-        *one("soma", entity.soma),
-        *one("state", entity.state),
-        *many("episode", episodes.paths(entity.episodes), "bumble episode edit"),
-        *many("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
-        *many("person", relationships.paths(entity.relationships), "bumble person edit"),
+        *file_of("knowledge", entity.knowledge, "bumble knowledge edit"),
+        *file_of("journal", entity.journal, "bumble journal edit"),
+        *file_of("narrative", entity.narrative),
+        *file_of("soma", entity.soma),
+        *file_of("state", entity.state),
+        *files_of("episode", episodes.paths(entity.episodes), "bumble episode edit"),
+        *files_of("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
+        *files_of("person", relationships.paths(entity.relationships), "bumble person edit"),
         *skill_files,
-        *many("dream", dreams.paths(entity.dreams)),
-        *many("reminder", reminders.paths(entity.reminders)),
-        *many("automation", automations.paths(entity.automations)),
-        *many("session", transcripts.paths(entity.sessions)),
-        *many("handover", handovers),
+        *files_of("dream", dreams.paths(entity.dreams)),
+        *files_of("reminder", reminders.paths(entity.reminders)),
+        *files_of("automation", automations.paths(entity.automations)),
+        *files_of("session", transcripts.paths(entity.sessions)),
+        *files_of("handover", handovers),
     ]
 
 
@@ -134,17 +134,17 @@ def _edit(entity: Entity, path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
 
 
-def _checked(look: Look, file: _File, registry: _Seen) -> Iterator[Finding]:
+def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
     """Check one file."""
-    relative = look.entity.relative(file.path)
+    relative = context.entity.relative(file.path)
     try:
-        files.inside(look.entity.root, relative)
+        files.inside(context.entity.root, relative)
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
         yield from _conflicts(file, relative)
-        for at, line in _times(look, file, relative, registry, findings := list[Finding]()):
-            if at - look.now > AHEAD:
+        for at, line in _times(context, file, relative, registry, findings := list[Finding]()):
+            if at - context.now > AHEAD:
                 sentence = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
         yield from findings
@@ -165,7 +165,7 @@ def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
 
 
 def _times(
-    look: Look, file: _File, relative: str, registry: _Seen, also: list[Finding]
+    context: CheckContext, file: _File, relative: str, registry: _Registry, also: list[Finding]
 ) -> list[Dated]:
     """Read a record and return its times; what else is wrong with it goes to `also`.
 
@@ -182,7 +182,7 @@ def _times(
                 register("", origin, origin.sources, line=partial(int, section.line))
             return []
         case "journal":
-            entries = journal.read(file.path, look.zone).entries
+            entries = journal.read(file.path, context.zone).entries
             for entry in entries:
                 origin = entry.provenance
                 register("", origin, origin.sources, line=partial(int, entry.line))
@@ -233,7 +233,7 @@ def _times(
             also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
             return _dated(automation.source, last=automation.last)
         case "handover":
-            brief = transcripts.read_handover(look.entity.sessions, file.path.parent.name)
+            brief = transcripts.read_handover(context.entity.sessions, file.path.parent.name)
             if brief is not None:
                 origin = records.provenance(brief.meta)
                 register("", origin, origin.sources, line=_from(brief))
@@ -250,7 +250,7 @@ def _dated(document: Document, **times: datetime | None) -> list[Dated]:
     return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
 
 
-def _person(file: _File, relative: str, registry: _Seen) -> list[Dated]:
+def _person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
     person = records.load(file.path, relationships.parse)
     for name in {files.same_name(name) for name in (person.id, *person.names)}:
         registry.names[name].append(relative)
@@ -291,7 +291,7 @@ def _sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator
         first.setdefault(key, section)
 
 
-def _session(file: _File, relative: str, registry: _Seen, also: list[Finding]) -> list[Dated]:
+def _session(file: _File, relative: str, registry: _Registry, also: list[Finding]) -> list[Dated]:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
@@ -324,7 +324,7 @@ def _line_of(lines: Sequence[str], record_id: str) -> int | None:
 def _blobs(
     folder: Path, session: Session, relative: str, lines: Sequence[str]
 ) -> Iterator[Finding]:
-    """Hold the originals of a transcript against their names, and references against them."""
+    """Check that originals match their names, and that those that messages refer to exist."""
     blobs = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
     place = f"{relative.rsplit('/', 1)[0]}/blobs"
     for path in blobs:
@@ -351,7 +351,7 @@ def _references(extra: Any) -> list[str]:
     ]
 
 
-def _twice(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
+def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
     """Find records that two files hold: an episode in two months, a skill in both forms."""
     first: dict[tuple[str, str], str] = {}
     for file in record_files:
@@ -365,7 +365,7 @@ def _twice(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
         first.setdefault(key, relative)
 
 
-def _same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
+def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
     pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
     for first, *later_paths in pairs:
         for other in later_paths:
@@ -375,7 +375,7 @@ def _same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
             yield Finding("person-twice", sentence, other)
 
 
-def _unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
+def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     """Find files in the folders of stores that none of them reads."""
     for folder in (
         entity.beliefs,

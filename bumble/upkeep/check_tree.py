@@ -88,7 +88,7 @@ def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
-    if held(changes.lock_path(entity.root)):
+    if is_locked(changes.lock_path(entity.root)):
         sentence = "another process is writing; what it leaves for a moment was not looked at"
         yield Finding("lock-held", sentence, ".bumble/lock")
         return
@@ -115,7 +115,7 @@ def _readable(intent: Path) -> bool:
     return False
 
 
-def held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
     if sys.platform == "win32":
         return False  # there is no asking without writing

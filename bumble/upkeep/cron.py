@@ -1,4 +1,4 @@
-"""What has cron, or systemd, run the ticks of an entity: its lines, and putting them there.
+"""The crontab lines, or systemd units, that run the ticks of an entity, and their installation.
 
 A crontab is its owner's: of it only the block between the two lines that name this entity is
 touched.
@@ -24,7 +24,7 @@ _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 @dataclass(frozen=True)
 class Job:
-    """The ticks of one entity."""
+    """The command that runs the ticks of one entity."""
 
     root: Path  # its folder, absolute
     name: str

@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.models.catalog import Catalog
 from bumble.upkeep import check_machine, check_records, check_tree, drivers
-from bumble.upkeep.check_records import Look, Tell
+from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
@@ -31,8 +31,8 @@ _NAMED = (
 
 
 @dataclass(frozen=True)
-class Patient:
-    """An entity and what surrounds it."""
+class DoctorInput:
+    """What the checks read: an entity, and what of this machine concerns it."""
 
     entity: Entity
     now: datetime
@@ -44,8 +44,8 @@ class Patient:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What was found."""
+class DoctorReport:
+    """The findings of all checks."""
 
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks
     settings: Settings | None  # None if they can't be read
@@ -54,31 +54,33 @@ class Report:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What is wrong."""
+        """The findings that are not mere notes."""
         return tuple(finding for finding in self.findings if finding.level == "problem")
 
 
-def examine(patient: Patient, tell: Tell) -> Report:
-    """Look at everything; nothing is written, inside the folder or out of it.
+def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorReport:
+    """Run every check; nothing is written, inside the folder or out of it.
 
     Args:
-        patient: What to look at.
-        tell: Hears how far it is.
+        inputs: What to check.
+        report_progress: Hears how far it is.
     """
-    entity = patient.entity
-    read, findings = check_machine.check_settings(entity.file, patient.user_file, patient.environ)
+    entity = inputs.entity
+    read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
     wanted = read.config.embedding.model if read else "auto"
-    model = check_machine.embedding_model(wanted, patient.catalog, patient.weights)
-    findings += check_records.check(Look(entity, patient.now, _zone(read)), tell)
+    model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
+    findings += check_records.check(CheckContext(entity, inputs.now, _zone(read)), report_progress)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
     findings += check_machine.check_index(entity, model)
     findings += check_machine.check_git(entity)
-    findings += check_machine.check_weights(wanted, patient.catalog, patient.weights)
+    findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
     findings += check_machine.check_engine()
-    findings += check_machine.check_secrets(patient.secrets_file)
+    findings += check_machine.check_secrets(inputs.secrets_file)
     findings.sort(key=lambda finding: finding.level != "problem")
-    return Report(tuple(findings), read, check_records.count(entity), check_machine.versions())
+    return DoctorReport(
+        tuple(findings), read, check_records.count(entity), check_machine.versions()
+    )
 
 
 def _zone(read: Settings | None) -> tzinfo:
