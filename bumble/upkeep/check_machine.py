@@ -68,7 +68,7 @@ def check_settings(
             settings.load(path) if path == entity_file else settings.load(user_file=path)
         except UserError as error:
             name = path.name if path == entity_file else str(path)
-            sentence, line = _unplaced(str(error), path)
+            sentence, line = _split_place(str(error), path)
             findings.append(
                 Finding(
                     "settings-invalid", sentence, name, line, f"$EDITOR {shlex.quote(str(path))}"
@@ -85,13 +85,13 @@ def check_settings(
     except UserError as error:  # each is right by itself, but not together
         return None, [Finding("settings-invalid", str(error).splitlines()[0])]
     for warning in read.warnings:
-        sentence, line = _unplaced(warning, entity_file)
+        sentence, line = _split_place(warning, entity_file)
         fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
         findings.append(Finding("settings-ignored", sentence, entity_file.name, line, fix))
     return read, findings
 
 
-def _unplaced(message: str, path: Path) -> tuple[str, int | None]:
+def _split_place(message: str, path: Path) -> tuple[str, int | None]:
     """Split the first line of a message into what it says and the line of the file it names."""
     sentence = message.splitlines()[0].removeprefix(str(path))
     number, _, rest = sentence.removeprefix(":").partition(":")
@@ -245,10 +245,10 @@ def missing_lines(root: Path, name: str) -> list[str]:
     except OSError:
         text = ""
     present_lines = {_plain(line) for line in text.splitlines()}
-    return [line for line in _lines(template) if _plain(line) not in present_lines]
+    return [line for line in _rules_of(template) if _plain(line) not in present_lines]
 
 
-def _lines(text: str) -> list[str]:
+def _rules_of(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 

@@ -95,12 +95,16 @@ def _list_files(entity: Entity) -> list[_File]:
 
     def files_of(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
         return [
-            _File(path, kind, f"{edit} {shlex.quote(path.stem)}" if edit else _edit(entity, path))
+            _File(
+                path,
+                kind,
+                f"{edit} {shlex.quote(path.stem)}" if edit else _edit_command(entity, path),
+            )
             for path in paths
         ]
 
     def file_of(kind: str, path: Path, edit: str = "") -> list[_File]:
-        return [_File(path, kind, edit or _edit(entity, path))] if path.exists() else []
+        return [_File(path, kind, edit or _edit_command(entity, path))] if path.exists() else []
 
     skills_folder = entity.skills
     skill_files = [
@@ -130,7 +134,7 @@ def _skill_name(path: Path) -> str:
     return path.parent.name if path.name == skills.FOLDER_FILE else path.stem
 
 
-def _edit(entity: Entity, path: Path) -> str:
+def _edit_command(entity: Entity, path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
 
 
@@ -142,8 +146,8 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
-        yield from _conflicts(file, relative)
-        for at, line in _times(context, file, relative, registry, findings := list[Finding]()):
+        yield from _find_conflict(file, relative)
+        for at, line in _read_times(context, file, relative, registry, findings := list[Finding]()):
             if at - context.now > AHEAD:
                 sentence = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
@@ -152,7 +156,7 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
         yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
 
 
-def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
+def _find_conflict(file: _File, relative: str) -> Iterator[Finding]:
     try:
         data = file.path.read_bytes()
     except OSError as error:
@@ -164,7 +168,7 @@ def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
         yield Finding("conflict-marker", sentence, relative, line, file.edit)
 
 
-def _times(
+def _read_times(
     context: CheckContext, file: _File, relative: str, registry: _Registry, also: list[Finding]
 ) -> list[Dated]:
     """Read a record and return its times; what else is wrong with it goes to `also`.
@@ -176,7 +180,7 @@ def _times(
     match file.kind:
         case "knowledge":
             book = knowledge.read(file.path)
-            also += _sections(book, relative, file)
+            also += _check_sections(book, relative, file)
             for section in book.sections:
                 origin = section.provenance
                 register("", origin, origin.sources, line=partial(int, section.line))
@@ -189,27 +193,33 @@ def _times(
             return [(entry.at, partial(int, entry.line)) for entry in entries]
         case "narrative":
             story = records.load(file.path, narrative.parse)
-            register("", story.provenance, story.provenance.sources, line=_from(story.source))
-            return _dated(story.source, at=story.at)
+            register(
+                "", story.provenance, story.provenance.sources, line=_line_finder(story.source)
+            )
+            return _list_times(story.source, at=story.at)
         case "soma" | "state":
             mappings.read(file.path)
             return []
         case "episode":
             episode = records.load(file.path, episodes.parse)
             named = (episode.session, *episode.provenance.sources)
-            register(episode.id, episode.provenance, named, line=_from(episode.source))
-            return _dated(episode.source, at=episode.at)
+            register(episode.id, episode.provenance, named, line=_line_finder(episode.source))
+            return _list_times(episode.source, at=episode.at)
         case "belief":
             belief = records.load(file.path, beliefs.parse)
             again = belief.reinforced if belief.reinforced != belief.formed else None
             named = (*belief.evidence, *belief.provenance.sources)
-            register(belief.id, belief.provenance, named, line=_from(belief.source, "evidence"))
-            return _dated(belief.source, formed=belief.formed, reinforced=again)
+            register(
+                belief.id, belief.provenance, named, line=_line_finder(belief.source, "evidence")
+            )
+            return _list_times(belief.source, formed=belief.formed, reinforced=again)
         case "person":
-            return _person(file, relative, registry)
+            return _read_person(file, relative, registry)
         case "skill":
             skill = skills.load(file.path)
-            register("", skill.provenance, skill.provenance.sources, line=_from(skill.source))
+            register(
+                "", skill.provenance, skill.provenance.sources, line=_line_finder(skill.source)
+            )
             return []
         case "dream":
             dream = records.load(file.path, dreams.parse)
@@ -217,40 +227,42 @@ def _times(
                 *(record_id for pair in dream.pairs for record_id in pair),
                 *dream.provenance.sources,
             )
-            register(dream.id, dream.provenance, named, line=_from(dream.source, "pairs"))
-            return _dated(dream.source, at=dream.at)
+            register(dream.id, dream.provenance, named, line=_line_finder(dream.source, "pairs"))
+            return _list_times(dream.source, at=dream.at)
         case "reminder":
             reminder = reminders.load(file.path)
             origin = reminder.provenance
-            register(reminder.id, origin, origin.sources, line=_from(reminder.source))
+            register(reminder.id, origin, origin.sources, line=_line_finder(reminder.source))
             if reminder.repeat:
-                also += _schedule(reminder.repeat, reminder.source, "repeat", relative, file)
-            return _dated(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
+                also += _check_schedule(reminder.repeat, reminder.source, "repeat", relative, file)
+            return _list_times(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
         case "automation":
             automation = automations.load(file.path)
             origin = automation.provenance
-            register(automation.id, origin, origin.sources, line=_from(automation.source))
-            also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
-            return _dated(automation.source, last=automation.last)
+            register(automation.id, origin, origin.sources, line=_line_finder(automation.source))
+            also += _check_schedule(
+                automation.schedule, automation.source, "schedule", relative, file
+            )
+            return _list_times(automation.source, last=automation.last)
         case "handover":
             brief = transcripts.read_handover(context.entity.sessions, file.path.parent.name)
             if brief is not None:
                 origin = records.provenance(brief.meta)
-                register("", origin, origin.sources, line=_from(brief))
+                register("", origin, origin.sources, line=_line_finder(brief))
             return []
-    return _session(file, relative, registry, also)
+    return _read_session(file, relative, registry, also)
 
 
-def _from(document: Document, key: str = "") -> Callable[[], int | None]:
+def _line_finder(document: Document, key: str = "") -> Callable[[], int | None]:
     """Return how to find the line of a record that says what it rests on."""
     return lambda: (document.line_of(key) if key else None) or document.line_of("from") or 1
 
 
-def _dated(document: Document, **times: datetime | None) -> list[Dated]:
+def _list_times(document: Document, **times: datetime | None) -> list[Dated]:
     return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
 
 
-def _person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
+def _read_person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
     person = records.load(file.path, relationships.parse)
     for name in {files.same_name(name) for name in (person.id, *person.names)}:
         registry.names[name].append(relative)
@@ -259,9 +271,9 @@ def _person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
         *((note.provenance, "pending") for note in person.pending),
     ]
     for origin, key in origins:
-        line = _from(person.source, key)
+        line = _line_finder(person.source, key)
         registry.sources.record("", origin, origin.sources, relative, line, file.edit)
-    return _dated(
+    return _list_times(
         person.source,
         first_met=person.first_met,
         last_interaction=person.last_interaction,
@@ -269,7 +281,7 @@ def _person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
     )
 
 
-def _schedule(
+def _check_schedule(
     expression: str, document: Document, key: str, relative: str, file: _File
 ) -> Iterator[Finding]:
     try:
@@ -279,7 +291,7 @@ def _schedule(
         yield Finding("schedule-invalid", str(error), relative, line, file.edit)
 
 
-def _sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
+def _check_sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
     first: dict[str, knowledge.Section] = {}
     for section in book.sections:
         key = knowledge.key(section.title)
@@ -291,7 +303,9 @@ def _sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator
         first.setdefault(key, section)
 
 
-def _session(file: _File, relative: str, registry: _Registry, also: list[Finding]) -> list[Dated]:
+def _read_session(
+    file: _File, relative: str, registry: _Registry, also: list[Finding]
+) -> list[Dated]:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
@@ -311,7 +325,7 @@ def _session(file: _File, relative: str, registry: _Registry, also: list[Finding
         sentence = "the line was cut off; it is passed over"
         also.append(Finding("line-torn", sentence, relative, session.torn_line))
     registry.sources.session(file.path.parent.name, session)
-    also += _blobs(file.path.parent / "blobs", session, relative, lines)
+    also += _check_blobs(file.path.parent / "blobs", session, relative, lines)
     spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
     return [(session.at, partial(int, 1)), *spoken]
 
@@ -321,7 +335,7 @@ def _line_of(lines: Sequence[str], record_id: str) -> int | None:
     return next((number for number, line in enumerate(lines, 1) if quoted in line), None)
 
 
-def _blobs(
+def _check_blobs(
     folder: Path, session: Session, relative: str, lines: Sequence[str]
 ) -> Iterator[Finding]:
     """Check that originals match their names, and that those that messages refer to exist."""
@@ -333,7 +347,7 @@ def _blobs(
             yield Finding("blob-damaged", sentence, f"{place}/{path.name}")
     names = [path.name for path in blobs]
     for message in session.messages:
-        for reference in _references(message.extra):
+        for reference in _list_references(message.extra):
             if not any(name.startswith(reference) for name in names):
                 sentence = (
                     f"the original {reference[:12]} is not there: take it from a copy or from git"
@@ -341,7 +355,7 @@ def _blobs(
                 yield Finding("blob-missing", sentence, relative, _line_of(lines, message.id))
 
 
-def _references(extra: Any) -> list[str]:
+def _list_references(extra: Any) -> list[str]:
     """Return the originals that a message names under `blob` or `blobs`."""
     named = [extra.get("blob"), *(extra.get("blobs") or () if isinstance(extra, dict) else ())]
     return [

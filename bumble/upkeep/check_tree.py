@@ -36,10 +36,10 @@ def check(entity: Entity) -> Iterator[Finding]:
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
         entries = sorted([*folders, *names])
-        yield from _clashes(prefix, entries)
+        yield from _find_clashes(prefix, entries)
         for name in entries:
-            yield from _name(prefix, name)
-            yield from _link(entity.root, prefix, name)
+            yield from _check_name(prefix, name)
+            yield from _check_link(entity.root, prefix, name)
     for error in unlisted:
         where = Path(error.filename)
         sentence = f"can't be listed: {error.strerror}"
@@ -48,7 +48,7 @@ def check(entity: Entity) -> Iterator[Finding]:
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
 
-def _clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
+def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name in names:
         key = unicodedata.normalize("NFC", name).casefold()
@@ -58,7 +58,7 @@ def _clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
         first.setdefault(key, name)
 
 
-def _name(prefix: str, name: str) -> Iterator[Finding]:
+def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     stem = name.split(".")[0].rstrip(" ").casefold()
     why = ""
     if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
@@ -74,7 +74,7 @@ def _name(prefix: str, name: str) -> Iterator[Finding]:
         yield Finding("name-unsafe", sentence, prefix + name)
 
 
-def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
+def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     path = root / prefix / name
     if not path.is_symlink():
         return
@@ -94,7 +94,7 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         return
     for folder in changes.leftovers(entity.root):
         relative = entity.relative(folder)
-        if _readable(folder / INTENT):
+        if _is_readable(folder / INTENT):
             sentence = "a change was cut off; the next command that writes finishes or drops it"
             yield Finding("change-unfinished", sentence, relative, fix=MEND)
         else:
@@ -106,7 +106,7 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         yield Finding("file-stray", sentence, entity.relative(path), fix=MEND)
 
 
-def _readable(intent: Path) -> bool:
+def _is_readable(intent: Path) -> bool:
     """Whether an intent can be finished, or was never begun."""
     if not intent.exists():
         return True

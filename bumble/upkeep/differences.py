@@ -75,15 +75,15 @@ def describe(version: Version) -> list[str]:
         for data in (version.before, version.after)
     ]
     place = PurePosixPath(version.path)
-    describer = DESCRIBERS.get(version.path) or DESCRIBERS.get(place.parts[0], _lines)
+    describer = DESCRIBERS.get(version.path) or DESCRIBERS.get(place.parts[0], _describe_lines)
     try:
         lines = list(describer(place.stem, texts[0], texts[1]))
     except ValueError:  # not such a record, before or after
-        lines = list(_lines(place.stem, texts[0], texts[1]))
-    return lines or list(_lines(place.stem, texts[0], texts[1]))
+        lines = list(_describe_lines(place.stem, texts[0], texts[1]))
+    return lines or list(_describe_lines(place.stem, texts[0], texts[1]))
 
 
-def _lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = ((text or "").splitlines() for text in (before, after))
     yield from list(unified_diff(old, new, lineterm="", n=1))[2:]
 
@@ -95,15 +95,15 @@ def _quoted(text: str, mark: str = "  ") -> Iterator[str]:
         yield f"{mark}… {len(rows) - MAX_TEXT_LINES} more lines"
 
 
-def _text_changed(what: str, before: str, after: str) -> Iterator[str]:
+def _describe_text(what: str, before: str, after: str) -> Iterator[str]:
     if before != after:
         yield what
         yield from _quoted(before, "- ")
         yield from _quoted(after, "+ ")
 
 
-def _episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
-    old, new = (_parsed(episodes.parse, name, text) for text in (before, after))
+def _describe_episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(episodes.parse, name, text) for text in (before, after))
     if new is None or old is None:
         episode = new or old
         if episode is not None:
@@ -113,10 +113,10 @@ def _episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
         return
     if old.dormant != new.dormant:
         yield f"episode {name} {'left recall' if new.dormant else 'is back in recall'}"
-    yield from _text_changed(f"episode {name} told anew", old.text, new.text)
+    yield from _describe_text(f"episode {name} told anew", old.text, new.text)
 
 
-def _parsed(parse: Callable[[str, str], T], name: str, text: str | None) -> T | None:
+def _parse(parse: Callable[[str, str], T], name: str, text: str | None) -> T | None:
     return None if text is None else parse(text, name)
 
 
@@ -124,8 +124,8 @@ def _new_or_gone(old: object) -> str:
     return "new" if old is None else "gone:"
 
 
-def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
-    old, new = (_parsed(beliefs.parse, name, text) for text in (before, after))
+def _describe_belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(beliefs.parse, name, text) for text in (before, after))
     if new is None or old is None:
         belief = new or old
         if belief is not None:
@@ -151,11 +151,11 @@ def _belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
             yield f"{head}: {what} {' '.join(marks)}"
     if old.archived != new.archived:
         yield f"{head}: {'archived' if new.archived else 'active again'}"
-    yield from _text_changed(f"belief {name} says", old.text, new.text)
+    yield from _describe_text(f"belief {name} says", old.text, new.text)
 
 
-def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
-    old, new = (_parsed(relationships.parse, name, text) for text in (before, after))
+def _describe_person(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(relationships.parse, name, text) for text in (before, after))
     if new is None or old is None:
         person = new or old
         if person is not None:
@@ -173,10 +173,10 @@ def _person(name: str, before: str | None, after: str | None) -> Iterator[str]:
             yield f"{new.name}: to think about: {note.text}"
     if old.names != new.names:
         yield f"{new.name}: called {', '.join(new.names)}"
-    yield from _text_changed(f"{new.name}: portrait", old.text, new.text)
+    yield from _describe_text(f"{new.name}: portrait", old.text, new.text)
 
 
-def _knowledge(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_knowledge(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (
         {knowledge.key(section.title): section for section in knowledge.parse(text or "").sections}
         for text in (before, after)
@@ -192,10 +192,10 @@ def _knowledge(name: str, before: str | None, after: str | None) -> Iterator[str
         elif was is not None and now is not None:
             if (was.title, was.locked) != (now.title, now.locked):
                 yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
-            yield from _text_changed(f'knowledge "{now.title}"', was.text, now.text)
+            yield from _describe_text(f'knowledge "{now.title}"', was.text, now.text)
 
 
-def _journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (journal.parse(text or "", zone=UTC).entries for text in (before, after))
     was, now = [entry.source.strip() for entry in old], [entry.source.strip() for entry in new]
     for mark, entries, other_texts in (("journal", new, was), ("gone: journal", old, now)):
@@ -206,8 +206,8 @@ def _journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
                 yield from _quoted(entry.text)
 
 
-def _dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
-    old, new = (_parsed(dreams.parse, name, text) for text in (before, after))
+def _describe_dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(dreams.parse, name, text) for text in (before, after))
     dream = new or old
     if dream is not None and (old is None or new is None):
         yield f"{_new_or_gone(old)} dream {name}, {dream.at:%Y-%m-%d %H:%M}"
@@ -216,7 +216,7 @@ def _dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
         )
 
 
-def _session(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_session(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (
         sessions.parse(text).messages if text is not None else () for text in (before, after)
     )
@@ -230,9 +230,12 @@ def _session(name: str, before: str | None, after: str | None) -> Iterator[str]:
             yield f"gone: {message.speaker or message.role}: {' '.join(message.text.split())[:200]}"
 
 
-def _soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (mappings.parse(text or "").values for text in (before, after))
-    moves = [*_moves(_bars(old), _bars(new)), *_moves(_hormones(old), _hormones(new))]
+    moves = [
+        *_describe_moves(_bars(old), _bars(new)),
+        *_describe_moves(_hormones(old), _hormones(new)),
+    ]
     if moves:
         yield f"body: {', '.join(moves)}"
     was, now = (_items(values.get("affects"), "name") for values in (old, new))
@@ -265,7 +268,7 @@ def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
     return {key: level for key, level in inner.items() if isinstance(level, int | float)}
 
 
-def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
+def _describe_moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
     for key in dict.fromkeys((*old, *new)):
         was, now = old.get(key), new.get(key)
         if was is None and now is not None:
@@ -279,11 +282,11 @@ def _items(value: Any, key: str) -> list[str]:
     return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
 
 
-def _state(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_state(name: str, before: str | None, after: str | None) -> Iterator[str]:
     yield "bookkeeping of the cycles"
 
 
-def _narrative(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_narrative(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (narrative.parse(text).text if text is not None else "" for text in (before, after))
     rows = [markdown.lines(text) for text in (old, new)]
     changed = [row.rstrip() for row in list(unified_diff(rows[0], rows[1], n=0))[3:]]
@@ -292,22 +295,22 @@ def _narrative(name: str, before: str | None, after: str | None) -> Iterator[str
         yield from (row for row in changed if not row.startswith("@@"))
 
 
-def _skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
+def _describe_skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
     if before is None or after is None:
         skill = skills.parse(after or before or "", name)
         yield f"{_new_or_gone(before)} skill {skill.name}: {skill.description}"
 
 
 DESCRIBERS: Mapping[str, Describer] = {
-    "episodes": _episode,
-    "beliefs": _belief,
-    "relationships": _person,
-    "dreams": _dream,
-    "sessions": _session,
-    "skills": _skill,
-    "knowledge.md": _knowledge,
-    "journal.md": _journal,
-    "narrative.md": _narrative,
-    "soma.yaml": _soma,
-    "state.yaml": _state,
+    "episodes": _describe_episode,
+    "beliefs": _describe_belief,
+    "relationships": _describe_person,
+    "dreams": _describe_dream,
+    "sessions": _describe_session,
+    "skills": _describe_skill,
+    "knowledge.md": _describe_knowledge,
+    "journal.md": _describe_journal,
+    "narrative.md": _describe_narrative,
+    "soma.yaml": _describe_soma,
+    "state.yaml": _describe_state,
 }

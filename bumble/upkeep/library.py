@@ -79,10 +79,12 @@ class Library:
         named = _kind_of(wanted)
         kinds = [candidate for candidate in (kind, named) if candidate][:1] or list(KINDS)
         matches = [
-            (candidate, name) for candidate in kinds for name in self._exact(candidate, wanted)
+            (candidate, name) for candidate in kinds for name in self._find_exact(candidate, wanted)
         ]
         matches = matches or [
-            (candidate, name) for candidate in kinds for name in self._parts(candidate, wanted)
+            (candidate, name)
+            for candidate in kinds
+            for name in self._find_partial(candidate, wanted)
         ]
         if len(matches) > 1:
             shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
@@ -92,7 +94,7 @@ class Library:
             raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
         item = self.item(*matches[0]) if matches else None
         if item is None:
-            raise RecordMissingError(kind or named or "record", query, self._near(wanted, kinds))
+            raise RecordMissingError(kind or named or "record", query, self._nearest(wanted, kinds))
         return item
 
     def source(self, record_id: str) -> LibraryRecord | None:
@@ -107,22 +109,22 @@ class Library:
     def item(self, kind: str, record_id: str) -> LibraryRecord | None:
         """Return the record of a kind and an id; None if there is none."""
         readers: Mapping[str, Callable[[str], LibraryRecord | None]] = {
-            "belief": self._belief,
-            "episode": self._episode,
-            "dream": self._dream,
-            "person": self._person,
-            "knowledge": self._knowledge,
-            "skill": self._skill,
-            "journal": self._journal,
-            "narrative": self._narrative,
-            "session": self._session,
-            "message": self._message,
+            "belief": self._read_belief,
+            "episode": self._read_episode,
+            "dream": self._read_dream,
+            "person": self._read_person,
+            "knowledge": self._read_knowledge,
+            "skill": self._read_skill,
+            "journal": self._read_journal,
+            "narrative": self._read_narrative,
+            "session": self._read_session,
+            "message": self._read_message,
         }
         return readers[kind](record_id)
 
     # what is asked for
 
-    def _exact(self, kind: str, wanted: str) -> list[str]:
+    def _find_exact(self, kind: str, wanted: str) -> list[str]:
         if kind == "person":
             match = relationships.match(self._people, wanted)
             return [match.id] if match else []
@@ -139,20 +141,24 @@ class Library:
             return ["narrative"] if files.same_name(wanted) == kind else []
         if kind == "message":
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
-        return [record_id for record_id in self._ids(kind) if record_id == wanted]
+        return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
 
-    def _parts(self, kind: str, wanted: str) -> list[str]:
+    def _find_partial(self, kind: str, wanted: str) -> list[str]:
         """Return the ids that begin so, or end so with enough letters."""
         part = wanted.casefold()
         if _kind_of(wanted):
             return [
-                record_id for record_id in self._ids(kind) if record_id.casefold().startswith(part)
+                record_id
+                for record_id in self._list_ids(kind)
+                if record_id.casefold().startswith(part)
             ]
         if len(part) < SHORTEST_END:
             return []
-        return [record_id for record_id in self._ids(kind) if record_id.casefold().endswith(part)]
+        return [
+            record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
+        ]
 
-    def _ids(self, kind: str) -> list[str]:
+    def _list_ids(self, kind: str) -> list[str]:
         match kind:
             case "belief":
                 return [path.stem for path in beliefs.paths(self.entity.beliefs)]
@@ -166,8 +172,8 @@ class Library:
                 return list(dict.fromkeys(self.messages.ids()))
         return []
 
-    def _near(self, wanted: str, kinds: Sequence[str]) -> str | None:
-        names = [record_id for kind in kinds for record_id in self._ids(kind)]
+    def _nearest(self, wanted: str, kinds: Sequence[str]) -> str | None:
+        names = [record_id for kind in kinds for record_id in self._list_ids(kind)]
         if "person" in kinds:
             names += [name for person in self._people for name in (person.id, *person.names)]
         if "knowledge" in kinds:
@@ -192,7 +198,7 @@ class Library:
 
     # one record
 
-    def _belief(self, belief_id: str) -> LibraryRecord | None:
+    def _read_belief(self, belief_id: str) -> LibraryRecord | None:
         path = self.entity.root / beliefs.path(belief_id)
         if not records.is_id(belief_id) or not path.is_file():
             return None
@@ -203,7 +209,7 @@ class Library:
         sources = _unite(belief.evidence, belief.provenance.sources, dreamt)
         return self._of_file("belief", belief.id, path, belief.source, belief.formed, sources)
 
-    def _episode(self, episode_id: str) -> LibraryRecord | None:
+    def _read_episode(self, episode_id: str) -> LibraryRecord | None:
         path = episodes.locate(self.entity.episodes, episode_id)
         if path is None:
             return None
@@ -211,7 +217,7 @@ class Library:
         sources = _unite((episode.session,), episode.provenance.sources)
         return self._of_file("episode", episode.id, path, episode.source, episode.at, sources)
 
-    def _dream(self, dream_id: str) -> LibraryRecord | None:
+    def _read_dream(self, dream_id: str) -> LibraryRecord | None:
         path = self.entity.root / dreams.path(dream_id)
         if not records.is_id(dream_id) or not path.is_file():
             return None
@@ -219,7 +225,7 @@ class Library:
         sources = _unite(*dream.pairs, dream.provenance.sources)
         return self._of_file("dream", dream.id, path, dream.source, dream.at, sources)
 
-    def _person(self, person_id: str) -> LibraryRecord | None:
+    def _read_person(self, person_id: str) -> LibraryRecord | None:
         person = next((person for person in self._people if person.id == person_id), None)
         if person is None:
             return None
@@ -243,7 +249,7 @@ class Library:
         )
         return replace(item, notes=notes)
 
-    def _knowledge(self, title: str) -> LibraryRecord | None:
+    def _read_knowledge(self, title: str) -> LibraryRecord | None:
         section = knowledge.find(self._book, title)
         if section is None:
             return None
@@ -257,7 +263,7 @@ class Library:
             sources=section.provenance.sources,
         )
 
-    def _skill(self, slug: str) -> LibraryRecord | None:
+    def _read_skill(self, slug: str) -> LibraryRecord | None:
         skill = next(
             (skill for skill in skills.read(self.entity.skills) if skill.slug == slug), None
         )
@@ -268,7 +274,7 @@ class Library:
             "skill", skill.slug, path, skill.source, None, skill.provenance.sources
         )
 
-    def _journal(self, stamp: str) -> LibraryRecord | None:
+    def _read_journal(self, stamp: str) -> LibraryRecord | None:
         entry = next((entry for entry in self._diary if f"{entry.at:{STAMP}}" == stamp), None)
         if entry is None:
             return None
@@ -283,14 +289,14 @@ class Library:
             sources=entry.provenance.sources,
         )
 
-    def _narrative(self, _: str) -> LibraryRecord | None:
+    def _read_narrative(self, _: str) -> LibraryRecord | None:
         story = narrative.read(self.entity.narrative)
         if story is None:
             return None
         path, sources = self.entity.narrative, story.provenance.sources
         return self._of_file("narrative", "narrative", path, story.source, story.at, sources)
 
-    def _session(self, session_id: str) -> LibraryRecord | None:
+    def _read_session(self, session_id: str) -> LibraryRecord | None:
         session = self.messages.session(session_id)
         if session is None:
             return None
@@ -301,7 +307,7 @@ class Library:
             "session", session_id, text, session.at, path, 1, Provenance(audience=session.people)
         )
 
-    def _message(self, message_id: str) -> LibraryRecord | None:
+    def _read_message(self, message_id: str) -> LibraryRecord | None:
         found_message = self.messages.find(message_id)
         if found_message is None:
             return None

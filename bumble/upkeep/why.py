@@ -96,7 +96,7 @@ def explain(library: Library, item: LibraryRecord, history: GitHistory) -> Sourc
         item: The record.
         history: Tells which commits wrote it.
     """
-    node = _node(library, item, history, set())
+    node = _build_node(library, item, history, set())
     if item.kind in SAID:
         return node
     written = history.written(item)
@@ -105,20 +105,20 @@ def explain(library: Library, item: LibraryRecord, history: GitHistory) -> Sourc
     return replace(node, written=written, changed=None if same else changed)
 
 
-def _node(
+def _build_node(
     library: Library, item: LibraryRecord, history: GitHistory, visited: set[tuple[str, str]]
 ) -> SourceNode:
     key = (item.kind, item.id)
     if key in visited:  # ids may lead in a circle, and two claims to one episode
         return SourceNode(item, again=True)
     visited.add(key)
-    below = [_node(library, note, history, visited) for note in item.notes]
-    below += _sources(library, item.sources, history, visited)
+    below = [_build_node(library, note, history, visited) for note in item.notes]
+    below += _build_sources(library, item.sources, history, visited)
     hand = history.written(item) if item.by_hand else None
     return SourceNode(item, rests_on=tuple(below), written=hand)
 
 
-def _sources(
+def _build_sources(
     library: Library, ids: Sequence[str], history: GitHistory, visited: set[tuple[str, str]]
 ) -> list[SourceNode]:
     """Look up what something rests on; messages stand under their conversation if it is named."""
@@ -130,7 +130,9 @@ def _sources(
             nodes.append(SourceNode(LibraryRecord("", record_id), resolved=False))
         elif item.session not in talks:
             inside = [message for _, message in sources if message and message.session == item.id]
-            message_nodes = tuple(_node(library, message, history, visited) for message in inside)
-            node = _node(library, item, history, visited)
+            message_nodes = tuple(
+                _build_node(library, message, history, visited) for message in inside
+            )
+            node = _build_node(library, item, history, visited)
             nodes.append(replace(node, rests_on=(*node.rests_on, *message_nodes)))
     return nodes
