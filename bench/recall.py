@@ -153,7 +153,7 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
     def of(hit: Hit) -> float:
         rng = random.Random(hit.id)
         felt = [
-            affects.Imprint(rng.choice(affects.EMOTIONS), rng.random(), "")
+            affects.FeltImprint(rng.choice(affects.EMOTIONS), rng.random(), "")
             for _ in range(rng.randint(1, 2))
         ]
         age = rng.random() * MAX_AGE_DAYS * 86_400

@@ -45,7 +45,7 @@ class Mood:
 
 
 @dataclass(frozen=True)
-class Imprint:
+class FeltImprint:
     """The feeling an episode left."""
 
     emotion: str  # one of EMOTIONS; a neutral one counts nothing
@@ -190,7 +190,7 @@ def affinity(present: str, emotion: str, config: AffinityConfig) -> float:
 
 
 def imprint_shares(
-    imprints: Sequence[Imprint],
+    imprints: Sequence[FeltImprint],
     present: str,
     age_seconds: float,
     config: ImprintConfig,
@@ -220,7 +220,7 @@ def imprint_shares(
 
 
 def imprint_factor(
-    imprints: Sequence[Imprint],
+    imprints: Sequence[FeltImprint],
     present: str,
     age_seconds: float,
     config: ImprintConfig,

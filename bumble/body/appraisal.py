@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from bumble.body import affects, fields, hormones
 from bumble.body import bars as bars_module
-from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, Imprint
+from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, FeltImprint
 from bumble.body.bars import BAR_NAMES
 from bumble.body.significance import appraisal_strength
-from bumble.body.soma import Felt, Soma, SomaConfig
+from bumble.body.soma import FeltLine, Soma, SomaConfig
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Appraisal:
     points: Mapping[str, float]  # by bar, each within ± max_points; all five are there
     affects: tuple[str, ...]  # slugs, none twice
     felt: str  # one line, may be empty
-    imprint: Imprint | None  # None when nothing is left behind
+    imprint: FeltImprint | None  # None when nothing is left behind
 
 
 def schema(config: AppraisalConfig) -> dict[str, object]:
@@ -85,8 +85,8 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     moved = fields.section(fields.entry(whole, "bars", ""), "bars")
     points = {}
     for name in BAR_NAMES:
-        given = fields.number(moved.get(name, 0), f"bars.{name}")
-        points[name] = min(config.max_points, max(-config.max_points, given))
+        value = fields.number(moved.get(name, 0), f"bars.{name}")
+        points[name] = min(config.max_points, max(-config.max_points, value))
     named = [
         affects.slug(fields.text(each, f"affects[{index}]"))
         for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
@@ -120,29 +120,31 @@ def apply(
     """
     strength = appraisal_strength(appraisal.points, limits.full_points)
     intensity = (limits.affect_base + limits.affect_slope * strength) * left
-    points = {name: given * left for name, given in appraisal.points.items()}
+    points = {name: value * left for name, value in appraisal.points.items()}
     return replace(
         soma,
         bars=bars_module.nudge(soma.bars, points),
         hormones=hormones.apply_bar_deltas(soma.hormones, points, config.hormones),
         affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at, config.affects),
-        felt=Felt(appraisal.felt, soma.at, audience) if appraisal.felt else soma.felt,
+        felt=FeltLine(appraisal.felt, soma.at, audience) if appraisal.felt else soma.felt,
     )
 
 
-def _imprint(value: object, config: AppraisalConfig) -> Imprint | None:
+def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
     if value is None:
         return None
     section = fields.section(value, "imprint")
     emotion = fields.text(fields.entry(section, "emotion", "imprint"), "imprint.emotion")
     if (emotion := emotion.strip().casefold()) not in EMOTIONS:
         raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")
-    given = fields.number(fields.entry(section, "intensity", "imprint"), "imprint.intensity")
+    raw_intensity = fields.number(
+        fields.entry(section, "intensity", "imprint"), "imprint.intensity"
+    )
     trigger = fields.text(section.get("trigger", ""), "imprint.trigger")
-    intensity = min(1.0, max(0.0, given))
+    intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
-    return Imprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
+    return FeltImprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:

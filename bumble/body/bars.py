@@ -218,14 +218,14 @@ def _leap(
     """Go to `stop`, or to where a coupling begins or ends to act if that comes first."""
     acting = _acting(levels, config)
     hours = (stop - moment).total_seconds() / 3600
-    there = _relax(levels, hours, rhythm, acting, config)
-    if _acting(there, config) == acting:
-        return there, stop
+    levels_then = _relax(levels, hours, rhythm, acting, config)
+    if _acting(levels_then, config) == acting:
+        return levels_then, stop
     early, late = 0.0, hours
     while late - early > CROSSING_HOURS:
         middle = (early + late) / 2
-        there = _relax(levels, middle, rhythm, acting, config)
-        if _acting(there, config) == acting:
+        levels_then = _relax(levels, middle, rhythm, acting, config)
+        if _acting(levels_then, config) == acting:
             early = middle
         else:
             late = middle

@@ -54,8 +54,8 @@ class EbbConfig:
 
 
 @dataclass(frozen=True)
-class Tag:
-    """What an episode's tag tells of the body at the time."""
+class BodyTag:
+    """An episode's tag, parsed: the body at the time."""
 
     bars: Mapping[str, int]  # percent by bar
     mood: str  # one of EMOTIONS
@@ -144,7 +144,7 @@ def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
     return f"{tag} affects={','.join(named)}" if named else tag
 
 
-def parse_tag(tag: str) -> Tag:
+def parse_tag(tag: str) -> BodyTag:
     """Read an episode's tag back; a leading `soma:` and words it does not know are passed over.
 
     Raises:
@@ -154,13 +154,13 @@ def parse_tag(tag: str) -> Tag:
     pairs = dict(word.split("=", 1) for word in words if "=" in word)
     levels = {}
     for name in BAR_NAMES:
-        found = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
-        if found is None or int(found[1]) > FULL:
+        match = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
+        if match is None or int(match[1]) > FULL:
             raise ValueError(f"the soma tag has no percentage for {name}")
-        levels[name] = int(found[1])
+        levels[name] = int(match[1])
     if pairs.get("mood") not in EMOTIONS:
         raise ValueError("the soma tag has no mood")
-    return Tag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
+    return BodyTag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
 
 
 def reflection_line(soma: Soma, config: SomaConfig) -> str:
@@ -186,12 +186,12 @@ def _mood_words(present: Mood) -> str:
 
 
 def _bar_words(soma: Soma, least_away: float) -> str:
-    told = [
+    parts = [
         f"{name} {round(bar.value)} (rest {round(bar.rest)})"
         for name, bar in soma.bars.levels.items()
         if abs(bar.value - bar.rest) >= least_away
     ]
-    return ", ".join(told) if told else "all near rest"
+    return ", ".join(parts) if parts else "all near rest"
 
 
 def _pulls(soma: Soma, config: SomaConfig) -> list[str]:

@@ -64,12 +64,16 @@ def section(
         config: For labels, tone, and whether names are shown.
         endocrine: The limits.
     """
-    given = hormones.labels(levels, config)
-    told = ", ".join(
-        f"{hormones.shown_name(name, config)} {levels.levels[name]:.2f} ({given[name]})"
+    labels = hormones.labels(levels, config)
+    level_words = ", ".join(
+        f"{hormones.shown_name(name, config)} {levels.levels[name]:.2f} ({labels[name]})"
         for name in HORMONE_NAMES
     )
-    lines = ["## Endocrine State", f"Levels: {told}.", f"Tone: {hormones.tone(levels, config)}."]
+    lines = [
+        "## Endocrine State",
+        f"Levels: {level_words}.",
+        f"Tone: {hormones.tone(levels, config)}.",
+    ]
     lines.append(EMBODY)
     if sentence := phenotype_sentence(phenotype, endocrine.phenotype_max_chars):
         lines.append(f"Self: {sentence}")

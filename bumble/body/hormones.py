@@ -1,4 +1,4 @@
-"""Three slow tides, dopamine, cortisol and oxytocin, and the tone they give to speech.
+"""Three slow levels, dopamine, cortisol and oxytocin, and the tone they give to speech.
 
 Each is a level in [0, 1] that relaxes to its rest by its half-life. They are a figure of speech
 with numbers, not physiology. Knows nothing of bars beyond the names in its table.
@@ -148,22 +148,22 @@ def labels(hormones: Hormones, config: HormonesConfig) -> dict[str, str]:
     """Call each hormone DOMINANT, active or baseline; the highest alone may be DOMINANT."""
     above = excess(hormones, config)
     highest = max(HORMONE_NAMES, key=lambda name: above[name])
-    given = {
+    label_of = {
         name: ACTIVE if share >= config.active_above else BASELINE for name, share in above.items()
     }
     if above[highest] >= config.dominant_above:
-        given[highest] = DOMINANT
-    return given
+        label_of[highest] = DOMINANT
+    return label_of
 
 
 def tone(hormones: Hormones, config: HormonesConfig) -> str:
     """Say how to speak in this state: the dominant tone first, then the active undertones."""
-    given, above = labels(hormones, config), excess(hormones, config)
+    label_of, above = labels(hormones, config), excess(hormones, config)
     parts = []
     for name in sorted(HORMONE_NAMES, key=lambda name: -above[name]):
-        if given[name] == DOMINANT:
+        if label_of[name] == DOMINANT:
             parts.append(TONES[name])
-        elif given[name] == ACTIVE:
+        elif label_of[name] == ACTIVE:
             parts.append(UNDERTONES[name])
     return "; ".join(parts) if parts else STEADY
 

@@ -63,13 +63,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.casefold()))
 
 
-def jaccard(one: str, other: str) -> float:
+def jaccard(text: str, other: str) -> float:
     """Compare two texts by the words they share, in [0, 1].
 
     Source:
         Jaccard, "The distribution of the flora in the alpine zone" (1912).
     """
-    first, second = words(one), words(other)
+    first, second = words(text), words(other)
     together = len(first | second)
     return len(first & second) / together if together else 1.0
 

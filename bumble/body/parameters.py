@@ -85,8 +85,8 @@ def build(cls: type[T], value: object, place: str, *, prefix: str = "") -> T:
     arguments = {}
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]  # T is always a dataclass
         key = prefix + field.name
-        given = fields.entry(mapping, key, place)
-        arguments[field.name] = _convert(hints[field.name], given, f"{place}.{key}")
+        setting = fields.entry(mapping, key, place)
+        arguments[field.name] = _convert(hints[field.name], setting, f"{place}.{key}")
     try:
         return cls(**arguments)
     except ValueError as problem:

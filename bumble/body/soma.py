@@ -21,7 +21,7 @@ IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
 
 
 @dataclass(frozen=True)
-class Felt:
+class FeltLine:
     """What the last appraisal said it felt like."""
 
     text: str  # one line
@@ -38,7 +38,7 @@ class Soma:
     affects: tuple[Affect, ...]
     noise: tuple[Fragment, ...]  # oldest first
     noise_ticked_at: datetime | None  # when a thought was last asked for
-    felt: Felt | None
+    felt: FeltLine | None
 
     @property
     def at(self) -> datetime:
@@ -81,9 +81,9 @@ def apply_event(soma: Soma, event: str, config: SomaConfig) -> Soma:
     Raises:
         ValueError: If neither table knows the event.
     """
-    known = {*config.bars.events, *config.hormones.events}
-    if event not in known:
-        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(known))}")
+    events = {*config.bars.events, *config.hormones.events}
+    if event not in events:
+        raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(events))}")
     return replace(
         soma,
         bars=bars.apply_event(soma.bars, event, config.bars),
@@ -114,8 +114,8 @@ def shown_to(soma: Soma, people: Collection[str]) -> Soma:
     the body is belongs to nobody.
     """
     felt = soma.felt if soma.felt and is_open(soma.felt.audience, people) else None
-    heard = tuple(each for each in soma.noise if is_open(each.audience, people))
-    return replace(soma, felt=felt, noise=heard)
+    fragments = tuple(each for each in soma.noise if is_open(each.audience, people))
+    return replace(soma, felt=felt, noise=fragments)
 
 
 def is_open(audience: Collection[str], people: Collection[str]) -> bool:
@@ -147,7 +147,7 @@ def to_mapping(soma: Soma) -> dict[str, object]:
     }
 
 
-def _felt_mapping(felt: Felt) -> dict[str, object]:
+def _felt_mapping(felt: FeltLine) -> dict[str, object]:
     # the audience is written also when it is empty, or the one of an earlier line would stay
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
 
@@ -236,11 +236,11 @@ def _read_affect(value: object, place: str) -> Affect:
     )
 
 
-def _read_felt(value: object) -> Felt:
+def _read_felt(value: object) -> FeltLine:
     section = fields.section(value, "felt")
     text = fields.text(fields.entry(section, "text", "felt"), "felt.text")
     at = fields.moment(fields.entry(section, "at", "felt"), "felt.at")
-    return Felt(text, at, _read_audience(section, "felt"))
+    return FeltLine(text, at, _read_audience(section, "felt"))
 
 
 def _read_fragment(value: object, place: str) -> Fragment:

@@ -17,7 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 
 if TYPE_CHECKING:
-    from bumble.upkeep.doctor import Patient, Report
+    from bumble.upkeep.doctor import DoctorInput, DoctorReport
     from bumble.upkeep.findings import Finding
 
 app = typer.Typer(rich_markup_mode=None)
@@ -51,13 +51,13 @@ def doctor(
 
     Without --fix nothing is written. Ends with exit code 12 if something is wrong.
     """
-    from bumble.upkeep.doctor import Patient
+    from bumble.upkeep.doctor import DoctorInput
 
     shell = shell_of(ctx)
     shell.set_now(now)
     root, why = locate(shell, entity)  # not opened: that would finish what is left half written
     catalog = weights.catalog_of(shell)
-    patient = Patient(
+    inputs = DoctorInput(
         Entity(root),
         shell.now(),
         shell.environ,
@@ -66,12 +66,12 @@ def doctor(
         shell.weights,
         catalog,
     )
-    before = report = _examined(shell, patient)
+    before = report = _examined(shell, inputs)
     if report.settings and report.settings.identity:
         shell.entity_name = report.settings.identity.name
-    if adopt or (fix and any(one.mends for one in before.findings)):
-        _mend(shell, patient, why, before, lock_timeout, adopts=adopt)
-        report = _examined(shell, patient)
+    if adopt or (fix and any(finding.mends for finding in before.findings)):
+        _mend(shell, inputs, why, before, lock_timeout, adopts=adopt)
+        report = _examined(shell, inputs)
     left = {(one.code, one.path) for one in report.findings}
     mended = [one for one in before.findings if (one.code, one.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
@@ -80,21 +80,21 @@ def doctor(
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _examined(shell: Shell, patient: Patient) -> Report:
+def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
     from bumble.upkeep import doctor as room
 
     bar = output.Progress("reading", shell.environ)
     try:
-        return room.examine(patient, bar)
+        return room.examine(inputs, bar)
     finally:
         bar.done()
 
 
 def _mend(
     shell: Shell,
-    patient: Patient,
+    inputs: DoctorInput,
     why: str,
-    found: Report,
+    found: DoctorReport,
     lock_timeout: float | None,
     *,
     adopts: bool,
@@ -106,20 +106,20 @@ def _mend(
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
     try:
         room.mend_files(
-            patient.entity,
+            inputs.entity,
             _keeping(shell, found),
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
         if any(one.code in room.INDEX_CODES for one in found.findings):
-            _mend_index(shell, patient, why, found)
+            _mend_index(shell, inputs, why, found)
     except LockedError:
         raise
     except UserError as error:
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, found: Report) -> Keeping:
+def _keeping(shell: Shell, found: DoctorReport) -> Keeping:
     """Return how commits are made; none where the settings can't be read."""
     autocommit = found.settings.config.git.autocommit if found.settings else False
     name = shell.entity_name or "bumble"
@@ -132,16 +132,16 @@ def _keeping(shell: Shell, found: Report) -> Keeping:
     )
 
 
-def _mend_index(shell: Shell, patient: Patient, why: str, found: Report) -> None:
+def _mend_index(shell: Shell, inputs: DoctorInput, why: str, found: DoctorReport) -> None:
     if found.settings is None or found.settings.identity is None:
         output.warn(shell, "The index was left as it is: mend the settings first.")
         return
-    opened = Opened(shell, patient.entity, why, found.settings, found.settings.identity)
+    opened = Opened(shell, inputs.entity, why, found.settings, found.settings.identity)
     broken = any(one.code in ("index-unusable", "index-orphans") for one in found.findings)
     index.synced(opened, weights.embedder(opened), None, rebuild=broken)
 
 
-def _lines(report: Report, mended: Sequence[Finding], aim: str) -> list[str]:
+def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
     lines = [f"mended: {_told(one)}" for one in mended]
     for one in report.findings:
         head = "note: " if one.level == "note" else ""
@@ -157,7 +157,7 @@ def _lines(report: Report, mended: Sequence[Finding], aim: str) -> list[str]:
 
 
 def _told(one: Finding) -> str:
-    return f"{one.where}: {one.said}" if one.path else one.said
+    return f"{one.where}: {one.sentence}" if one.path else one.sentence
 
 
 def _aimed(fix: str, aim: str) -> str:
@@ -165,14 +165,14 @@ def _aimed(fix: str, aim: str) -> str:
     return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
 
 
-def _data(report: Report, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
     def data(one: Finding) -> dict[str, Any]:
         return {
             "code": one.code,
             "level": one.level,
             "path": one.path or None,
             "line": one.line,
-            "said": one.said,
+            "said": one.sentence,
             "fix": _aimed(one.fix, aim) if one.fix else None,
             "mends": one.mends,
         }

@@ -10,7 +10,7 @@ from bumble.cli.opening import Opened
 from bumble.entity import commits
 from bumble.entity.commits import Waiting
 from bumble.stores import relationships
-from bumble.upkeep import past, telling
+from bumble.upkeep import differences, past
 from bumble.upkeep.past import Commit, Version
 
 
@@ -42,14 +42,14 @@ def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
         "why": list(commit.body),
         "by": commit.by,
         "files": [one.path for one in commit.touched],
-        "holds": telling.counted([one.path for one in commit.touched]),
+        "holds": differences.list_kinds([one.path for one in commit.touched]),
         "undone": commit.id in undone,
     }
 
 
 def line(opened: Opened, commit: Commit, undone: Collection[str] = ()) -> list[str]:
     """Return a commit as the cells of a line."""
-    holds = telling.counted([one.path for one in commit.touched])
+    holds = differences.list_kinds([one.path for one in commit.touched])
     more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
     marks = " [undone]" if commit.id in undone else ""
     title = output.shorten(commit.title, 70)
@@ -78,9 +78,9 @@ def told(versions: Sequence[Version]) -> list[dict[str, Any]]:
     return [
         {
             "path": one.path,
-            "holds": telling.kind(one.path)[0],
+            "holds": differences.kind_names(one.path)[0],
             "action": _action(one),
-            "said": telling.tell(one),
+            "said": differences.describe(one),
         }
         for one in versions
         if one.before != one.after

@@ -29,7 +29,7 @@ from bumble.mind.references import Attached
 from bumble.mind.turn import Turn
 from bumble.models.choose import Choice
 from bumble.stores import transcripts
-from bumble.upkeep import presence
+from bumble.upkeep import work_locks
 
 if TYPE_CHECKING:
     from bumble.stores.sessions import Session
@@ -86,8 +86,8 @@ class OpenMind:
         """
         if not self.life.writes:
             return self._answer(text, say, think, typed=typed)
-        with presence.talking(self.opened.entity):
-            presence.stop_settling(self.opened.entity)
+        with work_locks.hold_turn(self.opened.entity):
+            work_locks.stop_settling(self.opened.entity)
             return self._answer(text, say, think, typed=typed)
 
     def _answer(

@@ -194,11 +194,11 @@ def forget(
     person_id = person.id if person else people.id_of(opened, name)
     plan = forgetting.plan(opened.entity, person_id, names, records.zone(opened))
     if plan.changes and not dry_run:
-        told = f"Forget {names[-1] if not person else person.name}: {plan.told}?"
+        told = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         writing.confirm(opened.shell, told, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
         forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
-    said = f"Forgot {name}: {plan.told}."
+    said = f"Forgot {name}: {plan.summary}."
     writing.commit(
         opened,
         "person forget",

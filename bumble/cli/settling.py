@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bumble.cli import backends, output
 from bumble.errors import UserError
-from bumble.upkeep import passes, presence, tick
+from bumble.upkeep import passes, tick, work_locks
 
 if TYPE_CHECKING:
     from bumble.cli.minds import OpenMind
@@ -82,7 +82,7 @@ def _settle(mind: OpenMind) -> None:
     used = len(mind.last.outcome.completions) if mind.last else 0
     model = backends.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
     life, into = replace(mind.life, model=model), tick.Work()
-    with presence.at_work(opened.entity) as free, tick.recorded(life, "settle", model, into):
+    with work_locks.hold_work(opened.entity) as free, tick.recorded(life, "settle", model, into):
         if not free:
             return
         output.say("settling (Ctrl-C leaves it for later) …")

@@ -68,7 +68,7 @@ def tick(
     from contextlib import closing
 
     from bumble.cli import backends, dream, minds
-    from bumble.upkeep import passes, presence
+    from bumble.upkeep import passes, work_locks
 
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
@@ -83,8 +83,8 @@ def tick(
         if settle_only:
             limit = opened.config.limits.passes_per_turn
         elif not dry_run:
-            presence.stop_settling(opened.entity)
-        with presence.at_work(opened.entity, stoppable=settle_only) as free:
+            work_locks.stop_settling(opened.entity)
+        with work_locks.hold_work(opened.entity, stoppable=settle_only) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 cycling.tell(opened, "tick", data, ["Another tick is at work."], verbose=verbose)
@@ -104,12 +104,12 @@ def tick(
 
 def _held(opened: Opened, *, at_once: bool) -> Callable[[], str | None]:
     """Return what says whether somebody talks, so that no model may be asked."""
-    from bumble.upkeep import presence
+    from bumble.upkeep import work_locks
 
     def held() -> str | None:
-        if presence.somebody_talks(opened.entity):
+        if work_locks.is_turn_running(opened.entity):
             return "a turn goes on"
-        if not at_once and presence.spoke_just_now(opened.entity, opened.shell.now()):
+        if not at_once and work_locks.has_recent_message(opened.entity, opened.shell.now()):
             return "somebody spoke within the last minute"
         return None
 

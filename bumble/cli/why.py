@@ -13,8 +13,8 @@ from bumble.cli.options import EntityOption, JsonOption
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from bumble.upkeep.library import Item
-    from bumble.upkeep.why import Edit, Node
+    from bumble.upkeep.library import LibraryRecord
+    from bumble.upkeep.why import RecordCommit, SourceNode
 
 app = typer.Typer(rich_markup_mode=None)
 GONE = "not here any more: forgotten, or not merged yet"
@@ -56,7 +56,7 @@ def why(
         near = records.missing("kind of record", kind, library.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(library.KINDS)}.")
     shelf = library.Library(opened.entity, name=opened.identity.name, zone=records.zone(opened))
-    node = room.explain(shelf, shelf.look_up(given, kind), room.History(opened.entity.root))
+    node = room.explain(shelf, shelf.look_up(given, kind), room.GitHistory(opened.entity.root))
     data = {**_data(node), "missing": list(node.missing)}
     output.result(opened.shell, "why", data, list(_tree(opened, node)))
     if node.missing:
@@ -64,7 +64,7 @@ def why(
         output.say(f"{records.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _tree(opened: Opened, node: Node, first: str = "", rest: str = "") -> Iterator[str]:
+def _tree(opened: Opened, node: SourceNode, first: str = "", rest: str = "") -> Iterator[str]:
     """Draw a record and what it rests on; the lines below the first are set in by `rest`."""
     yield f"{first}{_head(opened, node)}"
     bar = "│ " if node.rests_on else "  "
@@ -77,7 +77,7 @@ def _tree(opened: Opened, node: Node, first: str = "", rest: str = "") -> Iterat
         )
 
 
-def _head(opened: Opened, node: Node) -> str:
+def _head(opened: Opened, node: SourceNode) -> str:
     item = node.item
     if not node.resolved:
         return f"{item.id}: {GONE}"
@@ -86,7 +86,7 @@ def _head(opened: Opened, node: Node) -> str:
     return "  ".join(filter(None, (f"{item.kind} {item.id}", when, place)))
 
 
-def _body(opened: Opened, node: Node, *, whole: bool) -> Iterator[str]:
+def _body(opened: Opened, node: SourceNode, *, whole: bool) -> Iterator[str]:
     """Tell what stands in a record, and who or what wrote it."""
     item = node.item
     if not node.resolved:
@@ -101,7 +101,7 @@ def _body(opened: Opened, node: Node, *, whole: bool) -> Iterator[str]:
     yield from (f"  {line}" for line in _edits(opened, node))
 
 
-def _origin(item: Item) -> Iterator[str]:
+def _origin(item: LibraryRecord) -> Iterator[str]:
     origin = item.origin
     if item.by_hand:
         yield "written by hand"
@@ -114,7 +114,7 @@ def _origin(item: Item) -> Iterator[str]:
     yield "; ".join(filter(None, (told, audience)))
 
 
-def _edits(opened: Opened, node: Node) -> Iterator[str]:
+def _edits(opened: Opened, node: SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = records.when(edit.at, opened)
@@ -122,7 +122,7 @@ def _edits(opened: Opened, node: Node) -> Iterator[str]:
             yield from (f"  {key}: {value}" for key, value in edit.trailers)
 
 
-def _data(node: Node) -> dict[str, Any]:
+def _data(node: SourceNode) -> dict[str, Any]:
     item = node.item
     return {
         "kind": item.kind or None,
@@ -145,7 +145,7 @@ def _data(node: Node) -> dict[str, Any]:
     }
 
 
-def _edit_data(edit: Edit | None) -> dict[str, Any] | None:
+def _edit_data(edit: RecordCommit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
     return {

@@ -304,7 +304,7 @@ def _tag(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _parsed(tag: str) -> ebb.Tag | None:
+def _parsed(tag: str) -> ebb.BodyTag | None:
     try:
         return ebb.parse_tag(tag)
     except ValueError:

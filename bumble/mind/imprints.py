@@ -63,7 +63,9 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
     episode = _charged(entity, hit) if hit.kind == "episode" else None
     if episode is None:
         return None
-    felt = [affects.Imprint(one.emotion, one.intensity, one.trigger) for one in episode.imprints]
+    felt = [
+        affects.FeltImprint(one.emotion, one.intensity, one.trigger) for one in episode.imprints
+    ]
     age = max(0.0, (at - episode.at).total_seconds())
     return Weight(
         _shares(felt, mood, age, body),
@@ -73,7 +75,7 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
 
 
 def _shares(
-    felt: Sequence[affects.Imprint], mood: str, age_seconds: float, body: BodyConfig
+    felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
 ) -> tuple[Share, ...]:
     decay = math.exp2(-age_seconds / body.imprint.decay_half_life_seconds)
     counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)

@@ -45,13 +45,13 @@ PACKAGES = (
 def versions() -> dict[str, str | None]:
     """Return what runs here, by name; None for what is not installed. The first part of apsw's
     version is that of its SQLite."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    installed: dict[str, str | None] = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed
 
 
 def check_settings(
@@ -62,44 +62,46 @@ def check_settings(
     Returns:
         The settings, or None if they can't be read; and what was found.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for path in (entity_file, user_file):
         try:
             settings.load(path) if path == entity_file else settings.load(user_file=path)
         except UserError as error:
             name = path.name if path == entity_file else str(path)
-            said, line = _unplaced(str(error), path)
-            found.append(
-                Finding("settings-invalid", said, name, line, f"$EDITOR {shlex.quote(str(path))}")
+            sentence, line = _split_place(str(error), path)
+            findings.append(
+                Finding(
+                    "settings-invalid", sentence, name, line, f"$EDITOR {shlex.quote(str(path))}"
+                )
             )
     try:
         settings.load(environ=environ)
     except UserError as error:
-        found.append(Finding("settings-invalid", str(error).splitlines()[0]))
-    if found:
-        return None, found
+        findings.append(Finding("settings-invalid", str(error).splitlines()[0]))
+    if findings:
+        return None, findings
     try:
         read = settings.load(entity_file, user_file, environ)
     except UserError as error:  # each is right by itself, but not together
         return None, [Finding("settings-invalid", str(error).splitlines()[0])]
     for warning in read.warnings:
-        said, line = _unplaced(warning, entity_file)
+        sentence, line = _split_place(warning, entity_file)
         fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
-        found.append(Finding("settings-ignored", said, entity_file.name, line, fix))
-    return read, found
+        findings.append(Finding("settings-ignored", sentence, entity_file.name, line, fix))
+    return read, findings
 
 
-def _unplaced(message: str, path: Path) -> tuple[str, int | None]:
+def _split_place(message: str, path: Path) -> tuple[str, int | None]:
     """Split the first line of a message into what it says and the line of the file it names."""
-    said = message.splitlines()[0].removeprefix(str(path))
-    number, _, rest = said.removeprefix(":").partition(":")
+    sentence = message.splitlines()[0].removeprefix(str(path))
+    number, _, rest = sentence.removeprefix(":").partition(":")
     if number.strip().isdigit():
         return rest.strip(), int(number)
-    return said.removeprefix(":").strip(), None
+    return sentence.removeprefix(":").strip(), None
 
 
 def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
-    """Hold the index against the files.
+    """Compare the index with the files.
 
     Args:
         entity: Whose index.
@@ -112,27 +114,27 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
             yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
             return
         if not state.queued:
-            _fulltext_fits(entity, state.chunks)
+            _check_fulltext(entity, state.chunks)
     except (IndexUnusableError, UnsafePathError) as error:
-        said = str(error).splitlines()[0]
-        yield Finding("index-unusable", said, name, fix=REBUILD)
+        sentence = str(error).splitlines()[0]
+        yield Finding("index-unusable", sentence, name, fix=REBUILD)
         return
     if state.orphans:
-        said = f"{state.orphans:,} rows belong to no file or passage"
-        yield Finding("index-orphans", said, name, fix=REBUILD)
+        sentence = f"{state.orphans:,} rows belong to no file or passage"
+        yield Finding("index-orphans", sentence, name, fix=REBUILD)
     if state.stale or state.queued:
-        said = f"{max(state.stale, 1):,} files have changed since the last search"
-        yield Finding("index-stale", said, name, fix="bumble index")
+        sentence = f"{max(state.stale, 1):,} files have changed since the last search"
+        yield Finding("index-stale", sentence, name, fix="bumble index")
     made_by = json.loads(state.identity).get("model", "") if state.identity else ""
     if wanted_model and made_by and made_by != wanted_model:
-        said = f"its vectors are {made_by}'s; the next search makes those of {wanted_model}"
-        yield Finding("index-vectors", said, name, fix="bumble index")
+        sentence = f"its vectors are {made_by}'s; the next search makes those of {wanted_model}"
+        yield Finding("index-vectors", sentence, name, fix="bumble index")
     elif wanted_model and state.waiting:
-        said = f"{state.waiting:,} passages have no vector yet: words alone find them"
-        yield Finding("index-vectors", said, name, fix="bumble index")
+        sentence = f"{state.waiting:,} passages have no vector yet: words alone find them"
+        yield Finding("index-vectors", sentence, name, fix="bumble index")
 
 
-def _fulltext_fits(entity: Entity, chunks: int) -> None:
+def _check_fulltext(entity: Entity, chunks: int) -> None:
     with search.opened(entity) as index:
         if index.words.size != chunks:
             raise IndexUnusableError(
@@ -144,32 +146,34 @@ def embedding_model(wanted: str, catalog: Catalog, folder: Path) -> str | None:
     """Return the embedding model that would be used, by its manifest; None: none."""
     if wanted == "none":
         return None
-    named = [one for one in catalog.of_kind("embedding") if wanted in ("auto", one.name)]
-    return next((one.name for one in named if (folder / one.name / store.MANIFEST).is_file()), None)
+    named = [entry for entry in catalog.of_kind("embedding") if wanted in ("auto", entry.name)]
+    return next(
+        (entry.name for entry in named if (folder / entry.name / store.MANIFEST).is_file()), None
+    )
 
 
 def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Finding]:
     """Check the weights on this machine; a file that looks touched is hashed again."""
-    known = {entry.name: entry for entry in catalog}
+    by_name = {entry.name: entry for entry in catalog}
     for stored in store.stored(folder):
         place = folder / stored.name
         if not stored.complete:
-            said = f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there"
+            sentence = f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there"
             fix = f"bumble model pull {stored.name}"
-            yield Finding("weights-unfinished", said, f"{place}{store.PART}", fix=fix)
-        elif stored.name in known:
-            yield from _damaged(place, known[stored.name])
+            yield Finding("weights-unfinished", sentence, f"{place}{store.PART}", fix=fix)
+        elif stored.name in by_name:
+            yield from _find_damage(place, by_name[stored.name])
     if wanted != "none" and embedding_model(wanted, catalog, folder) is None:
         smallest = min(catalog.of_kind("embedding"), key=lambda entry: entry.bytes)
         name = smallest.name if wanted == "auto" else wanted
-        said = "no embedding model is here: words alone find things, not their meaning"
-        yield Finding("weights-none", said, str(folder), fix=f"bumble model pull {name}")
+        sentence = "no embedding model is here: words alone find things, not their meaning"
+        yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
 
 
-def _damaged(place: Path, entry: Entry) -> Iterator[Finding]:
+def _find_damage(place: Path, entry: Entry) -> Iterator[Finding]:
     try:
         manifest = json.loads((place / store.MANIFEST).read_bytes())
-        stamps = {one["name"]: (one["bytes"], one["mtime_ns"]) for one in manifest["files"]}
+        stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         stamps = {}
     for file in entry.files:
@@ -190,17 +194,19 @@ def _damaged(place: Path, entry: Entry) -> Iterator[Finding]:
 def check_engine() -> Iterator[Finding]:
     """Tell whether models can run inside bumble here."""
     if versions()["xllamacpp"] is None:
-        said = (
+        sentence = (
             "there is no wheel of it for this system: talk through a local server, such as Ollama"
         )
-        yield Finding("engine-missing", said)
+        yield Finding("engine-missing", sentence)
 
 
 def check_secrets(path: Path) -> Iterator[Finding]:
     """Tell whether others can read the user's keys."""
     if os.name == "posix" and path.exists() and path.stat().st_mode & OTHERS:
-        said = "others on this machine can read your keys"
-        yield Finding("secrets-open", said, str(path), fix=f"chmod 600 {shlex.quote(str(path))}")
+        sentence = "others on this machine can read your keys"
+        yield Finding(
+            "secrets-open", sentence, str(path), fix=f"chmod 600 {shlex.quote(str(path))}"
+        )
 
 
 def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
@@ -211,47 +217,48 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         return
     place = git.at(root)
     if place is None:
-        said = "it is in no git repository, so it has no history"
-        yield Finding("git-none", said, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        sentence = "it is in no git repository, so it has no history"
+        yield Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
         return
     if place.foreign:
-        said = f"{place.foreign} belongs to somebody else, so its history is not read"
-        yield Finding("git-foreign", said, ".", fix=place.advice.strip("`"))
+        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
+        yield Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
         return
     if place.strays and not trusted:
-        said = f"`.git` leads to {place.strays}, which does not know of this folder"
-        yield Finding("git-strays", said, ".", fix=f"bumble config trust {shlex.quote(str(root))}")
+        sentence = f"`.git` leads to {place.strays}, which does not know of this folder"
+        trust = f"bumble config trust {shlex.quote(str(root))}"
+        yield Finding("git-strays", sentence, ".", fix=trust)
         return
     missing = missing_lines(root, ".gitignore")
     if missing:
-        said = f"it does not name {', '.join(missing)}"
-        yield Finding("git-ignores", said, ".gitignore", fix="bumble doctor --fix")
+        sentence = f"it does not name {', '.join(missing)}"
+        yield Finding("git-ignores", sentence, ".gitignore", fix="bumble doctor --fix")
     missing = missing_lines(root, ".gitattributes")
     if missing:
-        said = f"it lacks {'; '.join(missing)}"
-        yield Finding("git-attributes", said, ".gitattributes", fix="bumble doctor --fix")
+        sentence = f"it lacks {'; '.join(missing)}"
+        yield Finding("git-attributes", sentence, ".gitattributes", fix="bumble doctor --fix")
     if not drivers.is_installed(root):
-        said = "git has not been told how to merge these files by meaning"
-        yield Finding("git-driver", said, ".", fix="bumble doctor --fix")
+        sentence = "git has not been told how to merge these files by meaning"
+        yield Finding("git-driver", sentence, ".", fix="bumble doctor --fix")
     tracked = git.run(root, "ls-files", "--", *DERIVED)
     if tracked:
-        said = "git keeps it, though it is derived; take it out of the index"
+        sentence = "git keeps it, though it is derived; take it out of the index"
         fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
-        yield Finding("git-tracked", said, tracked.splitlines()[0], fix=fix)
+        yield Finding("git-tracked", sentence, tracked.splitlines()[0], fix=fix)
 
 
 def missing_lines(root: Path, name: str) -> list[str]:
     """Return the lines of the template that a file of git's lacks, however they are spelt."""
     template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     try:
-        there = files.read(root / name).decode(errors="replace")
+        text = files.read(root / name).decode(errors="replace")
     except (OSError, UnsafePathError):
-        there = ""
-    known = {_plain(line) for line in there.splitlines()}
-    return [line for line in _lines(template) if _plain(line) not in known]
+        text = ""
+    present_lines = {_plain(line) for line in text.splitlines()}
+    return [line for line in _rules_of(template) if _plain(line) not in present_lines]
 
 
-def _lines(text: str) -> list[str]:
+def _rules_of(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 

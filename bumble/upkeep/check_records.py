@@ -47,12 +47,12 @@ _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
 Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
-Tell = Callable[[int, int], object]  # how many files are done, of how many
+ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 
 @dataclass(frozen=True)
-class Look:
-    """What records are held against."""
+class CheckContext:
+    """What every check of a record needs to know."""
 
     entity: Entity
     now: datetime
@@ -67,64 +67,68 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What the files say that is held against other files at the end."""
+class _Registry:
+    """What is collected from all files and compared when the last is read."""
 
     names: dict[str, list[str]]  # portraits by the names they answer to
     sources: Sources
 
 
-def check(look: Look, tell: Tell) -> Iterator[Finding]:
+def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
-    found = _files(look.entity)
-    seen = _Seen(defaultdict(list), Sources())
-    for number, file in enumerate(found):
-        yield from _checked(look, file, seen)
-        tell(number + 1, len(found))
-    yield from seen.sources.check()
-    yield from _twice(look.entity, found)
-    yield from _same_people(seen.names)
-    yield from _unread(look.entity, {file.path for file in found})
+    record_files = _list_files(context.entity)
+    registry = _Registry(defaultdict(list), Sources())
+    for number, file in enumerate(record_files):
+        yield from _check_file(context, file, registry)
+        report_progress(number + 1, len(record_files))
+    yield from registry.sources.check()
+    yield from _find_doubles(context.entity, record_files)
+    yield from _find_same_people(registry.names)
+    yield from _find_unread(context.entity, {file.path for file in record_files})
 
 
 def count(entity: Entity) -> int:
     """Return how many files hold records."""
-    return len(_files(entity))
+    return len(_list_files(entity))
 
 
-def _files(entity: Entity) -> list[_File]:
+def _list_files(entity: Entity) -> list[_File]:
     """Return every file of every store, with the command that mends it."""
 
-    def many(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
+    def files_of(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
         return [
-            _File(path, kind, f"{edit} {shlex.quote(path.stem)}" if edit else _edit(entity, path))
+            _File(
+                path,
+                kind,
+                f"{edit} {shlex.quote(path.stem)}" if edit else _edit_command(entity, path),
+            )
             for path in paths
         ]
 
-    def one(kind: str, path: Path, edit: str = "") -> list[_File]:
-        return [_File(path, kind, edit or _edit(entity, path))] if path.exists() else []
+    def file_of(kind: str, path: Path, edit: str = "") -> list[_File]:
+        return [_File(path, kind, edit or _edit_command(entity, path))] if path.exists() else []
 
-    kept = entity.skills
+    skills_folder = entity.skills
     skill_files = [
         _File(path, "skill", f"bumble skill edit {shlex.quote(_skill_name(path))}")
-        for path in skills.paths(kept)
+        for path in skills.paths(skills_folder)
     ]
     handovers = sorted(entity.sessions.glob("*/handover.md"))
     return [
-        *one("knowledge", entity.knowledge, "bumble knowledge edit"),
-        *one("journal", entity.journal, "bumble journal edit"),
-        *one("narrative", entity.narrative),
-        *one("soma", entity.soma),
-        *one("state", entity.state),
-        *many("episode", episodes.paths(entity.episodes), "bumble episode edit"),
-        *many("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
-        *many("person", relationships.paths(entity.relationships), "bumble person edit"),
+        *file_of("knowledge", entity.knowledge, "bumble knowledge edit"),
+        *file_of("journal", entity.journal, "bumble journal edit"),
+        *file_of("narrative", entity.narrative),
+        *file_of("soma", entity.soma),
+        *file_of("state", entity.state),
+        *files_of("episode", episodes.paths(entity.episodes), "bumble episode edit"),
+        *files_of("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
+        *files_of("person", relationships.paths(entity.relationships), "bumble person edit"),
         *skill_files,
-        *many("dream", dreams.paths(entity.dreams)),
-        *many("reminder", reminders.paths(entity.reminders)),
-        *many("automation", automations.paths(entity.automations)),
-        *many("session", transcripts.paths(entity.sessions)),
-        *many("handover", handovers),
+        *files_of("dream", dreams.paths(entity.dreams)),
+        *files_of("reminder", reminders.paths(entity.reminders)),
+        *files_of("automation", automations.paths(entity.automations)),
+        *files_of("session", transcripts.paths(entity.sessions)),
+        *files_of("handover", handovers),
     ]
 
 
@@ -132,29 +136,29 @@ def _skill_name(path: Path) -> str:
     return path.parent.name if path.name == skills.FOLDER_FILE else path.stem
 
 
-def _edit(entity: Entity, path: Path) -> str:
+def _edit_command(entity: Entity, path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
 
 
-def _checked(look: Look, file: _File, seen: _Seen) -> Iterator[Finding]:
+def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
     """Check one file."""
-    relative = look.entity.relative(file.path)
+    relative = context.entity.relative(file.path)
     try:
-        files.inside(look.entity.root, relative)
+        files.inside(context.entity.root, relative)
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
-        yield from _conflicts(file, relative)
-        for at, line in _times(look, file, relative, seen, found := list[Finding]()):
-            if at - look.now > AHEAD:
-                said = f"{at.isoformat()} is more than a day from now"
-                yield Finding("clock-ahead", said, relative, line(), file.edit)
-        yield from found
+        yield from _find_conflict(file, relative)
+        for at, line in _read_times(context, file, relative, registry, findings := list[Finding]()):
+            if at - context.now > AHEAD:
+                sentence = f"{at.isoformat()} is more than a day from now"
+                yield Finding("clock-ahead", sentence, relative, line(), file.edit)
+        yield from findings
     except RecordInvalidError as error:
         yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
 
 
-def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
+def _find_conflict(file: _File, relative: str) -> Iterator[Finding]:
     try:
         data = files.read(file.path)
     except OSError as error:
@@ -162,35 +166,39 @@ def _conflicts(file: _File, relative: str) -> Iterator[Finding]:
     begin = _BEGIN.search(data)
     if begin and _END.search(data, begin.end()):
         line = data.count(b"\n", 0, begin.start()) + 1
-        said = "the two sides of a merge stand here: keep one"
-        yield Finding("conflict-marker", said, relative, line, file.edit)
+        sentence = "the two sides of a merge stand here: keep one"
+        yield Finding("conflict-marker", sentence, relative, line, file.edit)
 
 
-def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Finding]) -> list[Dated]:
+def _read_times(
+    context: CheckContext, file: _File, relative: str, registry: _Registry, also: list[Finding]
+) -> list[Dated]:
     """Read a record and return its times; what else is wrong with it goes to `also`.
 
     Raises:
         RecordInvalidError: If it can't be read.
     """
-    kept = partial(seen.sources.record, path=relative, fix=file.edit)
+    register = partial(registry.sources.record, path=relative, fix=file.edit)
     match file.kind:
         case "knowledge":
             book = knowledge.read(file.path)
-            also += _sections(book, relative, file)
+            also += _check_sections(book, relative, file)
             for section in book.sections:
                 origin = section.provenance
-                kept("", origin, origin.sources, line=partial(int, section.line))
+                register("", origin, origin.sources, line=partial(int, section.line))
             return []
         case "journal":
-            entries = journal.read(file.path, look.zone).entries
+            entries = journal.read(file.path, context.zone).entries
             for entry in entries:
                 origin = entry.provenance
-                kept("", origin, origin.sources, line=partial(int, entry.line))
-            return [(one.at, partial(int, one.line)) for one in entries]
+                register("", origin, origin.sources, line=partial(int, entry.line))
+            return [(entry.at, partial(int, entry.line)) for entry in entries]
         case "narrative":
             story = records.load(file.path, narrative.parse)
-            kept("", story.provenance, story.provenance.sources, line=_from(story.source))
-            return _dated(story.source, at=story.at)
+            register(
+                "", story.provenance, story.provenance.sources, line=_line_finder(story.source)
+            )
+            return _list_times(story.source, at=story.at)
         case "soma":
             feeling.stored(file.path, soma.read(file.path))
             return []
@@ -200,65 +208,77 @@ def _times(look: Look, file: _File, relative: str, seen: _Seen, also: list[Findi
         case "episode":
             episode = records.load(file.path, episodes.parse)
             named = (episode.session, *episode.provenance.sources)
-            kept(episode.id, episode.provenance, named, line=_from(episode.source))
-            return _dated(episode.source, at=episode.at)
+            register(episode.id, episode.provenance, named, line=_line_finder(episode.source))
+            return _list_times(episode.source, at=episode.at)
         case "belief":
             belief = records.load(file.path, beliefs.parse)
             again = belief.reinforced if belief.reinforced != belief.formed else None
             named = (*belief.evidence, *belief.provenance.sources)
-            kept(belief.id, belief.provenance, named, line=_from(belief.source, "evidence"))
-            return _dated(belief.source, formed=belief.formed, reinforced=again)
+            register(
+                belief.id, belief.provenance, named, line=_line_finder(belief.source, "evidence")
+            )
+            return _list_times(belief.source, formed=belief.formed, reinforced=again)
         case "person":
-            return _person(file, relative, seen)
+            return _read_person(file, relative, registry)
         case "skill":
             skill = skills.load(file.path)
-            kept("", skill.provenance, skill.provenance.sources, line=_from(skill.source))
+            register(
+                "", skill.provenance, skill.provenance.sources, line=_line_finder(skill.source)
+            )
             return []
         case "dream":
             dream = records.load(file.path, dreams.parse)
-            named = (*(one for pair in dream.pairs for one in pair), *dream.provenance.sources)
-            kept(dream.id, dream.provenance, named, line=_from(dream.source, "pairs"))
-            return _dated(dream.source, at=dream.at)
+            named = (
+                *(record_id for pair in dream.pairs for record_id in pair),
+                *dream.provenance.sources,
+            )
+            register(dream.id, dream.provenance, named, line=_line_finder(dream.source, "pairs"))
+            return _list_times(dream.source, at=dream.at)
         case "reminder":
             reminder = reminders.load(file.path)
             origin = reminder.provenance
-            kept(reminder.id, origin, origin.sources, line=_from(reminder.source))
+            register(reminder.id, origin, origin.sources, line=_line_finder(reminder.source))
             if reminder.repeat:
-                also += _schedule(reminder.repeat, reminder.source, "repeat", relative, file)
-            return _dated(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
+                also += _check_schedule(reminder.repeat, reminder.source, "repeat", relative, file)
+            return _list_times(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
         case "automation":
             automation = automations.load(file.path)
             origin = automation.provenance
-            kept(automation.id, origin, origin.sources, line=_from(automation.source))
-            also += _schedule(automation.schedule, automation.source, "schedule", relative, file)
-            return _dated(automation.source, last=automation.last)
+            register(automation.id, origin, origin.sources, line=_line_finder(automation.source))
+            also += _check_schedule(
+                automation.schedule, automation.source, "schedule", relative, file
+            )
+            return _list_times(automation.source, last=automation.last)
         case "handover":
-            brief = transcripts.read_handover(look.entity.sessions, file.path.parent.name)
+            brief = transcripts.read_handover(context.entity.sessions, file.path.parent.name)
             if brief is not None:
                 origin = records.provenance(brief.meta)
-                kept("", origin, origin.sources, line=_from(brief))
+                register("", origin, origin.sources, line=_line_finder(brief))
             return []
-    return _session(file, relative, seen, also)
+    return _read_session(file, relative, registry, also)
 
 
-def _from(document: Document, key: str = "") -> Callable[[], int | None]:
+def _line_finder(document: Document, key: str = "") -> Callable[[], int | None]:
     """Return how to find the line of a record that says what it rests on."""
     return lambda: (document.line_of(key) if key else None) or document.line_of("from") or 1
 
 
-def _dated(document: Document, **times: datetime | None) -> list[Dated]:
+def _list_times(document: Document, **times: datetime | None) -> list[Dated]:
     return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
 
 
-def _person(file: _File, relative: str, seen: _Seen) -> list[Dated]:
+def _read_person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
     person = records.load(file.path, relationships.parse)
     for name in {files.same_name(name) for name in (person.id, *person.names)}:
-        seen.names[name].append(relative)
-    told = [(person.provenance, "from"), *((note.provenance, "pending") for note in person.pending)]
-    for origin, key in told:
-        line = _from(person.source, key)
-        seen.sources.record("", origin, origin.sources, relative, line, file.edit)
-    return _dated(
+        registry.names[name].append(relative)
+    origins = [
+        (person.provenance, "from"),
+        *((note.provenance, "pending") for note in person.pending),
+    ]
+    for origin, key in origins:
+        line = _line_finder(person.source, key)
+        registry.sources.record("", origin, origin.sources, relative, line, file.edit)
+    return _list_times(
         person.source,
         first_met=person.first_met,
         last_interaction=person.last_interaction,
@@ -266,7 +286,7 @@ def _person(file: _File, relative: str, seen: _Seen) -> list[Dated]:
     )
 
 
-def _schedule(
+def _check_schedule(
     expression: str, document: Document, key: str, relative: str, file: _File
 ) -> Iterator[Finding]:
     try:
@@ -276,17 +296,21 @@ def _schedule(
         yield Finding("schedule-invalid", str(error), relative, line, file.edit)
 
 
-def _sections(known: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
+def _check_sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
     first: dict[str, knowledge.Section] = {}
-    for section in known.sections:
+    for section in book.sections:
         key = knowledge.key(section.title)
         if key in first:
-            said = f'"{section.title}" is there already, on line {first[key].line}: make them one'
-            yield Finding("section-twice", said, relative, section.line, file.edit)
+            sentence = (
+                f'"{section.title}" is there already, on line {first[key].line}: make them one'
+            )
+            yield Finding("section-twice", sentence, relative, section.line, file.edit)
         first.setdefault(key, section)
 
 
-def _session(file: _File, relative: str, seen: _Seen, also: list[Finding]) -> list[Dated]:
+def _read_session(
+    file: _File, relative: str, registry: _Registry, also: list[Finding]
+) -> list[Dated]:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
@@ -303,11 +327,11 @@ def _session(file: _File, relative: str, seen: _Seen, also: list[Finding]) -> li
     if session is None:
         return []
     if session.torn_line is not None:
-        said = "the line was cut off; it is passed over"
-        also.append(Finding("line-torn", said, relative, session.torn_line))
-    seen.sources.session(file.path.parent.name, session)
-    also += _blobs(file.path.parent / "blobs", session, relative, lines)
-    spoken = [(one.at, partial(_line_of, lines, one.id)) for one in session.messages]
+        sentence = "the line was cut off; it is passed over"
+        also.append(Finding("line-torn", sentence, relative, session.torn_line))
+    registry.sources.session(file.path.parent.name, session)
+    also += _check_blobs(file.path.parent / "blobs", session, relative, lines)
+    spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
     return [(session.at, partial(int, 1)), *spoken]
 
 
@@ -316,55 +340,61 @@ def _line_of(lines: Sequence[str], record_id: str) -> int | None:
     return next((number for number, line in enumerate(lines, 1) if quoted in line), None)
 
 
-def _blobs(
+def _check_blobs(
     folder: Path, session: Session, relative: str, lines: Sequence[str]
 ) -> Iterator[Finding]:
-    """Hold the originals of a transcript against their names, and references against them."""
-    kept = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    """Check that originals match their names, and that those that messages refer to exist."""
+    blobs = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
     place = f"{relative.rsplit('/', 1)[0]}/blobs"
-    for path in kept:
+    for path in blobs:
         if _BLOB_NAME.fullmatch(path.name) and files.sha256(files.read(path)) != path.name:
-            said = "its bytes are not those it is named for: take it from a copy or from git"
-            yield Finding("blob-damaged", said, f"{place}/{path.name}")
-    names = [path.name for path in kept]
+            sentence = "its bytes are not those it is named for: take it from a copy or from git"
+            yield Finding("blob-damaged", sentence, f"{place}/{path.name}")
+    names = [path.name for path in blobs]
     for message in session.messages:
-        for reference in _references(message.extra):
+        for reference in _list_references(message.extra):
             if not any(name.startswith(reference) for name in names):
-                said = (
+                sentence = (
                     f"the original {reference[:12]} is not there: take it from a copy or from git"
                 )
-                yield Finding("blob-missing", said, relative, _line_of(lines, message.id))
+                yield Finding("blob-missing", sentence, relative, _line_of(lines, message.id))
 
 
-def _references(extra: Any) -> list[str]:
+def _list_references(extra: Any) -> list[str]:
     """Return the originals that a message names under `blob` or `blobs`."""
     named = [extra.get("blob"), *(blobs if isinstance(blobs := extra.get("blobs"), list) else ())]
-    return [one for one in named if isinstance(one, str) and _REFERENCE.fullmatch(one)]
+    return [
+        reference
+        for reference in named
+        if isinstance(reference, str) and _REFERENCE.fullmatch(reference)
+    ]
 
 
-def _twice(entity: Entity, found: Sequence[_File]) -> Iterator[Finding]:
+def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
     """Find records that two files hold: an episode in two months, a skill in both forms."""
     first: dict[tuple[str, str], str] = {}
-    for file in found:
+    for file in record_files:
         if file.kind not in ("episode", "skill"):
             continue
         key = (file.kind, _skill_name(file.path) if file.kind == "skill" else file.path.stem)
         relative = entity.relative(file.path)
         if key in first:
-            said = f"{first[key]} holds this {file.kind} too: remove one of them"
-            yield Finding("record-twice", said, relative)
+            sentence = f"{first[key]} holds this {file.kind} too: remove one of them"
+            yield Finding("record-twice", sentence, relative)
         first.setdefault(key, relative)
 
 
-def _same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
+def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
     pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
-    for first, *others in pairs:
-        for other in others:
-            said = f"{first} answers to a name of this person too: the first by file name is meant"
-            yield Finding("person-twice", said, other)
+    for first, *later_paths in pairs:
+        for other in later_paths:
+            sentence = (
+                f"{first} answers to a name of this person too: the first by file name is meant"
+            )
+            yield Finding("person-twice", sentence, other)
 
 
-def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
+def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     """Find files in the folders of stores that none of them reads."""
     for folder in (
         entity.beliefs,
@@ -375,19 +405,19 @@ def _unread(entity: Entity, known: set[Path]) -> Iterator[Finding]:
         entity.automations,
     ):
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path not in known and not path.name.startswith("."):
-                said = (
+            if path.is_file() and path not in read_paths and not path.name.startswith("."):
+                sentence = (
                     f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md"
                 )
-                yield Finding("file-unread", said, entity.relative(path))
+                yield Finding("file-unread", sentence, entity.relative(path))
     for folder, file in ((entity.sessions, sessions.FILE), (entity.skills, skills.FOLDER_FILE)):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if path.is_dir() and not path.name.startswith(".") and not (path / file).exists():
-                said = f"nothing reads this folder: it holds no {file}"
-                yield Finding("file-unread", said, entity.relative(path))
-    kept = entity.root / ".history"
-    for path in sorted(kept.iterdir()) if kept.is_dir() else ():
+                sentence = f"nothing reads this folder: it holds no {file}"
+                yield Finding("file-unread", sentence, entity.relative(path))
+    history = entity.root / ".history"
+    for path in sorted(history.iterdir()) if history.is_dir() else ():
         if path.is_dir() or _EARLIER.search(path.name):
             continue  # what a model rewrote, as it was before
-        said = "a cut-off change was to write this over your edit: compare them, then remove it"
-        yield Finding("file-kept", said, entity.relative(path))
+        sentence = "a cut-off change was to write this over your edit: compare them, then remove it"
+        yield Finding("file-kept", sentence, entity.relative(path))

@@ -18,7 +18,7 @@ MOST_NAMED = 3  # sources that one finding names
 
 @dataclass(frozen=True)
 class _Derived:
-    """A record that rests on others."""
+    """A record that names sources."""
 
     origin: Provenance
     sources: tuple[str, ...]
@@ -29,9 +29,9 @@ class _Derived:
 
 @dataclass
 class Sources:
-    """What there is to rest on, and what rests on it."""
+    """The provenance of every record by its id, and the records that name sources."""
 
-    known: dict[str, Provenance] = field(default_factory=dict)  # by id: its trust and audience
+    origins: dict[str, Provenance] = field(default_factory=dict)  # by id: source trust and audience
     derived: list[_Derived] = field(default_factory=list)
 
     def record(
@@ -54,47 +54,55 @@ class Sources:
             fix: The command that opens it.
         """
         if record_id:
-            self.known[record_id] = origin
-        named = tuple(dict.fromkeys(one for one in sources if one))
+            self.origins[record_id] = origin
+        named = tuple(dict.fromkeys(source for source in sources if source))
         if named:
             self.derived.append(_Derived(origin, named, path, line, fix))
 
     def session(self, session_id: str, session: Session) -> None:
         """Take a conversation in, with all its messages."""
         people = session.people
-        self.known[session_id] = Provenance(audience=people)
+        self.origins[session_id] = Provenance(audience=people)
         for message in session.messages:
-            self.known[message.id] = Provenance(trust=message.trust, audience=people)
+            self.origins[message.id] = Provenance(trust=message.trust, audience=people)
         for summary in session.compactions:
-            self.known[summary.id] = Provenance(audience=people)
+            self.origins[summary.id] = Provenance(audience=people)
 
     def check(self) -> Iterator[Finding]:
-        """Hold every record against what it rests on."""
-        for one in self.derived:
-            gone = [name for name in one.sources if name not in self.known]
+        """Compare the trust and audience of every record with those of its sources."""
+        for record in self.derived:
+            gone = [name for name in record.sources if name not in self.origins]
             if gone:
-                said = f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
-                yield Finding("source-missing", said, one.path, one.line(), one.fix)
-            if one.origin.trust or one.origin.model:  # else a person vouches for it
-                yield from self._tiers(one)
+                sentence = (
+                    f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
+                )
+                yield Finding("source-missing", sentence, record.path, record.line(), record.fix)
+            if record.origin.trust or record.origin.model:  # else a person vouches for it
+                yield from self._check_tiers(record)
 
-    def _tiers(self, one: _Derived) -> Iterator[Finding]:
-        there = {name: self.known[name] for name in one.sources if name in self.known}
+    def _check_tiers(self, record: _Derived) -> Iterator[Finding]:
+        source_origins = {
+            name: self.origins[name] for name in record.sources if name in self.origins
+        }
         raised = [
             name
-            for name, its in there.items()
-            if one.origin.trust and records.is_lower(its.trust, one.origin.trust)
+            for name, source in source_origins.items()
+            if record.origin.trust and records.is_lower(source.trust, record.origin.trust)
         ]
         if raised:
-            lowest = records.lowest_trust(there[name].trust for name in raised)
-            said = f"it claims the trust `{one.origin.trust}`, but {_named(raised)} has `{lowest}`"
-            yield Finding("trust-raised", said, one.path, one.line(), one.fix)
-        told = [name for name, its in there.items() if _is_wider(one.origin, its)]
-        if told:
-            who = ", ".join(one.origin.audience) or "everyone"
-            private = ", ".join(there[told[0]].audience)
-            said = f"{who} may meet it, but {_named(told)} is only for {private}"
-            yield Finding("audience-wider", said, one.path, one.line(), one.fix)
+            lowest = records.lowest_trust(source_origins[name].trust for name in raised)
+            sentence = (
+                f"it claims the trust `{record.origin.trust}`, but {_named(raised)} has `{lowest}`"
+            )
+            yield Finding("trust-raised", sentence, record.path, record.line(), record.fix)
+        narrower = [
+            name for name, source in source_origins.items() if _is_wider(record.origin, source)
+        ]
+        if narrower:
+            who = ", ".join(record.origin.audience) or "everyone"
+            private = ", ".join(source_origins[narrower[0]].audience)
+            sentence = f"{who} may meet it, but {_named(narrower)} is only for {private}"
+            yield Finding("audience-wider", sentence, record.path, record.line(), record.fix)
 
 
 def _is_wider(origin: Provenance, source: Provenance) -> bool:

@@ -36,35 +36,35 @@ def check(entity: Entity) -> Iterator[Finding]:
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
-        found = sorted([*folders, *names])
-        yield from _clashes(prefix, found)
-        for name in found:
-            yield from _name(prefix, name)
-            yield from _link(entity.root, prefix, name)
+        entries = sorted([*folders, *names])
+        yield from _find_clashes(prefix, entries)
+        for name in entries:
+            yield from _check_name(prefix, name)
+            yield from _check_link(entity.root, prefix, name)
     for place, folders, names in os.walk(entity.root / PRIVATE):
         inside = Path(place).relative_to(entity.root).as_posix()
         for name in sorted([*folders, *names]):
-            yield from _link(entity.root, f"{inside}/", name)
-    yield from _link(entity.root, "", PRIVATE)
+            yield from _check_link(entity.root, f"{inside}/", name)
+    yield from _check_link(entity.root, "", PRIVATE)
     for error in unlisted:
         where = Path(error.filename)
-        said = f"can't be listed: {error.strerror}"
-        yield Finding("folder-unreadable", said, entity.relative(where))
+        sentence = f"can't be listed: {error.strerror}"
+        yield Finding("folder-unreadable", sentence, entity.relative(where))
     if not os.access(entity.root, os.W_OK):
         yield Finding("folder-unwritable", "nothing can be remembered: check its permissions", ".")
 
 
-def _clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
+def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name in names:
         key = unicodedata.normalize("NFC", name).casefold()
         if key in first:
-            said = f"{first[key]} is the same name on macOS and Windows: rename one of them"
-            yield Finding("name-clash", said, prefix + name)
+            sentence = f"{first[key]} is the same name on macOS and Windows: rename one of them"
+            yield Finding("name-clash", sentence, prefix + name)
         first.setdefault(key, name)
 
 
-def _name(prefix: str, name: str) -> Iterator[Finding]:
+def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     stem = name.split(".")[0].rstrip(" ").casefold()
     why = ""
     if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
@@ -76,18 +76,18 @@ def _name(prefix: str, name: str) -> Iterator[Finding]:
     elif len(os.fsencode(name)) > LONGEST_NAME_BYTES:
         why = "it is too long"
     if why:
-        said = f"can't exist on Windows, so a clone there fails: {why}; rename it"
-        yield Finding("name-unsafe", said, prefix + name)
+        sentence = f"can't exist on Windows, so a clone there fails: {why}; rename it"
+        yield Finding("name-unsafe", sentence, prefix + name)
 
 
-def _link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
+def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     path = root / prefix / name
     if not path.is_symlink():
         return
     target = os.path.realpath(path)
     if not Path(target).is_relative_to(os.path.realpath(root)):
-        said = f"leads out of the folder, to {target}: nothing behind it is read or written"
-        yield Finding("link-out", said, prefix + name, fix=f"rm {shlex.quote(str(path))}")
+        sentence = f"leads out of the folder, to {target}: nothing behind it is read or written"
+        yield Finding("link-out", sentence, prefix + name, fix=f"rm {shlex.quote(str(path))}")
     elif not path.exists():
         yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
 
@@ -96,31 +96,33 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
     if _leads_out(entity.root / changes.FOLDER):
         return  # what the link is, is said elsewhere
-    if held(changes.lock_path(entity.root)):
-        said = "another process is writing; what it leaves for a moment was not looked at"
-        yield Finding("lock-held", said, ".bumble/lock")
+    if is_locked(changes.lock_path(entity.root)):
+        sentence = "another process is writing; what it leaves for a moment was not looked at"
+        yield Finding("lock-held", sentence, ".bumble/lock")
         return
     left = changes.leftovers(entity.root)
-    readable = [folder for folder in left.foreign if _readable(folder / INTENT)]
+    readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
     for path in (*readable, *commits.foreign_notes(entity.root)):
-        said = "a change that another installation left half done; if it is yours, take it over"
-        yield Finding("change-foreign", said, entity.relative(path), fix="bumble doctor --adopt")
+        sentence = "a change that another installation left half done; if it is yours, take it over"
+        sentence = "a change another installation left half done; if it is yours, take it over"
+            "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
+        )
     for folder in left.tracked:
-        said = "git brought a half-done change: nothing of it is used"
+        sentence = "git brought a half-done change: nothing of it is used"
         fix = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
-        yield Finding("change-tracked", said, entity.relative(folder), fix=fix)
+        yield Finding("change-tracked", sentence, entity.relative(folder), fix=fix)
     for folder in left.own:
-        said = "a change was cut off; the next command that writes finishes or drops it"
-        yield Finding("change-unfinished", said, entity.relative(folder), fix=MEND)
+        sentence = "a change was cut off; the next command that writes finishes or drops it"
+        yield Finding("change-unfinished", sentence, entity.relative(folder), fix=MEND)
     for folder in left.foreign:
         if folder not in readable:
-            said = "a cut-off change can't be read: move it away"
+            sentence = "a cut-off change can't be read: move it away"
             fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
             where = f"{entity.relative(folder)}/{INTENT}"
-            yield Finding("change-unreadable", said, where, fix=fix)
+            yield Finding("change-unreadable", sentence, where, fix=fix)
     for path in changes.stray_files(entity.root):
-        said = "a temporary file of a killed writer; the file itself is whole"
-        yield Finding("file-stray", said, entity.relative(path), fix=MEND)
+        sentence = "a temporary file of a killed writer; the file itself is whole"
+        yield Finding("file-stray", sentence, entity.relative(path), fix=MEND)
 
 
 def _leads_out(path: Path) -> bool:
@@ -131,7 +133,7 @@ def _leads_out(path: Path) -> bool:
     return False
 
 
-def _readable(intent: Path) -> bool:
+def _is_readable(intent: Path) -> bool:
     """Whether an intent can be finished, or was never begun."""
     if not intent.exists():
         return True
@@ -140,7 +142,7 @@ def _readable(intent: Path) -> bool:
     return False
 
 
-def held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
     if sys.platform == "win32":
         return False  # there is no asking without writing

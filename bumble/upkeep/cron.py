@@ -1,4 +1,4 @@
-"""What has cron, or systemd, run the ticks of an entity: its lines, and putting them there.
+"""The crontab lines, or systemd units, that run the ticks of an entity, and their installation.
 
 A crontab is its owner's: of it only the block between the two lines that name this entity is
 touched.
@@ -24,7 +24,7 @@ _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 @dataclass(frozen=True)
 class Job:
-    """The ticks of one entity."""
+    """The command that runs the ticks of one entity."""
 
     root: Path  # its folder, absolute
     name: str
@@ -55,17 +55,17 @@ def block(job: Job) -> str:
 
 def with_block(crontab: str, job: Job) -> str:
     """Return a crontab with an entity's block, at its end if it is new; all else stays."""
-    lines, found = _split(crontab, job)
-    if found is None:
+    lines, span = _split(crontab, job)
+    if span is None:
         gap = "" if not crontab or crontab.endswith("\n") else "\n"
         return crontab + gap + block(job)
-    return "".join([*lines[: found[0]], block(job), *lines[found[1] :]])
+    return "".join([*lines[: span[0]], block(job), *lines[span[1] :]])
 
 
 def without_block(crontab: str, job: Job) -> str:
     """Return a crontab without an entity's block; all else stays."""
-    lines, found = _split(crontab, job)
-    return crontab if found is None else "".join([*lines[: found[0]], *lines[found[1] :]])
+    lines, span = _split(crontab, job)
+    return crontab if span is None else "".join([*lines[: span[0]], *lines[span[1] :]])
 
 
 def _split(crontab: str, job: Job) -> tuple[list[str], tuple[int, int] | None]:
@@ -89,10 +89,10 @@ def read_crontab(environ: Mapping[str, str]) -> str:
     Raises:
         UserError: If there is no cron, or it can't be read.
     """
-    done = _run(["crontab", "-l"], environ)
-    if done.returncode and _NONE_YET not in done.stderr.casefold():
-        raise UserError(f"crontab -l: {done.stderr.strip() or done.returncode}")
-    return "" if done.returncode else done.stdout
+    process = _run(["crontab", "-l"], environ)
+    if process.returncode and _NONE_YET not in process.stderr.casefold():
+        raise UserError(f"crontab -l: {process.stderr.strip() or process.returncode}")
+    return "" if process.returncode else process.stdout
 
 
 def write_crontab(text: str, environ: Mapping[str, str]) -> None:
@@ -101,9 +101,9 @@ def write_crontab(text: str, environ: Mapping[str, str]) -> None:
     Raises:
         UserError: If cron refuses it.
     """
-    done = _run(["crontab", "-"], environ, text)
-    if done.returncode:
-        raise UserError(f"crontab refused it: {done.stderr.strip() or done.returncode}")
+    process = _run(["crontab", "-"], environ, text)
+    if process.returncode:
+        raise UserError(f"crontab refused it: {process.stderr.strip() or process.returncode}")
 
 
 def units(job: Job) -> dict[str, str]:
@@ -159,9 +159,9 @@ def available(program: str, environ: Mapping[str, str]) -> bool:
 
 
 def _systemctl(environ: Mapping[str, str], *arguments: str) -> None:
-    done = _run(["systemctl", "--user", *arguments], environ)
-    if done.returncode:
-        raise UserError(f"systemctl --user {' '.join(arguments)}: {done.stderr.strip()}")
+    process = _run(["systemctl", "--user", *arguments], environ)
+    if process.returncode:
+        raise UserError(f"systemctl --user {' '.join(arguments)}: {process.stderr.strip()}")
 
 
 def _run(

@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.models.catalog import Catalog
 from bumble.upkeep import check_machine, check_records, check_tree, drivers
-from bumble.upkeep.check_records import Look, Tell
+from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
@@ -31,8 +31,8 @@ _NAMED = (
 
 
 @dataclass(frozen=True)
-class Patient:
-    """An entity and what surrounds it."""
+class DoctorInput:
+    """What the checks read: an entity, and what of this machine concerns it."""
 
     entity: Entity
     now: datetime
@@ -44,8 +44,8 @@ class Patient:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What was found."""
+class DoctorReport:
+    """The findings of all checks."""
 
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks
     settings: Settings | None  # None if they can't be read
@@ -54,36 +54,38 @@ class Report:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What is wrong."""
-        return tuple(one for one in self.findings if one.level == "problem")
+        """The findings that are not mere notes."""
+        return tuple(finding for finding in self.findings if finding.level == "problem")
 
 
-def examine(patient: Patient, tell: Tell) -> Report:
-    """Look at everything; nothing is written, inside the folder or out of it.
+def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorReport:
+    """Run every check; nothing is written, inside the folder or out of it.
 
     Args:
-        patient: What to look at.
-        tell: Hears how far it is.
+        inputs: What to check.
+        report_progress: Hears how far it is.
     """
-    entity = patient.entity
-    read, found = check_machine.check_settings(entity.file, patient.user_file, patient.environ)
+    entity = inputs.entity
+    read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
     wanted = read.config.embedding.model if read else "auto"
-    model = check_machine.embedding_model(wanted, patient.catalog, patient.weights)
-    found += check_records.check(Look(entity, patient.now, _zone(read)), tell)
-    found += check_tree.check(entity)
-    found += check_tree.check_leftovers(entity)
-    found += check_machine.check_index(entity, model)
-    found += check_machine.check_git(entity, trusted=read.trusted if read else False)
-    found += check_machine.check_weights(wanted, patient.catalog, patient.weights)
-    found += check_machine.check_engine()
-    found += check_machine.check_secrets(patient.secrets_file)
-    found.sort(key=lambda one: one.level != "problem")
-    return Report(tuple(found), read, check_records.count(entity), check_machine.versions())
+    model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
+    findings += check_records.check(CheckContext(entity, inputs.now, _zone(read)), report_progress)
+    findings += check_tree.check(entity)
+    findings += check_tree.check_leftovers(entity)
+    findings += check_machine.check_index(entity, model)
+    findings += check_machine.check_git(entity, trusted=read.trusted if read else False)
+    findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
+    findings += check_machine.check_engine()
+    findings += check_machine.check_secrets(inputs.secrets_file)
+    findings.sort(key=lambda finding: finding.level != "problem")
+    return DoctorReport(
+        tuple(findings), read, check_records.count(entity), check_machine.versions()
+    )
 
 
 def _zone(read: Settings | None) -> tzinfo:
-    known = read.identity.timezone if read and read.identity else "UTC"
-    return ZoneInfo(known)
+    zone_name = read.identity.timezone if read and read.identity else "UTC"
+    return ZoneInfo(zone_name)
 
 
 def mend_files(
@@ -107,7 +109,7 @@ def mend_files(
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
         commits.adopt_notes(entity.root)
-    missing = {one.code for one in check_machine.check_git(entity, trusted=keeping.trusted)}
+    missing = {finding.code for finding in check_machine.check_git(entity, trusted=keeping.trusted)}
     if "git-driver" in missing:
         drivers.install(entity.root)
     for code, name, why in _NAMED:

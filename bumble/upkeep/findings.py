@@ -94,7 +94,7 @@ class Finding:
     """One thing that was found."""
 
     code: str  # a key of CODES
-    said: str  # one sentence
+    sentence: str  # what is wrong
     path: str = ""  # relative to the entity's folder; in full for files of the machine; or none
     line: int | None = None
     fix: str = ""  # the command that puts it right; empty: the sentence says what to do

@@ -44,21 +44,21 @@ _WORDS = ("text", "summary", "felt", "trigger", "emotion", "tool_calls", "name",
 
 @dataclass(frozen=True)
 class Forgetting:
-    """What forgetting a person takes."""
+    """The changes that forget a person."""
 
     changes: tuple[Change, ...]
     counts: Mapping[str, int]  # of records by kind
     mentions: tuple[str, ...]  # files that still hold a name and are a person's to edit
 
     @property
-    def told(self) -> str:
-        """What goes, on one line."""
+    def summary(self) -> str:
+        """The counts on one line: `2 episodes, 1 portrait`."""
         return ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
 
 
 @dataclass
-class _Work:
-    """What is found while the folder is gone through."""
+class _Draft:
+    """The plan as it grows while the folder is read."""
 
     entity: Entity
     person: str
@@ -72,16 +72,18 @@ class _Work:
             self.planned[change.path] = change
             self.counts[kind] += 1
 
-    def unnamed(self, text: str) -> str:
+    def replace_names(self, text: str) -> str:
         """Put "somebody" in the place of every name, as a whole word, as it is written."""
         for name in sorted(self.names, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", SOMEBODY, text)
         return text
 
-    def is_theirs(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
+    def is_own(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
         """Whether something is for them alone, or rests on nothing but what goes."""
         ids = {*origin.sources, *evidence}
-        rests_on = {one for one in ids if not one.startswith(f"{sessions.PREFIX}_")} or ids
+        rests_on = {
+            record_id for record_id in ids if not record_id.startswith(f"{sessions.PREFIX}_")
+        } or ids
         return origin.audience == (self.person,) or bool(rests_on and rests_on <= self.gone)
 
 
@@ -98,17 +100,17 @@ def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> For
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    work = _Work(entity, person, spelt)
-    _sessions(work)
-    _state(work)
-    _episodes(work)
-    _beliefs(work)
-    _knowledge(work)
-    _scratch(work)
-    _journal(work, zone)
-    _people(work)
-    _history(work)
-    return Forgetting(tuple(work.planned.values()), dict(work.counts), _mentions(work))
+    draft = _Draft(entity, person, spelt)
+    _forget_sessions(draft)
+    _forget_state(draft)
+    _forget_episodes(draft)
+    _forget_beliefs(draft)
+    _forget_knowledge(draft)
+    _forget_scratch(draft)
+    _forget_journal(draft, zone)
+    _forget_people(draft)
+    _forget_history(draft)
+    return Forgetting(tuple(draft.planned.values()), dict(draft.counts), _find_mentions(draft))
 
 
 def drop_caches(entity: Entity, prompt_caches: Path) -> None:
@@ -124,24 +126,26 @@ def drop_caches(entity: Entity, prompt_caches: Path) -> None:
     files.clear(prompt_caches)
 
 
-def _sessions(work: _Work) -> None:
-    for path in transcripts.paths(work.entity.sessions):
+def _forget_sessions(draft: _Draft) -> None:
+    for path in transcripts.paths(draft.entity.sessions):
         session = transcripts.load(path)
-        if work.person not in session.people:
+        if draft.person not in session.people:
             continue
-        alone = session.people == (work.person,)
-        work.gone |= {one.id for one in session.messages if alone or one.speaker == work.person}
+        alone = session.people == (draft.person,)
+        draft.gone |= {
+            message.id for message in session.messages if alone or message.speaker == draft.person
+        }
         if alone:
-            work.gone.add(session.id)
-        new = _redacted(work, session, alone=alone)
+            draft.gone.add(session.id)
+        new = _redact(draft, session, alone=alone)
         if new != session.source:
             why = "forget what was said"
-            relative = work.entity.relative(path)
-            work.add(_rewrite(path, relative, new, why), "conversations")
-            work.counts["messages"] += sum(
-                alone or one.speaker == work.person for one in session.messages
+            relative = draft.entity.relative(path)
+            draft.add(_rewrite(path, relative, new, why), "conversations")
+            draft.counts["messages"] += sum(
+                alone or message.speaker == draft.person for message in session.messages
             )
-        _beside(work, path.parent, alone=alone)
+        _remove_beside(draft, path.parent, alone=alone)
 
 
 def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
@@ -149,7 +153,7 @@ def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
     return Change(relative, why, new.encode(errors="surrogateescape"), files.sha256(old))
 
 
-def _redacted(work: _Work, session: Session, *, alone: bool) -> str:
+def _redact(draft: _Draft, session: Session, *, alone: bool) -> str:
     """Return a transcript without a person's words; lines of others stay as they are."""
     out = []
     for line in session.source.split("\n"):
@@ -161,20 +165,22 @@ def _redacted(work: _Work, session: Session, *, alone: bool) -> str:
         ):  # blank, or cut off: nobody reads it, but it may hold their words
             out.append("")
             continue
-        new = _line(work, data, alone=alone)
+        new = _redact_line(draft, data, alone=alone)
         out.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(out)
 
 
-def _line(work: _Work, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
-    kind, theirs = data.get("type"), data.get("speaker") == work.person
+def _redact_line(draft: _Draft, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+    kind, by_person = data.get("type"), data.get("speaker") == draft.person
     new = dict(data)
     if kind == "session":
-        new["by"] = "" if new.get("by") == work.person else new.get("by", "")
+        new["by"] = "" if new.get("by") == draft.person else new.get("by", "")
         if "with" in new:
-            new["with"] = [one for one in records.texts(new, "with") if one != work.person]
+            new["with"] = [
+                person_id for person_id in records.texts(new, "with") if person_id != draft.person
+            ]
         return {key: value for key, value in new.items() if key != "with" or value}
-    if alone or theirs:
+    if alone or by_person:
         new = {key: value for key, value in data.items() if key not in _WORDS}
         if kind == "message":
             new |= {"text": "", REDACTED: True}
@@ -184,196 +190,202 @@ def _line(work: _Work, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
         return new
     if kind == "message" and data.get("role") == "user":
         return data  # another person's words are theirs
-    if kind == "appraisal" and data.get("message") in work.gone:
+    if kind == "appraisal" and data.get("message") in draft.gone:
         return {key: value for key, value in data.items() if key not in _WORDS}
-    return {key: _unnamed(work, value) for key, value in data.items()}
+    return {key: _replace_names(draft, value) for key, value in data.items()}
 
 
-def _unnamed(work: _Work, value: Any) -> Any:
+def _replace_names(draft: _Draft, value: Any) -> Any:
     if isinstance(value, str):
-        return work.unnamed(value)
+        return draft.replace_names(value)
     if isinstance(value, list):
-        return [_unnamed(work, one) for one in value]
+        return [_replace_names(draft, element) for element in value]
     if isinstance(value, dict):
-        return {key: _unnamed(work, one) for key, one in value.items()}
+        return {key: _replace_names(draft, inner) for key, inner in value.items()}
     return value
 
 
-def _beside(work: _Work, folder: Path, *, alone: bool) -> None:
+def _remove_beside(draft: _Draft, folder: Path, *, alone: bool) -> None:
     """Remove what lies beside a transcript and may hold their words."""
     blobs = sorted((folder / "blobs").glob("*")) if alone else []
     for path in (*blobs, folder / "handover.md"):
         if path.is_file():
-            work.add(_removed(work.entity, path), "files beside conversations")
+            draft.add(_removal(draft.entity, path), "files beside conversations")
 
 
-def _removed(entity: Entity, path: Path) -> Change:
+def _removal(entity: Entity, path: Path) -> Change:
     return Change(entity.relative(path), "forget it", None, files.sha256(files.read(path)))
 
 
-def _state(work: _Work) -> None:
+def _forget_state(draft: _Draft) -> None:
     """Take out what waits of their talks."""
-    file = state.read(work.entity.state)
+    file = state.read(draft.entity.state)
     remove: list[list[str]] = []
     for session_id, keys in file.get("sessions", default={}).items():
-        if session_id in work.gone:
+        if session_id in draft.gone:
             remove.append(["sessions", session_id])
-        elif isinstance(keys.get("reflect"), Mapping) and work.person in keys["reflect"]:
-            remove.append(["sessions", session_id, "reflect", work.person])
-    drawn = file.get("distill", default={})
-    remove += [["distill", one] for one in drawn if one in work.gone]
+        elif isinstance(keys.get("reflect"), Mapping) and draft.person in keys["reflect"]:
+            remove.append(["sessions", session_id, "reflect", draft.person])
+    distilled = file.get("distill", default={})
+    remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     if remove:
-        work.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
+        draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 
 
-def _episodes(work: _Work) -> None:
-    for path in episodes.paths(work.entity.episodes):
+def _forget_episodes(draft: _Draft) -> None:
+    for path in episodes.paths(draft.entity.episodes):
         episode = records.load(path, episodes.parse)
-        if episode.people == (work.person,) or work.is_theirs(episode.provenance):
-            work.gone.add(episode.id)
-            change = records.plan_remove(work.entity.relative(path), episode.source, "forget it")
-            work.add(change, "episodes")
+        if episode.people == (draft.person,) or draft.is_own(episode.provenance):
+            draft.gone.add(episode.id)
+            change = records.plan_remove(draft.entity.relative(path), episode.source, "forget it")
+            draft.add(change, "episodes")
             continue
-        text = _without(work, episode.source.text, _lists(episode.people, episode.audience))
-        work.add(_edited(work, path, episode.source.text, text), "episodes with the name")
+        text = _strip_person(draft, episode.source.text, _unite(episode.people, episode.audience))
+        draft.add(_edit(draft, path, episode.source.text, text), "episodes with the name")
 
 
-def _lists(*ids: tuple[str, ...]) -> set[str]:
-    return {one for several in ids for one in several}
+def _unite(*ids: tuple[str, ...]) -> set[str]:
+    return {person_id for several in ids for person_id in several}
 
 
-def _without(work: _Work, source: str, ids: set[str]) -> str:
+def _strip_person(draft: _Draft, source: str, ids: set[str]) -> str:
     """Return a record's file without the person: in its lists of ids, and by name in its text."""
     document = markdown.parse(source)
     for key in ("people", "audience"):
         listed = records.texts(document.meta, key)
-        if work.person in ids and work.person in listed:
-            left = [one for one in listed if one != work.person]
+        if draft.person in ids and draft.person in listed:
+            left = [person_id for person_id in listed if person_id != draft.person]
             document = records.with_values(document, {key: left or None})
     for n, imprint in enumerate(records.field(document.meta, "imprints", list, [])):
         if isinstance(imprint, dict) and isinstance(imprint.get("trigger"), str):
-            new = work.unnamed(imprint["trigger"])
+            new = draft.replace_names(imprint["trigger"])
             if new != imprint["trigger"]:
                 whole = list(records.field(document.meta, "imprints", list, []))
                 whole[n] = imprint | {"trigger": new}
                 document = records.with_values(document, {"imprints": whole})
-    body = work.unnamed(document.body)
+    body = draft.replace_names(document.body)
     return (document.with_body(body) if body != document.body else document).text
 
 
-def _edited(work: _Work, path: Path, old: str, new: str) -> Change | None:
+def _edit(draft: _Draft, path: Path, old: str, new: str) -> Change | None:
     if new == old:
         return None
-    return changes.write(work.entity.relative(path), new, old, "forget a name")
+    return changes.write(draft.entity.relative(path), new, old, "forget a name")
 
 
-def _beliefs(work: _Work) -> None:
-    for path in beliefs.paths(work.entity.beliefs):
+def _forget_beliefs(draft: _Draft) -> None:
+    for path in beliefs.paths(draft.entity.beliefs):
         belief = records.load(path, beliefs.parse)
-        if work.is_theirs(belief.provenance, belief.evidence):
-            change = records.plan_remove(work.entity.relative(path), belief.source, "forget it")
-            work.add(change, "beliefs")
+        if draft.is_own(belief.provenance, belief.evidence):
+            change = records.plan_remove(draft.entity.relative(path), belief.source, "forget it")
+            draft.add(change, "beliefs")
         elif belief.provenance.by:
-            text = _without(work, belief.source.text, _lists(belief.audience))
-            work.add(_edited(work, path, belief.source.text, text), "beliefs with the name")
+            text = _strip_person(draft, belief.source.text, _unite(belief.audience))
+            draft.add(_edit(draft, path, belief.source.text, text), "beliefs with the name")
 
 
-def _knowledge(work: _Work) -> None:
-    known = knowledge.read(work.entity.knowledge)
-    text = _left_of(work, known)
-    if known.source is not None and text != known.source:
-        change = changes.write(knowledge.PATH, text, known.source, "forget facts")
-        work.add(change, "files of knowledge")
+def _forget_knowledge(draft: _Draft) -> None:
+    book = knowledge.read(draft.entity.knowledge)
+    text = _remaining_text(draft, book)
+    if book.source is not None and text != book.source:
+        change = changes.write(knowledge.PATH, text, book.source, "forget facts")
+        draft.add(change, "files of knowledge")
 
 
-def _left_of(work: _Work, known: knowledge.Knowledge) -> str:
+def _remaining_text(draft: _Draft, book: knowledge.Knowledge) -> str:
     """Return the file without the sections that are theirs alone; all other bytes stay."""
-    kept = [one.tail if work.is_theirs(one.provenance) else one.source for one in known.sections]
-    return known.preamble + "".join(kept)
+    texts = [
+        section.tail if draft.is_own(section.provenance) else section.source
+        for section in book.sections
+    ]
+    return book.preamble + "".join(texts)
 
 
-def _scratch(work: _Work) -> None:
+def _forget_scratch(draft: _Draft) -> None:
     """Take out notes that are theirs alone, and the name in the entity's others."""
-    path = work.entity.root / scratch.PATH
+    path = draft.entity.root / scratch.PATH
     if not path.is_file():
         return
-    old, kept = records.read_text(path), []
+    old, kept_lines = records.read_text(path), []
     for line in old.splitlines(keepends=True):
         origin = scratch.origin(line)
-        if not work.is_theirs(origin):
-            kept.append(_lessened(work, line, origin))
-    if (new := "".join(kept)) != old:
-        work.add(changes.write(scratch.PATH, new, old, "forget notes"), "files of scratch notes")
+        if not draft.is_own(origin):
+            kept_lines.append(_strip_audience(draft, line, origin))
+    if (new := "".join(kept_lines)) != old:
+        draft.add(changes.write(scratch.PATH, new, old, "forget notes"), "files of scratch notes")
 
 
-def _journal(work: _Work, zone: tzinfo) -> None:
+def _forget_journal(draft: _Draft, zone: tzinfo) -> None:
     """Take out entries that were made of their talks alone, and the name in the entity's others."""
-    book = journal.read(work.entity.journal, zone)
-    kept = [book.preamble]
-    for one in book.entries:
-        if not work.is_theirs(one.provenance):
-            kept.append(_lessened(work, one.source, one.provenance))
-    if (new := "".join(kept)) != book.source:
-        work.add(changes.write(journal.PATH, new, book.source, "forget entries"), "journal")
+    book = journal.read(draft.entity.journal, zone)
+    parts = [book.preamble]
+    for entry in book.entries:
+        if not draft.is_own(entry.provenance):
+            parts.append(_strip_audience(draft, entry.source, entry.provenance))
+    if (new := "".join(parts)) != book.source:
+        draft.add(changes.write(journal.PATH, new, book.source, "forget entries"), "journal")
 
 
-def _lessened(work: _Work, text: str, origin: Provenance) -> str:
+def _strip_audience(draft: _Draft, text: str, origin: Provenance) -> str:
     """Take a person out of what the entity wrote and others heard too; a hand's stays as it is."""
     if not origin.by:
         return text
-    left = replace(origin, audience=tuple(one for one in origin.audience if one != work.person))
-    return work.unnamed(text.replace(comments.render(origin), comments.render(left), 1))
+    left = replace(
+        origin,
+        audience=tuple(person_id for person_id in origin.audience if person_id != draft.person),
+    )
+    return draft.replace_names(text.replace(comments.render(origin), comments.render(left), 1))
 
 
-def _people(work: _Work) -> None:
-    for path in relationships.paths(work.entity.relationships):
-        one = records.load(path, relationships.parse)
-        if one.id == work.person:
-            work.add(relationships.plan_forget(one, "forget the portrait"), "portrait")
+def _forget_people(draft: _Draft) -> None:
+    for path in relationships.paths(draft.entity.relationships):
+        person = records.load(path, relationships.parse)
+        if person.id == draft.person:
+            draft.add(relationships.plan_forget(person, "forget the portrait"), "portrait")
             continue
-        left = tuple(note for note in one.pending if not work.is_theirs(note.provenance))
-        if left != one.pending:
+        left = tuple(note for note in person.pending if not draft.is_own(note.provenance))
+        if left != person.pending:
             why = "forget notes"
-            work.add(relationships.plan_update(one, why, pending=left), "files with notes")
+            draft.add(relationships.plan_update(person, why, pending=left), "files with notes")
 
 
-def _history(work: _Work) -> None:
+def _forget_history(draft: _Draft) -> None:
     """Remove earlier versions of what goes, kept in `.history/`."""
-    kept = work.entity.root / HISTORY
-    removed = {path for path, change in work.planned.items() if change.data is None}
-    removed.add(relationships.path(work.person))
-    for path in sorted(kept.rglob("*")) if kept.is_dir() else []:
+    history = draft.entity.root / HISTORY
+    removed = {path for path, change in draft.planned.items() if change.data is None}
+    removed.add(relationships.path(draft.person))
+    for path in sorted(history.rglob("*")) if history.is_dir() else []:
         if not path.is_file():
             continue
-        place = path.relative_to(kept)
+        place = path.relative_to(history)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written
         holds = (
             original in removed
-            or cut_off in {Path(one).name for one in removed}
-            or (original == knowledge.PATH and _holds_theirs(work, path))
+            or cut_off in {Path(removed_path).name for removed_path in removed}
+            or (original == knowledge.PATH and _holds_own_section(draft, path))
         )
         if holds:
-            work.add(_removed(work.entity, path), "earlier versions")
+            draft.add(_removal(draft.entity, path), "earlier versions")
 
 
-def _holds_theirs(work: _Work, path: Path) -> bool:
-    known = records.load(path, knowledge.parse)
-    return any(work.is_theirs(one.provenance) for one in known.sections)
+def _holds_own_section(draft: _Draft, path: Path) -> bool:
+    book = records.load(path, knowledge.parse)
+    return any(draft.is_own(section.provenance) for section in book.sections)
 
 
-def _mentions(work: _Work) -> tuple[str, ...]:
+def _find_mentions(draft: _Draft) -> tuple[str, ...]:
     """Find files that keep a name, because what stands there is somebody's own."""
-    entity = work.entity
+    entity = draft.entity
     own: list[Path] = [entity.file, entity.knowledge, entity.journal, entity.narrative, entity.soma]
     own.append(entity.root / scratch.PATH)
     own += [*beliefs.paths(entity.beliefs), *relationships.paths(entity.relationships)]
-    found = []
+    mentions = []
     for path in own:
         relative = entity.relative(path)
-        change = work.planned.get(relative)
+        change = draft.planned.get(relative)
         data = change.data if change else files.read_if_there(path)
         text = (data or b"").decode(errors="replace")
-        if work.unnamed(text) != text:
-            found.append(relative)
-    return tuple(found)
+        if draft.replace_names(text) != text:
+            mentions.append(relative)
+    return tuple(mentions)

@@ -1,4 +1,4 @@
-"""Any record of an entity by its id or name, told in the same words whatever store it is from."""
+"""Any record of an entity by its id or name, in the same fields whatever store it is from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bumble.stores import (
 )
 from bumble.stores.records import BY_HAND, Provenance
 from bumble.stores.sessions import Compaction, Message
-from bumble.upkeep.talks import Talks
+from bumble.upkeep.message_index import MessageIndex
 
 KINDS = (
     *("belief", "episode", "dream", "person", "knowledge", "skill", "journal", "narrative"),
@@ -39,8 +39,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
-class Item:
-    """One record."""
+class LibraryRecord:
+    """One record of any kind, in the fields that all kinds share."""
 
     kind: str  # one of KINDS, `note` (a person's, pending) or `summary` (of a conversation)
     id: str  # a title, for knowledge; a time, for the journal
@@ -52,7 +52,7 @@ class Item:
     sources: tuple[str, ...] = ()  # ids of all it rests on
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
-    notes: tuple[Item, ...] = ()  # what waits to be worked into a portrait
+    notes: tuple[LibraryRecord, ...] = ()  # what waits to be worked into a portrait
 
     @property
     def by_hand(self) -> bool:
@@ -61,13 +61,13 @@ class Item:
 
 
 class Library:
-    """The records of one entity."""
+    """Finds the records of one entity."""
 
     def __init__(self, entity: Entity, *, name: str, zone: tzinfo) -> None:
         self.entity, self.name, self.zone = entity, name, zone
-        self.talks = Talks(entity.sessions)
+        self.messages = MessageIndex(entity.sessions)
 
-    def look_up(self, given: str, kind: str | None = None) -> Item:
+    def look_up(self, query: str, kind: str | None = None) -> LibraryRecord:
         """Return the record a person means: by id, an end or a beginning of one, title or time.
 
         Raises:
@@ -75,49 +75,56 @@ class Library:
             UserError: If it could be more than one.
             RecordInvalidError: If its file can't be read.
         """
-        wanted = given.strip()
+        wanted = query.strip()
         named = _kind_of(wanted)
-        kinds = [one for one in (kind, named) if one][:1] or list(KINDS)
-        found = [(one, name) for one in kinds for name in self._exact(one, wanted)]
-        found = found or [(one, name) for one in kinds for name in self._parts(one, wanted)]
-        if len(found) > 1:
-            shown = ", ".join(f"{one} {name}" for one, name in found[:4])
-            more = ", …" if len(found) > 4 else ""
-            mixed = len({one for one, _ in found}) > 1
+        kinds = [candidate for candidate in (kind, named) if candidate][:1] or list(KINDS)
+        matches = [
+            (candidate, name) for candidate in kinds for name in self._find_exact(candidate, wanted)
+        ]
+        matches = matches or [
+            (candidate, name)
+            for candidate in kinds
+            for name in self._find_partial(candidate, wanted)
+        ]
+        if len(matches) > 1:
+            shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
+            more = ", …" if len(matches) > 4 else ""
+            mixed = len({match_kind for match_kind, _ in matches}) > 1
             advice = "Say which with --kind." if mixed else "Give more of it."
-            raise UserError(f'"{wanted}" could be {len(found)} records: {shown}{more}\n{advice}')
-        item = self.item(*found[0]) if found else None
+            raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
+        item = self.item(*matches[0]) if matches else None
         if item is None:
-            raise RecordMissingError(kind or named or "record", given, self._near(wanted, kinds))
+            raise RecordMissingError(kind or named or "record", query, self._nearest(wanted, kinds))
         return item
 
-    def source(self, record_id: str) -> Item | None:
+    def source(self, record_id: str) -> LibraryRecord | None:
         """Return what a record names as its source; None if it is not here."""
         kind = _kind_of(record_id)
-        kinds = [kind] if kind else [one for one in KINDS if one != "message"]
+        kinds = [kind] if kind else [name for name in KINDS if name != "message"]
         return next(
-            (item for one in kinds if (item := self.item(one, record_id)) is not None), None
+            (item for candidate in kinds if (item := self.item(candidate, record_id)) is not None),
+            None,
         )
 
-    def item(self, kind: str, record_id: str) -> Item | None:
+    def item(self, kind: str, record_id: str) -> LibraryRecord | None:
         """Return the record of a kind and an id; None if there is none."""
-        readers: Mapping[str, Callable[[str], Item | None]] = {
-            "belief": self._belief,
-            "episode": self._episode,
-            "dream": self._dream,
-            "person": self._person,
-            "knowledge": self._knowledge,
-            "skill": self._skill,
-            "journal": self._journal,
-            "narrative": self._narrative,
-            "session": self._session,
-            "message": self._message,
+        readers: Mapping[str, Callable[[str], LibraryRecord | None]] = {
+            "belief": self._read_belief,
+            "episode": self._read_episode,
+            "dream": self._read_dream,
+            "person": self._read_person,
+            "knowledge": self._read_knowledge,
+            "skill": self._read_skill,
+            "journal": self._read_journal,
+            "narrative": self._read_narrative,
+            "session": self._read_session,
+            "message": self._read_message,
         }
         return readers[kind](record_id)
 
     # what is asked for
 
-    def _exact(self, kind: str, wanted: str) -> list[str]:
+    def _find_exact(self, kind: str, wanted: str) -> list[str]:
         if kind == "person":
             match = relationships.match(self._people, wanted)
             return [match.id] if match else []
@@ -128,24 +135,30 @@ class Library:
             skill = skills.match(skills.read(self.entity.skills), wanted)
             return [skill.slug] if skill else []
         if kind == "journal":
-            times = [f"{one.at:{STAMP}}" for one in self._diary] if _DAY.match(wanted) else []
-            return [one for one in times if one.startswith(wanted.replace("T", " "))]
+            times = [f"{entry.at:{STAMP}}" for entry in self._diary] if _DAY.match(wanted) else []
+            return [time for time in times if time.startswith(wanted.replace("T", " "))]
         if kind == "narrative":
             return ["narrative"] if files.same_name(wanted) == kind else []
         if kind == "message":
-            return [wanted] if _kind_of(wanted) and self.talks.find(wanted) else []
-        return [one for one in self._ids(kind) if one == wanted]
+            return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
+        return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
 
-    def _parts(self, kind: str, wanted: str) -> list[str]:
+    def _find_partial(self, kind: str, wanted: str) -> list[str]:
         """Return the ids that begin so, or end so with enough letters."""
         part = wanted.casefold()
         if _kind_of(wanted):
-            return [one for one in self._ids(kind) if one.casefold().startswith(part)]
+            return [
+                record_id
+                for record_id in self._list_ids(kind)
+                if record_id.casefold().startswith(part)
+            ]
         if len(part) < SHORTEST_END:
             return []
-        return [one for one in self._ids(kind) if one.casefold().endswith(part)]
+        return [
+            record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
+        ]
 
-    def _ids(self, kind: str) -> list[str]:
+    def _list_ids(self, kind: str) -> list[str]:
         match kind:
             case "belief":
                 return [path.stem for path in beliefs.paths(self.entity.beliefs)]
@@ -154,20 +167,20 @@ class Library:
             case "dream":
                 return [path.stem for path in dreams.paths(self.entity.dreams)]
             case "session":
-                return list(self.talks.paths)
+                return list(self.messages.paths)
             case "message":
-                return list(dict.fromkeys(self.talks.ids()))
+                return list(dict.fromkeys(self.messages.ids()))
         return []
 
-    def _near(self, wanted: str, kinds: Sequence[str]) -> str | None:
-        names = [one for kind in kinds for one in self._ids(kind)]
+    def _nearest(self, wanted: str, kinds: Sequence[str]) -> str | None:
+        names = [record_id for kind in kinds for record_id in self._list_ids(kind)]
         if "person" in kinds:
-            names += [name for one in self._people for name in (one.id, *one.names)]
+            names += [name for person in self._people for name in (person.id, *person.names)]
         if "knowledge" in kinds:
-            names += [one.title for one in self._book.sections]
+            names += [section.title for section in self._book.sections]
         if "skill" in kinds:
-            names += [one.name for one in skills.read(self.entity.skills)]
-        spelt = {one.casefold(): one for one in names}
+            names += [skill.name for skill in skills.read(self.entity.skills)]
+        spelt = {name.casefold(): name for name in names}
         near = records.nearest(wanted.casefold(), spelt)
         return spelt[near] if near else None
 
@@ -185,125 +198,137 @@ class Library:
 
     # one record
 
-    def _belief(self, belief_id: str) -> Item | None:
+    def _read_belief(self, belief_id: str) -> LibraryRecord | None:
         path = self.entity.root / beliefs.path(belief_id)
         if not records.is_id(belief_id) or not path.is_file():
             return None
-        one = records.load(path, beliefs.parse)
-        dreamt = [one.origin.removeprefix("dream:")] if one.origin.startswith("dream:") else []
-        sources = _united(one.evidence, one.provenance.sources, dreamt)
-        return self._of_file("belief", one.id, path, one.source, one.formed, sources)
+        belief = records.load(path, beliefs.parse)
+        dreamt = (
+            [belief.origin.removeprefix("dream:")] if belief.origin.startswith("dream:") else []
+        )
+        sources = _unite(belief.evidence, belief.provenance.sources, dreamt)
+        return self._of_file("belief", belief.id, path, belief.source, belief.formed, sources)
 
-    def _episode(self, episode_id: str) -> Item | None:
+    def _read_episode(self, episode_id: str) -> LibraryRecord | None:
         path = episodes.locate(self.entity.episodes, episode_id)
         if path is None:
             return None
-        one = records.load(path, episodes.parse)
-        sources = _united((one.session,), one.provenance.sources)
-        return self._of_file("episode", one.id, path, one.source, one.at, sources)
+        episode = records.load(path, episodes.parse)
+        sources = _unite((episode.session,), episode.provenance.sources)
+        return self._of_file("episode", episode.id, path, episode.source, episode.at, sources)
 
-    def _dream(self, dream_id: str) -> Item | None:
+    def _read_dream(self, dream_id: str) -> LibraryRecord | None:
         path = self.entity.root / dreams.path(dream_id)
         if not records.is_id(dream_id) or not path.is_file():
             return None
-        one = records.load(path, dreams.parse)
-        sources = _united(*one.pairs, one.provenance.sources)
-        return self._of_file("dream", one.id, path, one.source, one.at, sources)
+        dream = records.load(path, dreams.parse)
+        sources = _unite(*dream.pairs, dream.provenance.sources)
+        return self._of_file("dream", dream.id, path, dream.source, dream.at, sources)
 
-    def _person(self, person_id: str) -> Item | None:
-        one = next((one for one in self._people if one.id == person_id), None)
-        if one is None:
+    def _read_person(self, person_id: str) -> LibraryRecord | None:
+        person = next((person for person in self._people if person.id == person_id), None)
+        if person is None:
             return None
-        path = self.entity.root / relationships.path(one.id)
-        sources = one.provenance.sources
-        found = self._of_file("person", one.id, path, one.source, one.last_reflection, sources)
+        path = self.entity.root / relationships.path(person.id)
+        sources = person.provenance.sources
+        item = self._of_file(
+            "person", person.id, path, person.source, person.last_reflection, sources
+        )
         notes = tuple(
-            Item(
+            LibraryRecord(
                 kind="note",
-                id=f"{one.id}, note {n}",
+                id=f"{person.id}, note {n}",
                 text=note.text,
                 at=note.at,
-                path=found.path,
-                line=one.source.line_of("pending"),
+                path=item.path,
+                line=person.source.line_of("pending"),
                 origin=note.provenance,
                 sources=note.provenance.sources,
             )
-            for n, note in enumerate(one.pending, 1)
+            for n, note in enumerate(person.pending, 1)
         )
-        return replace(found, notes=notes)
+        return replace(item, notes=notes)
 
-    def _knowledge(self, title: str) -> Item | None:
-        one = knowledge.find(self._book, title)
-        if one is None:
+    def _read_knowledge(self, title: str) -> LibraryRecord | None:
+        section = knowledge.find(self._book, title)
+        if section is None:
             return None
-        return Item(
+        return LibraryRecord(
             kind="knowledge",
-            id=one.title,
-            text=one.text,
+            id=section.title,
+            text=section.text,
             path=knowledge.PATH,
-            line=one.line,
-            origin=one.provenance,
-            sources=one.provenance.sources,
+            line=section.line,
+            origin=section.provenance,
+            sources=section.provenance.sources,
         )
 
-    def _skill(self, slug: str) -> Item | None:
-        one = next((one for one in skills.read(self.entity.skills) if one.slug == slug), None)
-        if one is None:
+    def _read_skill(self, slug: str) -> LibraryRecord | None:
+        skill = next(
+            (skill for skill in skills.read(self.entity.skills) if skill.slug == slug), None
+        )
+        if skill is None:
             return None
-        path = self.entity.root / one.path
-        return self._of_file("skill", one.slug, path, one.source, None, one.provenance.sources)
+        path = self.entity.root / skill.path
+        return self._of_file(
+            "skill", skill.slug, path, skill.source, None, skill.provenance.sources
+        )
 
-    def _journal(self, stamp: str) -> Item | None:
-        one = next((one for one in self._diary if f"{one.at:{STAMP}}" == stamp), None)
-        if one is None:
+    def _read_journal(self, stamp: str) -> LibraryRecord | None:
+        entry = next((entry for entry in self._diary if f"{entry.at:{STAMP}}" == stamp), None)
+        if entry is None:
             return None
-        return Item(
+        return LibraryRecord(
             kind="journal",
             id=stamp,
-            text=one.text,
-            at=one.at,
+            text=entry.text,
+            at=entry.at,
             path=journal.PATH,
-            line=one.line,
-            origin=one.provenance,
-            sources=one.provenance.sources,
+            line=entry.line,
+            origin=entry.provenance,
+            sources=entry.provenance.sources,
         )
 
-    def _narrative(self, _: str) -> Item | None:
-        one = narrative.read(self.entity.narrative)
-        if one is None:
+    def _read_narrative(self, _: str) -> LibraryRecord | None:
+        story = narrative.read(self.entity.narrative)
+        if story is None:
             return None
-        path, sources = self.entity.narrative, one.provenance.sources
-        return self._of_file("narrative", "narrative", path, one.source, one.at, sources)
+        path, sources = self.entity.narrative, story.provenance.sources
+        return self._of_file("narrative", "narrative", path, story.source, story.at, sources)
 
-    def _session(self, session_id: str) -> Item | None:
-        one = self.talks.session(session_id)
-        if one is None:
+    def _read_session(self, session_id: str) -> LibraryRecord | None:
+        session = self.messages.session(session_id)
+        if session is None:
             return None
-        path = self.entity.relative(self.talks.paths[session_id])
-        count = len(one.messages)
-        said = f"{count} message{'' if count == 1 else 's'} with {', '.join(one.people)}"
-        return Item("session", session_id, said, one.at, path, 1, Provenance(audience=one.people))
+        path = self.entity.relative(self.messages.paths[session_id])
+        count = len(session.messages)
+        text = f"{count} message{'' if count == 1 else 's'} with {', '.join(session.people)}"
+        return LibraryRecord(
+            "session", session_id, text, session.at, path, 1, Provenance(audience=session.people)
+        )
 
-    def _message(self, message_id: str) -> Item | None:
-        said = self.talks.find(message_id)
-        if said is None:
+    def _read_message(self, message_id: str) -> LibraryRecord | None:
+        found_message = self.messages.find(message_id)
+        if found_message is None:
             return None
-        one, people = said.record, said.session.people
-        found = Item(
+        record, people = found_message.record, found_message.session.people
+        item = LibraryRecord(
             kind="message",
-            id=one.id,
-            at=one.at,
-            path=self.entity.relative(self.talks.paths[said.session.id]),
-            line=said.line,
-            session=said.session.id,
+            id=record.id,
+            at=record.at,
+            path=self.entity.relative(self.messages.paths[found_message.session.id]),
+            line=found_message.line,
+            session=found_message.session.id,
         )
-        if isinstance(one, Compaction):
-            covered = tuple(_between(said.session.messages, one.first, one.last))
+        if isinstance(record, Compaction):
+            covered = tuple(_ids_between(found_message.session.messages, record.first, record.last))
             origin = Provenance(by="compact", sources=covered, audience=people)
-            return replace(found, kind="summary", text=one.summary, origin=origin, sources=covered)
-        model = str(one.extra.get("model", ""))
-        origin = Provenance(model=model, trust=one.trust, audience=people)
-        return replace(found, text=one.text, origin=origin, speaker=self._speaker(one))
+            return replace(
+                item, kind="summary", text=record.summary, origin=origin, sources=covered
+            )
+        model = str(record.extra.get("model", ""))
+        origin = Provenance(model=model, trust=record.trust, audience=people)
+        return replace(item, text=record.text, origin=origin, speaker=self._speaker(record))
 
     def _speaker(self, message: Message) -> str:
         if message.role == "assistant":
@@ -320,11 +345,11 @@ class Library:
         document: Document,
         at: datetime | None,
         sources: tuple[str, ...],
-    ) -> Item:
-        """Tell of a record that has a file of its own; its line is the first of its text."""
+    ) -> LibraryRecord:
+        """Return a record that has a file of its own; its line is the first of its text."""
         behind = document.source[document.body_start :]
         blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
-        return Item(
+        return LibraryRecord(
             kind=kind,
             id=record_id,
             text=document.body,
@@ -348,15 +373,15 @@ _PREFIXES = {
 
 def _kind_of(record_id: str) -> str:
     """Return the kind that a generated id, or a beginning of one, shows; else nothing."""
-    kind = next((one for one, prefix in _PREFIXES.items() if record_id.startswith(prefix)), "")
+    kind = next((name for name, prefix in _PREFIXES.items() if record_id.startswith(prefix)), "")
     return "message" if kind == "summary" else kind
 
 
-def _united(*lists: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for part in lists for one in part if one))
+def _unite(*lists: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
 
 
-def _between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
-    ids = [one.id for one in messages]
+def _ids_between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
+    ids = [message.id for message in messages]
     if first in ids and last in ids:
         yield from ids[ids.index(first) : ids.index(last) + 1]

@@ -17,21 +17,22 @@ class Merged:
     clean: bool  # no markers were left
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base: str, current: str, incoming: str) -> Merged:
     """Join what each side changed of a base."""
-    if ours == theirs or theirs == base:
-        return Merged(ours, True)
-    if ours == base:
-        return Merged(theirs, True)
-    sides = {"ours": ours, "base": base, "theirs": theirs}
+    if current == incoming or incoming == base:
+        return Merged(current, True)
+    if current == base:
+        return Merged(incoming, True)
+    sides = {"ours": current, "base": base, "theirs": incoming}
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sides.items():
             Path(folder, name).write_bytes(text.encode(errors="surrogateescape"))
         labels = [word for name in sides for word in ("-L", name)]
-        done = git.merge_file(Path(folder), "-p", *labels, *sides)
-    if 0 <= done.code < git.NOT_INSTALLED:
-        return Merged(done.text, done.code == 0)
-    return Merged(f"<<<<<<< ours\n{_ended(ours)}=======\n{_ended(theirs)}>>>>>>> theirs\n", False)
+        result = git.merge_file(Path(folder), "-p", *labels, *sides)
+    if 0 <= result.code < git.NOT_INSTALLED:
+        return Merged(result.text, result.code == 0)
+    markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"
+    return Merged(markers, False)
 
 
 def _ended(text: str) -> str:

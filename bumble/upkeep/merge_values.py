@@ -25,46 +25,46 @@ class Clash(Exception):
     """Both sides changed a value, each to something else."""
 
 
-def plain(base: Any, ours: Any, theirs: Any) -> Any:
+def plain(base: Any, current: Any, incoming: Any) -> Any:
     """Take the side that changed; mappings are merged key by key, lists joined."""
-    alone = ours if _same(ours, theirs) else unchanged(base, ours, theirs)
+    alone = current if _same(current, incoming) else unchanged(base, current, incoming)
     if alone is not BOTH:
         return alone
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        return mapping(base, ours, theirs, {})
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return joined(base, ours, theirs)
+    if isinstance(current, Mapping) and isinstance(incoming, Mapping):
+        return mapping(base, current, incoming, {})
+    if isinstance(current, list) and isinstance(incoming, list):
+        return joined(base, current, incoming)
     raise Clash
 
 
-def by_kind(base: Any, ours: Any, theirs: Any) -> Any:
+def by_kind(base: Any, current: Any, incoming: Any) -> Any:
     """Merge bookkeeping of which only the kind is known: times and ids later, counts added."""
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        return mapping(base, ours, theirs, {}, by_kind)
+    if isinstance(current, Mapping) and isinstance(incoming, Mapping):
+        return mapping(base, current, incoming, {}, by_kind)
     for rule in (later, counted, greater):
         try:
-            return rule(base, ours, theirs)
+            return rule(base, current, incoming)
         except Clash:
             continue
-    return plain(base, ours, theirs)
+    return plain(base, current, incoming)
 
 
 def mapping(
-    base: Any, ours: Any, theirs: Any, rules: Mapping[str, Rule], otherwise: Rule = plain
+    base: Any, current: Any, incoming: Any, rules: Mapping[str, Rule], otherwise: Rule = plain
 ) -> dict[str, Any]:
     """Merge mappings key by key.
 
     Args:
         base: The mapping, or what else stood there.
-        ours: One side; anything but a mapping counts as an empty one.
-        theirs: The other.
+        current: One side; anything but a mapping counts as an empty one.
+        incoming: The other.
         rules: By key.
         otherwise: For all other keys.
 
     Returns:
         The values, CLASHED for each on which no rule can decide.
     """
-    sides = [one if isinstance(one, Mapping) else {} for one in (base, ours, theirs)]
+    sides = [side if isinstance(side, Mapping) else {} for side in (base, current, incoming)]
     merged: dict[str, Any] = {}
     for key in dict.fromkeys((*sides[1], *sides[2])):
         values = [side.get(key, ABSENT) for side in sides]
@@ -82,126 +82,135 @@ def mapping(
 def nested(rules: Mapping[str, Rule], otherwise: Rule = plain) -> Rule:
     """Return the rule that merges a mapping by rules of its own."""
 
-    def rule(base: Any, ours: Any, theirs: Any) -> Any:
-        if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-            return mapping(base, ours, theirs, rules, otherwise) or ABSENT
-        return plain(base, ours, theirs)
+    def rule(base: Any, current: Any, incoming: Any) -> Any:
+        if isinstance(current, Mapping) and isinstance(incoming, Mapping):
+            return mapping(base, current, incoming, rules, otherwise) or ABSENT
+        return plain(base, current, incoming)
 
     return rule
 
 
-def later(base: Any, ours: Any, theirs: Any) -> Any:
+def later(base: Any, current: Any, incoming: Any) -> Any:
     """Take the later of two times."""
-    return _by_time(ours, theirs, max)
+    return _by_time(current, incoming, max)
 
 
-def earlier(base: Any, ours: Any, theirs: Any) -> Any:
+def earlier(base: Any, current: Any, incoming: Any) -> Any:
     """Take the earlier of two times."""
-    return _by_time(ours, theirs, min)
+    return _by_time(current, incoming, min)
 
 
-def _by_time(ours: Any, theirs: Any, choose: Callable[..., Any]) -> Any:
-    if _is_none(ours) or _is_none(theirs):
-        return theirs if _is_none(ours) else ours
-    at = [moment(ours), moment(theirs)]
+def _by_time(current: Any, incoming: Any, choose: Callable[..., Any]) -> Any:
+    if _is_none(current) or _is_none(incoming):
+        return incoming if _is_none(current) else current
+    at = [moment(current), moment(incoming)]
     if at[0] is None or at[1] is None:
         raise Clash
     if at[0] == at[1]:  # one moment, written with two offsets
-        return max(ours, theirs, key=str)
-    return ours if choose(at) == at[0] else theirs
+        return max(current, incoming, key=str)
+    return current if choose(at) == at[0] else incoming
 
 
-def greater(base: Any, ours: Any, theirs: Any) -> Any:
+def greater(base: Any, current: Any, incoming: Any) -> Any:
     """Take the greater number, or the later id."""
-    if _is_none(ours) or _is_none(theirs):
-        return theirs if _is_none(ours) else ours
-    if _is_number(ours) and _is_number(theirs):
-        return max(ours, theirs)
-    if isinstance(ours, str) and isinstance(theirs, str) and _kind(ours) == _kind(theirs) != "":
-        return max(ours, theirs)
+    if _is_none(current) or _is_none(incoming):
+        return incoming if _is_none(current) else current
+    if _is_number(current) and _is_number(incoming):
+        return max(current, incoming)
+    if (
+        isinstance(current, str)
+        and isinstance(incoming, str)
+        and _kind(current) == _kind(incoming) != ""
+    ):
+        return max(current, incoming)
     raise Clash
 
 
-def counted(base: Any, ours: Any, theirs: Any) -> Any:
+def counted(base: Any, current: Any, incoming: Any) -> Any:
     """Add up what both sides counted since the base."""
-    start, one, other = (0 if _is_none(value) else value for value in (base, ours, theirs))
-    if not all(isinstance(value, int) and _is_number(value) for value in (start, one, other)):
+    start, current_count, incoming_count = (
+        0 if _is_none(value) else value for value in (base, current, incoming)
+    )
+    if not all(
+        isinstance(value, int) and _is_number(value)
+        for value in (start, current_count, incoming_count)
+    ):
         raise Clash
-    return max(0, one + other - start)
+    return max(0, current_count + incoming_count - start)
 
 
-def moved(base: Any, ours: Any, theirs: Any) -> Any:
+def moved(base: Any, current: Any, incoming: Any) -> Any:
     """Take the side that moved on: a cursor that is gone has nothing left to wait for.
 
     Removed on one side and untouched on the other it is removed; moved on the other, the message it
     moved to still waits there.
     """
-    if _is_none(ours) or _is_none(theirs):
-        return theirs if _is_none(ours) else ours
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        return mapping(base, ours, theirs, {}, moved) or ABSENT
-    return greater(base, ours, theirs)
+    if _is_none(current) or _is_none(incoming):
+        return incoming if _is_none(current) else current
+    if isinstance(current, Mapping) and isinstance(incoming, Mapping):
+        return mapping(base, current, incoming, {}, moved) or ABSENT
+    return greater(base, current, incoming)
 
 
-def joined(base: Any, ours: Any, theirs: Any) -> Any:
+def joined(base: Any, current: Any, incoming: Any) -> Any:
     """Join two lists: what one side took out is out, what either added is in."""
-    lists = [one if isinstance(one, list) else [] for one in (base, ours, theirs)]
-    if ours is ABSENT and theirs is ABSENT:
+    lists = [side if isinstance(side, list) else [] for side in (base, current, incoming)]
+    if current is ABSENT and incoming is ABSENT:
         return ABSENT
-    before, mine, other = lists
-    kept = [one for one in before if one in mine and one in other]
-    added = [one for one in (*mine, *other) if one not in before]
-    if mine == before or other == before:  # one side alone: its order stands
-        return (other if mine == before else mine) or ABSENT
-    return unique((*kept, *sorted(added, key=repr))) or ABSENT
+    before, in_current, in_incoming = lists
+    shared = [element for element in before if element in in_current and element in in_incoming]
+    added = [element for element in (*in_current, *in_incoming) if element not in before]
+    if in_current == before or in_incoming == before:  # one side alone: its order stands
+        return (in_incoming if in_current == before else in_current) or ABSENT
+    return unique((*shared, *sorted(added, key=repr))) or ABSENT
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
     """Return values without their doubles."""
-    found: list[Any] = []
-    for one in values:
-        if one not in found:
-            found.append(one)
-    return found
+    distinct: list[Any] = []
+    for value in values:
+        if value not in distinct:
+            distinct.append(value)
+    return distinct
 
 
-def trusted(base: Any, ours: Any, theirs: Any) -> Any:
+def lower_trust(base: Any, current: Any, incoming: Any) -> Any:
     """Take the lower trust: what rests on both is worth no more."""
-    known = [one for one in (ours, theirs) if one in records.TRUSTS]
-    return records.lowest_trust(known) or ABSENT
+    trusts = [trust for trust in (current, incoming) if trust in records.TRUSTS]
+    return records.lowest_trust(trusts) or ABSENT
 
 
-def heard_by(base: Any, ours: Any, theirs: Any) -> Any:
+def shared_audience(base: Any, current: Any, incoming: Any) -> Any:
     """Keep it to those who may meet both sides; none at all means everybody, so that clashes."""
-    if not ours or not theirs:
-        return ours or theirs or ABSENT
-    both = [one for one in ours if one in theirs]
+    if not current or not incoming:
+        return current or incoming or ABSENT
+    both = [person_id for person_id in current if person_id in incoming]
     if not both:
         raise Clash
-    return sorted(both) if both not in (ours, theirs) else both
+    return sorted(both) if both not in (current, incoming) else both
 
 
 ORIGIN: Mapping[str, Rule] = {
     "from": joined,
-    "trust": trusted,
-    "audience": heard_by,
-    "by": lambda base, ours, theirs: _either(base, ours, theirs),
-    "model": lambda base, ours, theirs: _either(base, ours, theirs),
+    "trust": lower_trust,
+    "audience": shared_audience,
+    "by": lambda base, current, incoming: _either(base, current, incoming),
+    "model": lambda base, current, incoming: _either(base, current, incoming),
 }
 
 
-def _either(base: Any, ours: Any, theirs: Any) -> Any:
+def _either(base: Any, current: Any, incoming: Any) -> Any:
     try:
-        return plain(base, ours, theirs)
+        return plain(base, current, incoming)
     except Clash:
-        return max(ours, theirs, key=lambda one: "" if one is ABSENT else str(one))
+        return max(current, incoming, key=lambda value: "" if value is ABSENT else str(value))
 
 
-def unchanged(base: Any, ours: Any, theirs: Any) -> Any:
+def unchanged(base: Any, current: Any, incoming: Any) -> Any:
     """Return what stands where one side at most changed it; BOTH where both did, though alike."""
-    if _same(theirs, base):
-        return ours
-    return theirs if _same(ours, base) else BOTH
+    if _same(incoming, base):
+        return current
+    return incoming if _same(current, base) else BOTH
 
 
 def _is_none(value: Any) -> bool:
@@ -228,5 +237,5 @@ def _kind(name: str) -> str:
     return prefix if rest and records.is_id(name) else ""
 
 
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+def _same(value: Any, other: Any) -> bool:
+    return type(value) is type(other) and bool(value == other)

@@ -16,8 +16,8 @@ from bumble.llm import ledger
 
 
 @dataclass(frozen=True)
-class Event:
-    """What happened in a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
+class RunEvent:
+    """A step of a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
 
     at: datetime
     event: str
@@ -26,19 +26,19 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run."""
+class RunRecord:
+    """What one run between turns did, and what it cost."""
 
     at: datetime  # when it began; timezone-aware
     command: str  # "tick", "settle"
     ms: int
     calls: int  # to the model
     tokens: int  # of prompts and answers
-    events: tuple[Event, ...]  # in order
+    events: tuple[RunEvent, ...]  # in order
     errors: tuple[str, ...] = ()  # what went wrong, a line each
 
 
-def append(path: Path, run: Run) -> None:
+def append(path: Path, run: RunRecord) -> None:
     """Add a run to the ledger.
 
     Raises:
@@ -47,7 +47,7 @@ def append(path: Path, run: Run) -> None:
     ledger.append_line(path, data(run))
 
 
-def data(run: Run) -> dict[str, Any]:
+def data(run: RunRecord) -> dict[str, Any]:
     """Return a run as its line holds it."""
     return {
         "at": run.at.isoformat(timespec="milliseconds"),
@@ -55,18 +55,18 @@ def data(run: Run) -> dict[str, Any]:
         "ms": run.ms,
         "calls": run.calls,
         "tokens": run.tokens,
-        "events": [_event_data(one) for one in run.events],
+        "events": [_event_data(event) for event in run.events],
         "errors": list(run.errors),
     }
 
 
-def _event_data(event: Event) -> dict[str, str]:
-    told = {"title": event.title, "id": event.id}
+def _event_data(event: RunEvent) -> dict[str, str]:
+    texts = {"title": event.title, "id": event.id}
     at = {"at": event.at.isoformat(timespec="milliseconds"), "event": event.event}
-    return at | {name: text for name, text in told.items() if text}
+    return at | {name: text for name, text in texts.items() if text}
 
 
-def read(path: Path) -> Iterator[Run]:
+def read(path: Path) -> Iterator[RunRecord]:
     """Yield the runs of a ledger, newest first; lines that were torn are left out."""
     for line in ledger.newest_lines(path):
         try:
@@ -75,15 +75,15 @@ def read(path: Path) -> Iterator[Run]:
             continue
 
 
-def _parse(values: Mapping[str, Any]) -> Run:
+def _parse(values: Mapping[str, Any]) -> RunRecord:
     listed: Sequence[Mapping[str, str]] = values["events"]
     events = (
-        Event(
-            datetime.fromisoformat(one["at"]), one["event"], one.get("title", ""), one.get("id", "")
+        RunEvent(
+            datetime.fromisoformat(row["at"]), row["event"], row.get("title", ""), row.get("id", "")
         )
-        for one in listed
+        for row in listed
     )
-    return Run(
+    return RunRecord(
         at=datetime.fromisoformat(values["at"]),
         command=values["command"],
         ms=values["ms"],

@@ -19,7 +19,7 @@ from bumble.cycles.settle import Apply, Pass, Settled
 from bumble.cycles.work import JobResult
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.upkeep import runs
-from bumble.upkeep.runs import Event, Run
+from bumble.upkeep.runs import RunEvent, RunRecord
 
 WAITS = (BudgetSpentError, FileChangedError, LockedError)  # nothing to be done about it now
 
@@ -31,7 +31,7 @@ class Work:
     done: list[Settled] = field(default_factory=list)
     waiting: list[Settled] = field(default_factory=list)  # with what they wait for
     held: dict[str, str] = field(default_factory=dict)  # passes that were not begun, and why
-    events: list[Event] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -90,7 +90,7 @@ def _noted(life: Runtime, each: Pass, into: Work) -> Pass:
 
 def begun(life: Runtime, name: str, into: Work) -> None:
     """Take down that a pass has begun."""
-    into.events.append(Event(life.now(), f"{name}_cycle_start"))
+    into.events.append(RunEvent(life.now(), f"{name}_cycle_start"))
 
 
 def note(life: Runtime, one: Settled, into: Work) -> None:
@@ -99,14 +99,14 @@ def note(life: Runtime, one: Settled, into: Work) -> None:
     if one.outcome is not None:
         into.done.append(one)
         if one.outcome.late:
-            into.events.append(Event(at, f"{one.name}_cycle_left", one.outcome.late[0]))
+            into.events.append(RunEvent(at, f"{one.name}_cycle_left", one.outcome.late[0]))
             return
         made = str(one.outcome.data.get("id", ""))
-        into.events.append(Event(at, f"{one.name}_cycle_completed", one.outcome.title, made))
+        into.events.append(RunEvent(at, f"{one.name}_cycle_completed", one.outcome.title, made))
         return
     into.waiting.append(one)
     problem = str(one.problem).splitlines()[0]
-    into.events.append(Event(at, f"{one.name}_cycle_left", problem))
+    into.events.append(RunEvent(at, f"{one.name}_cycle_left", problem))
 
 
 @contextlib.contextmanager
@@ -116,7 +116,7 @@ def recorded(life: Runtime, command: str, model: Budgeted, into: Work) -> Iterat
     try:
         yield
     finally:
-        line = Run(
+        line = RunRecord(
             at=at,
             command=command,
             ms=round((time.perf_counter() - started) * 1000),

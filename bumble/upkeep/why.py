@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bumble import git, gitdir
 from bumble.upkeep import past
-from bumble.upkeep.library import Item, Library
+from bumble.upkeep.library import Library, LibraryRecord
 
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
@@ -22,8 +22,8 @@ _FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separat
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A commit that wrote something."""
+class RecordCommit:
+    """A commit that wrote a record."""
 
     commit: str  # its hash
     at: datetime
@@ -33,17 +33,17 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Node:
-    """One thing on the way from a claim to what was said."""
+class SourceNode:
+    """A record, and the records that it rests on."""
 
-    item: Item
+    item: LibraryRecord
     resolved: bool = True  # False: nothing of that id is here
     again: bool = False  # it is told above already, and what it rests on
-    rests_on: tuple[Node, ...] = ()
-    written: Edit | None = None  # the commit it came with
-    changed: Edit | None = None  # the last commit to its file, where that is another
+    rests_on: tuple[SourceNode, ...] = ()
+    written: RecordCommit | None = None  # the commit it came with
+    changed: RecordCommit | None = None  # the last commit to its file, where that is another
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[SourceNode]:
         """Yield this and everything below it."""
         yield self
         for below in self.rests_on:
@@ -52,28 +52,28 @@ class Node:
     @property
     def missing(self) -> tuple[str, ...]:
         """Ids that lead nowhere, each once."""
-        return tuple(dict.fromkeys(one.item.id for one in self.walk() if not one.resolved))
+        return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-class History:
-    """What git knows of the files; nothing, where there is no repository."""
+class GitHistory:
+    """Looks up which commits wrote a file; finds none where there is no repository."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.is_there = gitdir.find(root) is not None
 
-    def last(self, path: str) -> Edit | None:
+    def last(self, path: str) -> RecordCommit | None:
         """Return the last commit that changed a file."""
         return self._log(path)
 
-    def written(self, item: Item) -> Edit | None:
+    def written(self, item: LibraryRecord) -> RecordCommit | None:
         """Return the commit that a record came with."""
         if item.kind in BORN_WHOLE:
             return self._log(item.path, "--diff-filter=A")
-        told = item.sources[0] if item.sources else item.text.split("\n")[0]
-        return self._log(item.path, f"-S{told}") if told else None
+        sought = item.sources[0] if item.sources else item.text.split("\n")[0]
+        return self._log(item.path, f"-S{sought}") if sought else None
 
-    def _log(self, path: str, *options: str) -> Edit | None:
+    def _log(self, path: str, *options: str) -> RecordCommit | None:
         if not self.is_there:
             return None
         out = git.run(
@@ -91,10 +91,10 @@ class History:
             return None
         pairs = (line.partition(":") for line in parts[4:] if ":" in line)
         trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
-        return Edit(parts[0], past.moment(parts[1]), parts[2], parts[3], trailers)
+        return RecordCommit(parts[0], past.moment(parts[1]), parts[2], parts[3], trailers)
 
 
-def explain(library: Library, item: Item, history: History) -> Node:
+def explain(library: Library, item: LibraryRecord, history: GitHistory) -> SourceNode:
     """Walk from a record to everything it rests on.
 
     Args:
@@ -102,7 +102,7 @@ def explain(library: Library, item: Item, history: History) -> Node:
         item: The record.
         history: Tells which commits wrote it.
     """
-    node = _node(library, item, history, set())
+    node = _build_node(library, item, history, set())
     if item.kind in SAID:
         return node
     written = history.written(item)
@@ -111,30 +111,34 @@ def explain(library: Library, item: Item, history: History) -> Node:
     return replace(node, written=written, changed=None if same else changed)
 
 
-def _node(library: Library, item: Item, history: History, told: set[tuple[str, str]]) -> Node:
+def _build_node(
+    library: Library, item: LibraryRecord, history: GitHistory, visited: set[tuple[str, str]]
+) -> SourceNode:
     key = (item.kind, item.id)
-    if key in told:  # ids may lead in a circle, and two claims to one episode
-        return Node(item, again=True)
-    told.add(key)
-    below = [_node(library, note, history, told) for note in item.notes]
-    below += _sources(library, item.sources, history, told)
+    if key in visited:  # ids may lead in a circle, and two claims to one episode
+        return SourceNode(item, again=True)
+    visited.add(key)
+    below = [_build_node(library, note, history, visited) for note in item.notes]
+    below += _build_sources(library, item.sources, history, visited)
     hand = history.written(item) if item.by_hand else None
-    return Node(item, rests_on=tuple(below), written=hand)
+    return SourceNode(item, rests_on=tuple(below), written=hand)
 
 
-def _sources(
-    library: Library, ids: Sequence[str], history: History, told: set[tuple[str, str]]
-) -> list[Node]:
+def _build_sources(
+    library: Library, ids: Sequence[str], history: GitHistory, visited: set[tuple[str, str]]
+) -> list[SourceNode]:
     """Look up what something rests on; messages stand under their conversation if it is named."""
-    found = [(one, library.source(one)) for one in ids]
-    talks = {item.id for _, item in found if item and item.kind == "session"}
+    sources = [(source_id, library.source(source_id)) for source_id in ids]
+    talks = {item.id for _, item in sources if item and item.kind == "session"}
     nodes = []
-    for record_id, item in found:
+    for record_id, item in sources:
         if item is None:
-            nodes.append(Node(Item("", record_id), resolved=False))
+            nodes.append(SourceNode(LibraryRecord("", record_id), resolved=False))
         elif item.session not in talks:
-            inside = [one for _, one in found if one and one.session == item.id]
-            said = tuple(_node(library, one, history, told) for one in inside)
-            node = _node(library, item, history, told)
-            nodes.append(replace(node, rests_on=(*node.rests_on, *said)))
+            inside = [message for _, message in sources if message and message.session == item.id]
+            message_nodes = tuple(
+                _build_node(library, message, history, visited) for message in inside
+            )
+            node = _build_node(library, item, history, visited)
+            nodes.append(replace(node, rests_on=(*node.rests_on, *message_nodes)))
     return nodes

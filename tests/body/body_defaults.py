@@ -10,7 +10,7 @@ from bumble.body.affects import Affect
 from bumble.body.bars import Bar, Bars
 from bumble.body.noise import Fragment
 from bumble.body.parameters import BodyConfig
-from bumble.body.soma import Felt, Soma
+from bumble.body.soma import FeltLine, Soma
 from bumble.entity import settings
 
 NOON = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
@@ -39,5 +39,5 @@ STIRRED = replace(
         Fragment("was it about something else underneath", "thought", 0.4, NOON),
         Fragment("bees do not queue", "thought", 0.4, NOON),
     ),
-    felt=Felt("a quick bright tug, like a kite", NOON),
+    felt=FeltLine("a quick bright tug, like a kite", NOON),
 )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import affects
-from bumble.body.affects import EMOTIONS, Affect, Imprint, Mood
+from bumble.body.affects import EMOTIONS, Affect, FeltImprint, Mood
 from tests.body.body_defaults import BODY, NOON, bars_at
 
 CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
@@ -111,18 +111,18 @@ def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expecte
 def test_an_imprint_lifts_recall_by_the_formula(
     imprints: list[tuple[str, float]], mood: str, age: float, expected: float
 ) -> None:
-    left = [Imprint(emotion, intensity, "") for emotion, intensity in imprints]
+    left = [FeltImprint(emotion, intensity, "") for emotion, intensity in imprints]
     assert affects.imprint_factor(left, mood, age, IMPRINT, KINSHIP) == pytest.approx(expected)
 
 
 IMPRINTS = st.lists(
-    st.builds(Imprint, st.sampled_from(EMOTIONS), st.floats(0, 1), st.just("")), max_size=5
+    st.builds(FeltImprint, st.sampled_from(EMOTIONS), st.floats(0, 1), st.just("")), max_size=5
 )
 
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_weight_zero_is_plain_retrieval_exactly(
-    imprints: list[Imprint], mood: str, age: float
+    imprints: list[FeltImprint], mood: str, age: float
 ) -> None:
     assert (
         affects.imprint_factor(imprints, mood, age, replace(IMPRINT, recall_weight=0.0), KINSHIP)
@@ -132,7 +132,7 @@ def test_weight_zero_is_plain_retrieval_exactly(
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_the_factor_is_bounded_and_the_shares_add_up(
-    imprints: list[Imprint], mood: str, age: float
+    imprints: list[FeltImprint], mood: str, age: float
 ) -> None:
     shares = affects.imprint_shares(imprints, mood, age, IMPRINT, KINSHIP)
     factor = affects.imprint_factor(imprints, mood, age, IMPRINT, KINSHIP)

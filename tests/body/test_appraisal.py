@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from bumble.body import appraisal
-from bumble.body.affects import Imprint
-from bumble.body.soma import Felt
+from bumble.body.affects import FeltImprint
+from bumble.body.soma import FeltLine
 from tests.body.body_defaults import BODY, BORN, NOON
 
 LIMITS = BODY.appraisal
@@ -37,7 +37,7 @@ def test_a_whole_answer_is_read() -> None:
     assert found.points == ANSWER["bars"]
     assert found.affects == ("amused", "a-little-proud")
     assert found.felt == "a quick bright tug, like a kite"
-    assert found.imprint == Imprint("amused", 0.6, "the bee joke")
+    assert found.imprint == FeltImprint("amused", 0.6, "the bee joke")
 
 
 def test_what_is_too_much_is_clamped() -> None:
@@ -119,7 +119,7 @@ def test_an_appraisal_moves_bars_hormones_and_affects_together() -> None:
     strength = 0.4 + 0.5 * 15 / 40
     assert [affect.name for affect in moved.affects] == ["a-little-proud", "amused"]
     assert [affect.intensity for affect in moved.affects] == pytest.approx([strength] * 2)
-    assert moved.felt == Felt("a quick bright tug, like a kite", NOON)
+    assert moved.felt == FeltLine("a quick bright tug, like a kite", NOON)
 
 
 def test_what_has_ebbed_away_since_moves_less() -> None:
@@ -129,7 +129,7 @@ def test_what_has_ebbed_away_since_moves_less() -> None:
     assert late.bars.value("tension") == pytest.approx(13.5)
     whole = 0.4 + 0.5 * 15 / 40
     assert [affect.intensity for affect in late.affects] == pytest.approx([whole / 2] * 2)
-    assert late.felt == Felt("a quick bright tug, like a kite", NOON, ("sam",))
+    assert late.felt == FeltLine("a quick bright tug, like a kite", NOON, ("sam",))
 
 
 def test_an_empty_felt_line_keeps_the_earlier_one() -> None:

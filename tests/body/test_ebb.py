@@ -11,7 +11,7 @@ from bumble.body import affects, ebb, soma
 from bumble.body.affects import Affect
 from bumble.body.bars import BAR_NAMES
 from bumble.body.noise import Fragment
-from bumble.body.soma import Felt, Soma
+from bumble.body.soma import FeltLine, Soma
 from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 CONFIG, EBB = BODY.soma, BODY.ebb
@@ -21,7 +21,7 @@ BODIES = st.builds(
         body(**dict(zip(BAR_NAMES, values, strict=True))),
         affects=affects.feel((), feelings, 0.5, NOON, CONFIG.affects),
         noise=tuple(Fragment(text, "dream", 0.5, NOON) for text in thoughts),
-        felt=Felt(felt, NOON) if felt else None,
+        felt=FeltLine(felt, NOON) if felt else None,
     ),
     st.lists(st.floats(0, 100), min_size=5, max_size=5),
     st.lists(st.text(min_size=1, max_size=40), max_size=12),

@@ -17,7 +17,7 @@ from bumble.body.affects import Affect
 from bumble.body.bars import BAR_NAMES, Bar, Bars
 from bumble.body.hormones import HORMONE_NAMES, Hormones
 from bumble.body.noise import Fragment
-from bumble.body.soma import Felt, Soma
+from bumble.body.soma import FeltLine, Soma
 from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -54,7 +54,7 @@ SOMAS = st.builds(
         max_size=3,
     ).map(tuple),
     noise_ticked_at=st.none() | MOMENTS,
-    felt=st.none() | st.builds(Felt, LINES, MOMENTS, AUDIENCES),
+    felt=st.none() | st.builds(FeltLine, LINES, MOMENTS, AUDIENCES),
 )  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def test_what_was_felt_with_somebody_is_shown_to_them_alone(
     audience: tuple[str, ...], people: tuple[str, ...], *, is_open: bool
 ) -> None:
     private = noise.fragment("bees do not queue", "thought", 0.4, NOON, audience)
-    state = replace(STIRRED, felt=Felt("a tug", NOON, audience), noise=(*BORN.noise, private))
+    state = replace(STIRRED, felt=FeltLine("a tug", NOON, audience), noise=(*BORN.noise, private))
     shown = soma.shown_to(state, people)
     assert (shown.felt is not None, bool(shown.noise)) == (is_open, is_open)
     assert (shown.bars, shown.affects) == (state.bars, state.affects)

@@ -14,7 +14,7 @@ import pytest
 
 from bumble.cli.app import main
 from bumble.cli.shell import Shell
-from bumble.upkeep import passes, presence
+from bumble.upkeep import passes, work_locks
 from tests.cli.running import Run
 from tests.cycles.small import WAITING, small
 
@@ -120,7 +120,7 @@ def test_nothing_is_thought_within_a_minute_of_a_talk_unless_it_is_to_be_settled
 
 def test_nothing_is_thought_while_a_turn_goes_on(living: Run) -> None:
     living.write(WAITING, "a 1\n")
-    with presence.talking(living.entity):
+    with work_locks.hold_turn(living.entity):
         held = living.ok("tick", "--settle", "--json").data["held"]
     assert held == {"automations": "a turn goes on", "a": "a turn goes on"}
 
@@ -149,7 +149,7 @@ def test_a_model_that_is_not_there_is_an_error_under_cron(living: Run) -> None:
 
 def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
     living.write(WAITING, "b 1\n")
-    with presence.at_work(living.entity):
+    with work_locks.hold_work(living.entity):
         assert living.ok("tick").out == ""
         assert "Another tick is at work" in living.ok("tick", "-v").out
     assert living.text(WAITING) == "b 1\n"
@@ -270,6 +270,6 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
 @posix
 def test_who_settles_leaves_while_a_turn_goes_on(living: Run) -> None:
     living.write(WAITING, "a 1\n")
-    with presence.talking(living.entity):
+    with work_locks.hold_turn(living.entity):
         living.ok("tick", "--settle-only")
     assert living.text(WAITING) == "a 1\n"

@@ -9,7 +9,7 @@ import pytest
 from bumble.body.affects import Affect
 from bumble.body.bars import Bar
 from bumble.body.noise import Fragment
-from bumble.body.soma import Felt, Soma
+from bumble.body.soma import FeltLine, Soma
 from bumble.cycles import feeling
 from bumble.cycles.life import Runtime
 from bumble.entity import create
@@ -46,7 +46,7 @@ def moved(life: Runtime, *, felt: int = 0, **values: float) -> Soma:
         soma,
         bars=replace(soma.bars, levels=levels),
         affects=tuple(Affect(f"feeling-{n}", 0.5, soma.at) for n in range(felt)),
-        felt=Felt("a kite in the wind", soma.at) if felt else None,
+        felt=FeltLine("a kite in the wind", soma.at) if felt else None,
         noise=(Fragment("bees do not queue", "thought", 0.4, soma.at),) if felt else (),
     )
 

@@ -48,8 +48,8 @@ def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) 
     assert read is None
     assert codes(found) == ["settings-invalid"] * 3
     assert [(one.path, one.line) for one in found[:2]] == [("entity.yaml", 4), (str(user), 2)]
-    assert "`recal` is not a setting" in found[0].said
-    assert "BUMBLE_RECALL_LEXICAL_WEIGHT" in found[2].said
+    assert "`recal` is not a setting" in found[0].sentence
+    assert "BUMBLE_RECALL_LEXICAL_WEIGHT" in found[2].sentence
 
 
 def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     assert [(one.code, one.path) for one in found] == [("weights-damaged", str(path))]
     path.unlink()
     found = list(check_machine.check_weights("none", known, tmp_path))
-    assert found[0].said == "is gone"
+    assert found[0].sentence == "is gone"
     assert found[0].fix == "bumble model pull smollm2-135m"
 
 

@@ -9,7 +9,7 @@ import pytest
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.upkeep import check_records
-from bumble.upkeep.check_records import Look
+from bumble.upkeep.check_records import CheckContext
 from bumble.upkeep.findings import Finding
 
 NOW = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
@@ -38,7 +38,7 @@ def message(n: int, **more: object) -> dict[str, object]:
 
 
 def found(entity: Entity) -> list[Finding]:
-    return list(check_records.check(Look(entity, NOW, UTC), lambda done, total: None))
+    return list(check_records.check(CheckContext(entity, NOW, UTC), lambda done, total: None))
 
 
 def places(entity: Entity) -> list[tuple[str, str, int | None]]:
@@ -135,6 +135,6 @@ def test_progress_counts_every_file(entity: Entity) -> None:
     for n in range(3):
         write(entity, f"skills/s{n}.md", "x\n")
     told: list[tuple[int, int]] = []
-    look = Look(entity, NOW, UTC)
-    list(check_records.check(look, lambda done, total: told.append((done, total))))
+    context = CheckContext(entity, NOW, UTC)
+    list(check_records.check(context, lambda done, total: told.append((done, total))))
     assert told == [(1, 3), (2, 3), (3, 3)]

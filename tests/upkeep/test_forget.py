@@ -26,7 +26,7 @@ from bumble.stores.records import Provenance
 from bumble.stores.relationships import Note
 from bumble.stores.sessions import Appraised, Compaction
 from bumble.upkeep import forget
-from bumble.upkeep.check_records import Look, check
+from bumble.upkeep.check_records import CheckContext, check
 from tests.cycles.living import NOON, ada, known, life_of, talked, told, write
 
 SECRET = "marzipan"
@@ -200,8 +200,8 @@ def test_a_second_time_changes_nothing(entity: Entity) -> None:
 
 def test_the_folder_is_sound_afterwards(entity: Entity) -> None:
     forgotten(entity)
-    look = Look(entity, NOON, UTC)
-    assert [one for one in check(look, lambda at, of: None) if one.code != "file-unread"] == []
+    context = CheckContext(entity, NOON, UTC)
+    assert [one for one in check(context, lambda at, of: None) if one.code != "file-unread"] == []
 
 
 def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:

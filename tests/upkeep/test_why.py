@@ -26,9 +26,9 @@ from bumble.stores import (
 from bumble.stores.records import Provenance
 from bumble.stores.relationships import Note
 from bumble.stores.sessions import Appraised, Message, Record
-from bumble.upkeep import talks, why
+from bumble.upkeep import message_index, why
 from bumble.upkeep.library import Library
-from bumble.upkeep.why import History, Node
+from bumble.upkeep.why import GitHistory, SourceNode
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 RNG = random.Random(3)
@@ -89,12 +89,12 @@ def ada(tmp_path: Path) -> Entity:
     return entity
 
 
-def explain(entity: Entity, given: str, kind: str | None = None) -> Node:
+def explain(entity: Entity, given: str, kind: str | None = None) -> SourceNode:
     library = Library(entity, name="Ada", zone=UTC)
-    return why.explain(library, library.look_up(given, kind), History(entity.root))
+    return why.explain(library, library.look_up(given, kind), GitHistory(entity.root))
 
 
-def said(node: Node) -> list[str]:
+def said(node: SourceNode) -> list[str]:
     return [one.item.text for one in node.walk() if one.item.kind == "message"]
 
 
@@ -192,7 +192,7 @@ def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity)
         other = sessions.new(records.new_id("ses", later, RNG), later, "sam")
         write(ada, sessions.plan_start(other, ""))
     (ada.sessions / other.id / "messages.jsonl").write_text("broken\n")
-    found = talks.Talks(ada.sessions)
+    found = message_index.MessageIndex(ada.sessions)
     there = found.find(MSG[0])
     assert there is not None and there.session.id == SES
     assert set(found._sessions) == {SES}
@@ -207,8 +207,8 @@ def test_a_message_whose_id_tells_no_time_is_found(ada: Entity) -> None:
 
 
 def test_ids_hold_their_time() -> None:
-    assert talks.time_of(MSG[0]) == AT
-    assert talks.time_of("msg_7") is None
+    assert message_index.time_of(MSG[0]) == AT
+    assert message_index.time_of("msg_7") is None
 
 
 def git(folder: Path, *arguments: str) -> None:

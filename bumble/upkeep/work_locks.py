@@ -1,4 +1,4 @@
-"""Who is at work in an entity, so that two models never think in it at once.
+"""The locks of turns and of the work between them: no two models think in an entity at once.
 
 A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
 `.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
@@ -18,41 +18,41 @@ from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.stores import transcripts
 
-TALKING, AT_WORK, SETTLING = "talking", "tick.lock", "settling"
-JUST_NOW = timedelta(minutes=1)  # somebody who spoke this recently is still talking
+TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
+RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
 MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
 STOP_SECONDS = 3.0
 
 
 @contextmanager
-def talking(entity: Entity) -> Iterator[None]:
-    """Be in a turn, for whoever looks; several people may be at once."""
-    with _if_free(entity, TALKING, MOMENT_SECONDS):
+def hold_turn(entity: Entity) -> Iterator[None]:
+    """Show others that a turn runs; several may run at once."""
+    with _if_free(entity, TURN_LOCK, MOMENT_SECONDS):
         yield
 
 
-def somebody_talks(entity: Entity) -> bool:
-    """Whether a turn goes on right now."""
-    return _is_held(entity, TALKING)
+def is_turn_running(entity: Entity) -> bool:
+    """Whether a turn runs right now."""
+    return _is_held(entity, TURN_LOCK)
 
 
-def spoke_just_now(entity: Entity, now: datetime) -> bool:
+def has_recent_message(entity: Entity, now: datetime) -> bool:
     """Whether somebody said something within the last minute."""
     for file in transcripts.paths(entity.sessions):
         with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
             if _recent(transcripts.read_info(file).last_at, now):
-                said = transcripts.load(file).messages
-                if any(_recent(one.at, now) for one in said if not one.unprompted):
+                messages = transcripts.load(file).messages
+                if any(_recent(message.at, now) for message in messages if not message.unprompted):
                     return True
     return False
 
 
 def _recent(at: datetime, now: datetime) -> bool:
-    return abs(now - at) < JUST_NOW
+    return abs(now - at) < RECENT
 
 
 @contextmanager
-def at_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
+def hold_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
     """Be the one process that works between turns.
 
     Args:
@@ -62,8 +62,8 @@ def at_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
     Yields:
         Whether it is; False if another process is at work.
     """
-    with _if_free(entity, AT_WORK, MOMENT_SECONDS) as held:
-        place = entity.private / SETTLING
+    with _if_free(entity, WORK_LOCK, MOMENT_SECONDS) as held:
+        place = entity.private / SETTLING_PID
         if not (held and stoppable):
             yield held
             return
@@ -82,13 +82,13 @@ def stop_settling(entity: Entity) -> bool:
     Returns:
         Whether nobody is at work any more that could be stopped.
     """
-    place = entity.private / SETTLING
+    place = entity.private / SETTLING_PID
     pid = (files.read_cache(place) or b"").strip()
-    if not pid.isdigit() or not _is_held(entity, AT_WORK):
+    if not pid.isdigit() or not _is_held(entity, WORK_LOCK):
         return True  # what a killed process left there is nobody's
     with suppress(ProcessLookupError, PermissionError):
         os.kill(int(pid), signal.SIGTERM)
-    with _if_free(entity, AT_WORK, STOP_SECONDS) as free:
+    with _if_free(entity, WORK_LOCK, STOP_SECONDS) as free:
         if free:
             files.remove(place)
         return free

@@ -12,14 +12,15 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from bumble.upkeep import presence
+from bumble.upkeep import work_locks
 from tests.mind.test_turn import NOON, Clock, ada, life_of, say, talk
 
 __all__ = ["ada"]
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
-    "from bumble.upkeep import presence\n"
-    "with presence.at_work(Entity(Path(sys.argv[1])), stoppable=sys.argv[2] == 'yes') as free:\n"
+    "from bumble.upkeep import work_locks\n"
+    "stoppable = sys.argv[2] == 'yes'\n"
+    "with work_locks.hold_work(Entity(Path(sys.argv[1])), stoppable=stoppable) as free:\n"
     "    print(free, flush=True)\n    time.sleep(60)\n"
 )
 posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
@@ -36,13 +37,13 @@ def worker(entity: Entity, *, stoppable: bool) -> subprocess.Popen[str]:
 @posix
 def test_who_settles_is_stopped_at_once_and_its_place_is_free(ada: Entity) -> None:
     process = worker(ada, stoppable=True)
-    with presence.at_work(ada) as free:
+    with work_locks.hold_work(ada) as free:
         assert not free
     started = time.monotonic()
-    assert presence.stop_settling(ada)
+    assert work_locks.stop_settling(ada)
     assert time.monotonic() - started < 2
     assert process.wait(5) == -signal.SIGTERM
-    with presence.at_work(ada) as free:
+    with work_locks.hold_work(ada) as free:
         assert free
 
 
@@ -50,9 +51,9 @@ def test_who_settles_is_stopped_at_once_and_its_place_is_free(ada: Entity) -> No
 def test_a_tick_is_left_alone(ada: Entity) -> None:
     process = worker(ada, stoppable=False)
     try:
-        assert presence.stop_settling(ada)
+        assert work_locks.stop_settling(ada)
         assert process.poll() is None
-        with presence.at_work(ada) as free:
+        with work_locks.hold_work(ada) as free:
             assert not free
     finally:
         process.kill()
@@ -66,8 +67,8 @@ def test_an_id_that_a_killed_process_left_is_nobodys(ada: Entity) -> None:
     process.wait(5)
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        (ada.private / presence.SETTLING).write_text(f"{bystander.pid}\n")
-        assert presence.stop_settling(ada)
+        (ada.private / work_locks.SETTLING_PID).write_text(f"{bystander.pid}\n")
+        assert work_locks.stop_settling(ada)
         time.sleep(0.1)
         assert bystander.poll() is None
     finally:
@@ -76,23 +77,23 @@ def test_an_id_that_a_killed_process_left_is_nobodys(ada: Entity) -> None:
 
 
 def test_looking_whether_somebody_talks_makes_no_file(ada: Entity) -> None:
-    assert not presence.somebody_talks(ada)
-    assert not (ada.private / presence.TALKING).exists()
-    with presence.talking(ada):
-        assert presence.somebody_talks(ada)
-        with presence.talking(ada):  # two people at once
-            assert presence.somebody_talks(ada)
-    assert not presence.somebody_talks(ada)
+    assert not work_locks.is_turn_running(ada)
+    assert not (ada.private / work_locks.TURN_LOCK).exists()
+    with work_locks.hold_turn(ada):
+        assert work_locks.is_turn_running(ada)
+        with work_locks.hold_turn(ada):  # two people at once
+            assert work_locks.is_turn_running(ada)
+    assert not work_locks.is_turn_running(ada)
 
 
 def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     clock = Clock()
-    assert not presence.spoke_just_now(ada, NOON)
+    assert not work_locks.has_recent_message(ada, NOON)
     talk(life_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
     (ada.sessions / "ses_broken").mkdir()
     (ada.sessions / "ses_broken" / "messages.jsonl").write_text("{}\n")
-    assert presence.spoke_just_now(ada, clock.at)
-    assert presence.spoke_just_now(ada, clock.at + timedelta(seconds=59))
-    assert not presence.spoke_just_now(ada, clock.at + timedelta(seconds=61))
-    assert not presence.spoke_just_now(ada, clock.at - timedelta(days=1))
+    assert work_locks.has_recent_message(ada, clock.at)
+    assert work_locks.has_recent_message(ada, clock.at + timedelta(seconds=59))
+    assert not work_locks.has_recent_message(ada, clock.at + timedelta(seconds=61))
+    assert not work_locks.has_recent_message(ada, clock.at - timedelta(days=1))
     assert Path(ada.root).exists()

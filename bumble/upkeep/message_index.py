@@ -24,16 +24,16 @@ _ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message, or a summary of some, where it stands."""
+class FoundMessage:
+    """A message or a summary, with the conversation and the line that hold it."""
 
     record: Message | Compaction
     session: Session
     line: int  # of the transcript
 
 
-class Talks:
-    """The conversations of an entity; each is read once, when it is needed."""
+class MessageIndex:
+    """Finds messages in the conversations of an entity; reads each once, when it is needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,39 +54,39 @@ class Talks:
             self._sessions[session_id] = transcripts.load(self.paths[session_id])
         return self._sessions.get(session_id)
 
-    def find(self, record_id: str) -> Said | None:
+    def find(self, record_id: str) -> FoundMessage | None:
         """Return a message or a summary; None if no conversation holds it."""
         wanted = record_id.encode()
         for session_id in self._likely(record_id):
-            if session_id in self._sessions or wanted in _bytes(self.paths[session_id]):
+            if session_id in self._sessions or wanted in _read_bytes(self.paths[session_id]):
                 session = self.session(session_id)
-                found = _in(session, record_id) if session else None
-                if found:
-                    return found
+                found_message = _find_in(session, record_id) if session else None
+                if found_message:
+                    return found_message
         return None
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
-            yield from (found.decode() for found in _ID.findall(_bytes(path)))
+            yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that went on when the id was made."""
         at = time_of(record_id)
         if at is None:
             return list(self.paths)
-        near = [one.id for one in self._infos if one.at - SLACK <= at <= one.last_at + SLACK]
-        return [*near, *(one for one in self.paths if one not in set(near))]
+        near = [info.id for info in self._infos if info.at - SLACK <= at <= info.last_at + SLACK]
+        return [*near, *(session_id for session_id in self.paths if session_id not in set(near))]
 
     @cached_property
     def _infos(self) -> list[SessionInfo]:
-        found = []
+        infos = []
         for path in self.paths.values():
             try:
-                found.append(transcripts.read_info(path))
+                infos.append(transcripts.read_info(path))
             except RecordInvalidError:  # still searched, after the others
                 continue
-        return found
+        return infos
 
 
 def time_of(record_id: str) -> datetime | None:
@@ -103,15 +103,17 @@ def time_of(record_id: str) -> datetime | None:
         return None
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     return files.read_if_there(path) or b""
 
 
-def _in(session: Session, record_id: str) -> Said | None:
-    said: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
-    record = next((one for one in said if one.id == record_id), None)
+def _find_in(session: Session, record_id: str) -> FoundMessage | None:
+    entries: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
+    record = next((entry for entry in entries if entry.id == record_id), None)
     if record is None:
         return None
     mark = re.compile(rf'"id"\s*:\s*"{re.escape(record_id)}"')
     rows = enumerate(session.source.split("\n"), 1)
-    return Said(record, session, next((line for line, text in rows if mark.search(text)), 1))
+    return FoundMessage(
+        record, session, next((line for line, text in rows if mark.search(text)), 1)
+    )
