@@ -60,11 +60,11 @@ def doctor(
     before = report = _examined(shell, patient)
     if report.settings and report.settings.identity:
         shell.entity_name = report.settings.identity.name
-    if fix and any(one.mends for one in before.findings):
+    if fix and any(finding.mends for finding in before.findings):
         _mend(shell, patient, why, before, lock_timeout)
         report = _examined(shell, patient)
-    left = {(one.code, one.path) for one in report.findings}
-    mended = [one for one in before.findings if (one.code, one.path) not in left]
+    left = {(finding.code, finding.path) for finding in report.findings}
+    mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
     output.result(shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim))
     if report.problems:
@@ -82,30 +82,30 @@ def _examined(shell: Shell, patient: Patient) -> Report:
 
 
 def _mend(
-    shell: Shell, patient: Patient, why: str, found: Report, lock_timeout: float | None
+    shell: Shell, patient: Patient, why: str, report: Report, lock_timeout: float | None
 ) -> None:
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.upkeep import doctor as room
 
-    limits = found.settings.config.limits if found.settings else None
+    limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
     try:
         room.mend_files(
             patient.entity,
-            _keeping(shell, found),
+            _keeping(shell, report),
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
         )
-        if any(one.code in room.INDEX_CODES for one in found.findings):
-            _mend_index(shell, patient, why, found)
+        if any(finding.code in room.INDEX_CODES for finding in report.findings):
+            _mend_index(shell, patient, why, report)
     except LockedError:
         raise
     except UserError as error:
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, found: Report) -> Keeping:
+def _keeping(shell: Shell, report: Report) -> Keeping:
     """Return how commits are made; none where the settings can't be read."""
-    autocommit = found.settings.config.git.autocommit if found.settings else False
+    autocommit = report.settings.config.git.autocommit if report.settings else False
     name = shell.entity_name or "bumble"
     return Keeping(
         autocommit,
@@ -115,22 +115,22 @@ def _keeping(shell: Shell, found: Report) -> Keeping:
     )
 
 
-def _mend_index(shell: Shell, patient: Patient, why: str, found: Report) -> None:
-    if found.settings is None or found.settings.identity is None:
+def _mend_index(shell: Shell, patient: Patient, why: str, report: Report) -> None:
+    if report.settings is None or report.settings.identity is None:
         output.warn(shell, "The index was left as it is: mend the settings first.")
         return
-    opened = Opened(shell, patient.entity, why, found.settings, found.settings.identity)
-    broken = any(one.code in ("index-unusable", "index-orphans") for one in found.findings)
+    opened = Opened(shell, patient.entity, why, report.settings, report.settings.identity)
+    broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
     index.synced(opened, weights.embedder(opened), None, rebuild=broken)
 
 
 def _lines(report: Report, mended: Sequence[Finding], aim: str) -> list[str]:
-    lines = [f"mended: {_told(one)}" for one in mended]
-    for one in report.findings:
-        head = "note: " if one.level == "note" else ""
-        lines.append(f"{head}{_told(one)} [{one.code}]")
-        if one.fix:
-            lines.append(f"    {_aimed(one.fix, aim)}")
+    lines = [f"mended: {_sentence(finding)}" for finding in mended]
+    for finding in report.findings:
+        head = "note: " if finding.level == "note" else ""
+        lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
+        if finding.fix:
+            lines.append(f"    {_aimed(finding.fix, aim)}")
     problems = len(report.problems)
     read = f"{records.counted(report.files, 'file')} read"
     lines.append(
@@ -139,8 +139,8 @@ def _lines(report: Report, mended: Sequence[Finding], aim: str) -> list[str]:
     return lines
 
 
-def _told(one: Finding) -> str:
-    return f"{one.where}: {one.said}" if one.path else one.said
+def _sentence(finding: Finding) -> str:
+    return f"{finding.where}: {finding.said}" if finding.path else finding.said
 
 
 def _aimed(fix: str, aim: str) -> str:
@@ -149,21 +149,21 @@ def _aimed(fix: str, aim: str) -> str:
 
 
 def _data(report: Report, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
-    def data(one: Finding) -> dict[str, Any]:
+    def data(finding: Finding) -> dict[str, Any]:
         return {
-            "code": one.code,
-            "level": one.level,
-            "path": one.path or None,
-            "line": one.line,
-            "said": one.said,
-            "fix": _aimed(one.fix, aim) if one.fix else None,
-            "mends": one.mends,
+            "code": finding.code,
+            "level": finding.level,
+            "path": finding.path or None,
+            "line": finding.line,
+            "said": finding.said,
+            "fix": _aimed(finding.fix, aim) if finding.fix else None,
+            "mends": finding.mends,
         }
 
     return {
         "clean": not report.problems,
-        "findings": [data(one) for one in report.findings],
-        "mended": [data(one) for one in mended],
+        "findings": [data(finding) for finding in report.findings],
+        "mended": [data(finding) for finding in mended],
         "files": report.files,
         "versions": dict(report.versions),
     }
