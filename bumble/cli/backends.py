@@ -103,10 +103,10 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         ) from error
     if chosen.entry is None:
         raise TypeError("an embedded choice names its entry")
-    found = store.require(opened.shell.weights, chosen.entry)
+    installed = store.require(opened.shell.weights, chosen.entry)
     limit = opened.config.llm.prompt_cache_megabytes
     return EmbeddedModel(
-        found.weights,
+        installed.weights,
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),

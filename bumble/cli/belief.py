@@ -69,8 +69,8 @@ def list_(
         return (archived or not belief.archived) and category in (None, belief.category)
 
     paths = beliefs.paths(opened.entity.beliefs)
-    found = records.readable(opened, paths, _load, keep=wanted, limit=limit)
-    short = records.short_ids([one.id for one in found.records], _by_id(opened))
+    listing = records.readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = records.short_ids([record.id for record in listing.records], _by_id(opened))
 
     def line(belief: Belief) -> list[str]:
         kind = f"{belief.category}{' (archived)' if belief.archived else ''}"
@@ -81,7 +81,7 @@ def list_(
     def data(belief: Belief) -> dict[str, Any]:
         return _data(opened, belief)
 
-    records.show_list(opened, "belief list", found, data, line, NONE, newest_first=True)
+    records.show_list(opened, "belief list", listing, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -144,13 +144,13 @@ def add(
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
     _known(category)
-    rests_on = tuple(bodies.one_line(one, "evidence") for one in evidence or ())
-    with bodies.given(opened.shell, text, in_editor=editor, name="belief.md") as claim:
-        there = _same(opened, claim, category)
-        if there is not None:
-            unchanged = f"Nothing to do: it holds that already, as {there.id}."
+    rests_on = tuple(bodies.one_line(line, "evidence") for line in evidence or ())
+    with bodies.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+        same_claim = _same(opened, claim, category)
+        if same_claim is not None:
+            unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
             writing.commit(
-                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=there.id
+                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
             )
             return
         at = _at(opened)
@@ -284,9 +284,13 @@ def _known(category: str) -> None:
 
 def _same(opened: Opened, claim: str, category: str) -> Belief | None:
     paths = beliefs.paths(opened.entity.beliefs)
-    found = records.readable(opened, paths, _load, keep=lambda one: one.category == category)
+    listing = records.readable(
+        opened, paths, _load, keep=lambda belief: belief.category == category
+    )
     wanted = files.same_name(claim)
-    return next((one for one in found.records if files.same_name(one.text) == wanted), None)
+    return next(
+        (belief for belief in listing.records if files.same_name(belief.text) == wanted), None
+    )
 
 
 def _load(path: Path) -> Belief:
@@ -297,8 +301,8 @@ def _by_id(opened: Opened) -> dict[str, Path]:
     return {path.stem: path for path in beliefs.paths(opened.entity.beliefs)}
 
 
-def _path(opened: Opened, given: str) -> Path:
-    return records.within(opened, records.pick(_by_id(opened), given, "belief"))
+def _path(opened: Opened, belief_id: str) -> Path:
+    return records.within(opened, records.pick(_by_id(opened), belief_id, "belief"))
 
 
 def _data(opened: Opened, belief: Belief) -> dict[str, Any]:

@@ -28,7 +28,7 @@ UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, line a
 
 
 @contextmanager
-def given(
+def collect(
     shell: Shell,
     words: Sequence[str] | None,
     *,

@@ -304,5 +304,5 @@ def footer(mind: OpenMind, turn: Turn) -> str:
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
     lines.append(f"[{mind.timing()}]")
-    lines += settling.told(mind)
+    lines += settling.describe(mind)
     return "\n".join(lines)

@@ -67,21 +67,19 @@ def compact(
     talk = _session(opened, session)
     thinks = not (undo or prune_only or no_model or check)
     with minds.open_life(opened, "compact", needs_model=thinks) as life:
-        found: Due[Any]
+        due: Due[Any]
         if undo:
-            found = _undo_check(talk)
+            due = _undo_check(talk)
         else:
-            found = compacting.check(life, talk, choosing.stable_tokens(opened, talk))
-            gates = () if prune_only or force else found.conditions
-            jobs = (
-                replace(job, only_prune=prune_only, use_model=not no_model) for job in found.jobs
-            )
-            found = Due(gates, tuple(jobs))
+            due = compacting.check(life, talk, choosing.stable_tokens(opened, talk))
+            gates = () if prune_only or force else due.conditions
+            jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
+            due = Due(gates, tuple(jobs))
         cycling.carry_out(
             opened,
             life,
             "compact",
-            lambda _: found,
+            lambda _: due,
             _undo if undo else partial(_compact, dry_run=dry_run),
             only_check=check,
             dry_run=dry_run,
@@ -92,39 +90,41 @@ def compact(
 
 def _compact(life: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
-    made = compacting.run(life, job, note)
+    result = compacting.run(life, job, note)
     if not job.use_model:
-        return made
+        return result
     if not dry_run:
-        return flush.before(life, made, limit=None, judge=True, note=note)
-    if flush.job(life, made) is None:
-        return made
-    told = "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
-    return replace(made, lines=(*made.lines, told))
+        return flush.before(life, result, limit=None, judge=True, note=note)
+    if flush.job(life, result) is None:
+        return result
+    sentence = (
+        "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
+    )
+    return replace(result, lines=(*result.lines, sentence))
 
 
 def _undo_check(talk: Session | None) -> Due[Session]:
-    made = len(talk.compactions) if talk else 0
-    gate = Condition("compactions", str(made), "one to take back", made > 0)
+    count = len(talk.compactions) if talk else 0
+    gate = Condition("compactions", str(count), "one to take back", count > 0)
     return Due((gate,), (talk,) if talk else ())
 
 
 def _undo(life: Runtime, talk: Session) -> JobResult:
     last = talk.compactions[-1]
     line = sessions.Undo(life.now(), last.id)
-    told = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
+    sentence = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
     return JobResult(
         f"compact: take back {last.id}",
         lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
-        (told,),
+        (sentence,),
         {"session": talk.id, "undone": last.id},
     )
 
 
-def _session(opened: Opened, given: str | None) -> Session | None:
-    if given is not None:
-        return transcripts.find(opened.entity.sessions, given)
+def _session(opened: Opened, session_id: str | None) -> Session | None:
+    if session_id is not None:
+        return transcripts.find(opened.entity.sessions, session_id)
     paths = transcripts.paths(opened.entity.sessions)
     infos = records.readable(opened, paths, transcripts.read_info).records
-    newest = max(infos, key=lambda one: one.last_at, default=None)
+    newest = max(infos, key=lambda info: info.last_at, default=None)
     return transcripts.find(opened.entity.sessions, newest.id) if newest else None

@@ -52,8 +52,8 @@ def list_(
 ) -> None:
     """Show what is in the prompt, and the size of each part."""
     opened = _opened(ctx, entity, now)
-    found = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context list", reports.to_data(found), list(listed(found)))
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context list", reports.to_data(report), list(listed(report)))
 
 
 @app.command()
@@ -69,8 +69,8 @@ def detail(
 ) -> None:
     """Show each skill, tool and block by its size, and the token budget."""
     opened = _opened(ctx, entity, now)
-    found = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context detail", reports.to_data(found), list(_detailed(found)))
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context detail", reports.to_data(report), list(_detailed(report)))
 
 
 @app.command("json")
@@ -86,8 +86,8 @@ def json_(
     """Print the report as JSON."""
     opened = _opened(ctx, entity, now)
     opened.shell.json = True
-    found = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context json", reports.to_data(found), "")
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context json", reports.to_data(report), "")
 
 
 @app.command()
@@ -103,9 +103,11 @@ def prompt(
     """Print the next request, word for word."""
     opened = _opened(ctx, entity, now)
     turn = _estimated(opened, speaker, message)[1]
-    messages = [{"role": one.role, "content": one.content} for one in turn.request.messages]
+    messages = [
+        {"role": message.role, "content": message.content} for message in turn.request.messages
+    ]
     data = {"messages": messages, "schema": turn.request.schema}
-    text = [f"--- {one['role']} ---\n{one['content']}" for one in messages]
+    text = [f"--- {message['role']} ---\n{message['content']}" for message in messages]
     output.result(opened.shell, "context prompt", data, text)
 
 
@@ -124,13 +126,13 @@ def diff(
     sent = minds.last_request(opened.entity)
     before = _joined(sent)
     turn = _estimated(opened, speaker, message)[1]
-    after = _joined([(one.role, one.content) for one in turn.request.messages])
+    after = _joined([(message.role, message.content) for message in turn.request.messages])
     shared = len(files.common_prefix(before.encode(), after.encode()))
     lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
     data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
     head = f"{shared} bytes shared from the beginning"
-    said = [head, *(line.rstrip("\n") for line in lines)]
-    text = said if sent else ["Nothing has been sent yet."]
+    shown = [head, *(line.rstrip("\n") for line in lines)]
+    text = shown if sent else ["Nothing has been sent yet."]
     output.result(opened.shell, "context diff", data, text)
 
 
@@ -171,76 +173,75 @@ def _size(chars: int) -> str:
     return f"{chars:,} chars (~{chars // 4:,} tok)"
 
 
-def listed(found: Report) -> Iterator[str]:
+def listed(report: Report) -> Iterator[str]:
     """Write a report in lines."""
     yield "Context breakdown"
-    yield f"Workspace: {found.workspace}"
-    yield f"System prompt ({found.source}): {_size(found.system_chars)}"
+    yield f"Workspace: {report.workspace}"
+    yield f"System prompt ({report.source}): {_size(report.system_chars)}"
     yield "Files of your own:"
-    for one in found.files:
-        sizes = f"raw {_size(one.raw_chars)} | injected {_size(one.injected_chars)}"
-        yield f"- {one.name}: {one.status} | {sizes}"
-    if found.scratch_notes:
-        yield f"Scratch notes: {found.scratch_notes} in {scratch.PATH}, not in the prompt"
-    skill_chars = sum(part.chars for part in found.skills)
-    yield f"Skills list: {_size(skill_chars)} ({len(found.skills)} skills)"
-    yield f"Tools: {', '.join(part.name for part in found.tools)}"
-    yield f"Allowed by the owner: {', '.join(found.allowed) or 'no files, programs or notes'}"
-    yield f"Tool list: {_size(sum(part.chars for part in found.tools))}"
-    yield f"Answer schema (JSON): {_size(found.schema_chars)} (beside the messages, not text)"
-    yield f"Before the message: {_size(sum(part.chars for part in found.preamble))}"
-    yield f"Attached files, in that: {_size(found.attached_chars)}"
+    for file in report.files:
+        sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
+        yield f"- {file.name}: {file.status} | {sizes}"
+    if report.scratch_notes:
+        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}, not in the prompt"
+    skill_chars = sum(part.chars for part in report.skills)
+    yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
+    yield f"Tools: {', '.join(part.name for part in report.tools)}"
+    yield f"Allowed by the owner: {', '.join(report.allowed) or 'no files, programs or notes'}"
+    yield f"Tool list: {_size(sum(part.chars for part in report.tools))}"
+    yield f"Answer schema (JSON): {_size(report.schema_chars)} (beside the messages, not text)"
+    yield f"Before the message: {_size(sum(part.chars for part in report.preamble))}"
+    yield f"Attached files, in that: {_size(report.attached_chars)}"
     yield (
-        f"Conversation: {_size(found.history_chars)} in {found.history_messages} messages,"
-        f" {found.summarized_messages} summarised, {found.left_out_messages} left out"
+        f"Conversation: {_size(report.history_chars)} in {report.history_messages} messages,"
+        f" {report.summarized_messages} summarised, {report.left_out_messages} left out"
     )
     yield (
-        f"Wrapping by the backend: {found.wrapping_bytes:,} bytes around texts and schema,"
-        f" ~{found.wrapping_tokens:,} tok (estimated)"
+        f"Wrapping by the backend: {report.wrapping_bytes:,} bytes around texts and schema,"
+        f" ~{report.wrapping_tokens:,} tok (estimated)"
     )
-    learnt = f", times {found.token_ratio:g} as counted before" if found.token_ratio != 1 else ""
-    counted = "counted by the backend" if found.prompt_tokens else f"estimated{learnt}"
-    cached = f", {found.cached_tokens} of them cached" if found.cached_tokens else ""
-    yield (
-        f"Session tokens: {found.total_tokens:,} ({counted}{cached}) / ctx={found.window_tokens:,}"
-    )
-    yield f"Total sent: {found.total_bytes:,} bytes ({found.source}, {found.model}, {found.at})"
-    if found.too_long:
+    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
+    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
+    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
+    window = f"{report.window_tokens:,}"
+    yield f"Session tokens: {report.total_tokens:,} ({counted}{cached}) / ctx={window}"
+    yield f"Total sent: {report.total_bytes:,} bytes ({report.source}, {report.model}, {report.at})"
+    if report.too_long:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 
 
-def _detailed(found: Report) -> Iterator[str]:
-    yield from listed(found)
+def _detailed(report: Report) -> Iterator[str]:
+    yield from listed(report)
     groups = (
-        ("System prompt, by part", found.system),
-        ("Top skills (prompt entry size)", found.skills),
-        ("Top tools (schema size)", found.schemas),
-        ("Before the message, by block", found.preamble),
+        ("System prompt, by part", report.system),
+        ("Top skills (prompt entry size)", report.skills),
+        ("Top tools (schema size)", report.schemas),
+        ("Before the message, by block", report.preamble),
     )
     for title, parts in groups:
         yield ""
         yield f"{title}:"
         yield from _top(parts)
     yield ""
-    yield f"Brief of the last conversation: {_continuity(found)}"
+    yield f"Brief of the last conversation: {_continuity(report)}"
     yield ""
     yield "Token budget:"
-    rows = [[name, f"~{count:,}"] for name, count in reports.budget(found)]
+    rows = [[name, f"~{count:,}"] for name, count in reports.budget(report)]
     yield from output.table(rows, indent="- ")
 
 
-def _continuity(found: Report) -> str:
+def _continuity(report: Report) -> str:
     """Say whether the brief of the last conversation is in the prompt, and why."""
-    brief = found.handover
+    brief = report.handover
     if brief is None:
         return "none"
     if brief.likeness is None:
         likeness = "likeness unknown without an embedding model"
     else:
         likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
-    is_there = any(part.name == "handover" for part in found.preamble)
-    went = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
-    return f"{brief.session}, {likeness}: {went}"
+    is_there = any(part.name == "handover" for part in report.preamble)
+    outcome = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
+    return f"{brief.session}, {likeness}: {outcome}"
 
 
 def _top(parts: tuple[Part, ...]) -> Iterator[str]:

@@ -59,7 +59,9 @@ def show(
     opened.shell.set_now(now)
     job = _job(opened)
     crontab = _crontab(opened)
-    known = records.readable(opened, automations.paths(opened.entity.automations), automations.load)
+    listing = records.readable(
+        opened, automations.paths(opened.entity.automations), automations.load
+    )
     data = {
         "crontab": cron.block(job),
         "units": cron.units(job),
@@ -67,10 +69,10 @@ def show(
             "crontab": crontab is not None and crontab != cron.without_block(crontab, job),
             "systemd": cron.has_units(job, _units(opened)),
         },
-        "automations": [_automation(opened, one) for one in known.records],
+        "automations": [_automation(opened, automation) for automation in listing.records],
     }
     output.result(opened.shell, "cron show", data, _shown(opened, data))
-    records.ended(known)
+    records.ended(listing)
 
 
 @app.command()
@@ -101,7 +103,7 @@ def install(
         if acts:
             _replace(opened, before, after)
         text = [cron.block(job)]
-    _say(opened, "cron install", chosen, text, acts=acts, done=f"{chosen} runs the ticks now.")
+    _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
 
 
 @app.command()
@@ -134,7 +136,8 @@ def remove(
     if not text:
         output.result(opened.shell, "cron remove", {"changed": False}, "There is nothing of it.")
         return
-    _say(opened, "cron remove", chosen, text, acts=acts, done=f"{chosen} runs no tick any more.")
+    sentence = f"{chosen} runs no tick any more."
+    _say(opened, "cron remove", chosen, text, acts=acts, sentence=sentence)
 
 
 @app.command()
@@ -169,18 +172,18 @@ def add(
             f"There are {limit} automations, the most there may be (automations.max_count)\n"
             "Remove a file from `automations/` first."
         )
-    with bodies.given(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
-        made = automations.new(
+    with bodies.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
+        automation = automations.new(
             stored.new_id(automations.PREFIX, at, opened.shell.rng),
             when,
             text,
             at,
             provenance=Provenance(by="cron add", trust="owner"),
         )
-        change = automations.plan_new(made, f"do at {when}: {output.shorten(text, 50)}")
+        change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
         first = records.when(following, opened)
-        said = f"{automations.path(made.id)} runs first at {first}, with `bumble tick`."
-        writing.commit(opened, "cron add", [change], said, dry_run=dry_run, id=made.id)
+        sentence = f"{automations.path(automation.id)} runs first at {first}, with `bumble tick`."
+        writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 
 def _job(opened: Opened) -> Job:
@@ -213,35 +216,37 @@ def _units(opened: Opened) -> Path:
 
 
 def _say(
-    opened: Opened, command: str, chosen: str, text: Sequence[str], *, acts: bool, done: str
+    opened: Opened, command: str, chosen: str, text: Sequence[str], *, acts: bool, sentence: str
 ) -> None:
     data = {"changed": acts, "with": chosen, "text": list(text)}
     output.result(opened.shell, command, data, [line.rstrip("\n") for line in text])
-    output.say(done if acts else NOT_YET)
+    output.say(sentence if acts else NOT_YET)
 
 
-def _automation(opened: Opened, one: Automation) -> dict[str, Any]:
+def _automation(opened: Opened, automation: Automation) -> dict[str, Any]:
     following: datetime | None = None
     problem = None
     try:
         zone, now = records.zone(opened), opened.shell.now()
-        following = schedule.following(one.schedule, now, zone) if one.enabled else None
+        following = (
+            schedule.following(automation.schedule, now, zone) if automation.enabled else None
+        )
     except ValueError as error:
         problem = str(error)
     return {
-        "id": one.id,
-        "schedule": one.schedule,
-        "enabled": one.enabled,
-        "failures": one.failures,
-        "last": one.last.isoformat() if one.last else None,
+        "id": automation.id,
+        "schedule": automation.schedule,
+        "enabled": automation.enabled,
+        "failures": automation.failures,
+        "last": automation.last.isoformat() if automation.last else None,
         "next": following.isoformat() if following else None,
         "problem": problem,
-        "prompt": one.prompt,
+        "prompt": automation.prompt,
     }
 
 
 def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
-    installed = [name for name, there in data["installed"].items() if there]
+    installed = [name for name, is_installed in data["installed"].items() if is_installed]
     lines = [f"ticks: run by {' and '.join(installed)}"] if installed else []
     if not installed:
         lines = ["ticks: run by nothing yet; `bumble cron install --yes` has this done:"]
@@ -250,13 +255,17 @@ def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
         return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
     rows = [
         [
-            one["id"],
-            one["schedule"],
-            one["problem"]
-            or (f"next {_when(opened, one['next'])}" if one["enabled"] else "switched off"),
-            output.shorten(one["prompt"], 50),
+            automation["id"],
+            automation["schedule"],
+            automation["problem"]
+            or (
+                f"next {_when(opened, automation['next'])}"
+                if automation["enabled"]
+                else "switched off"
+            ),
+            output.shorten(automation["prompt"], 50),
         ]
-        for one in data["automations"]
+        for automation in data["automations"]
     ]
     return [*lines, "automations:", *output.table(rows, indent="  ")]
 

@@ -62,30 +62,31 @@ def carry_out(
         verbose: -v.
         limit: At most this many jobs; None: all that were due at the beginning.
     """
-    found = check(life)
+    due = check(life)
     if only_check:
-        show_check(opened, command, found)
-        finish(found.due, exit_code=exit_code)
+        show_check(opened, command, due)
+        finish(due.due, exit_code=exit_code)
         return
-    done: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     lines: list[str] = []
-    for outcome, shown in _done(opened, life, command, found, run, limit, dry_run=dry_run):
-        told = {"late": list(outcome.late)} if outcome.late else {}
-        done.append({"title": outcome.title, **outcome.data, **told, "changes": shown})
-        lines += _told(outcome, shown, dry_run=dry_run)
-    if not found.due:
-        lines = [f"Nothing to do: {why_not(found)}."]
-    ran = any(one.get("ran", True) for one in done)  # a job may find that there was nothing in it
-    data = {"ran": ran, "dry_run": dry_run, "gates": gates(found), "done": done}
+    for outcome, shown in _done(opened, life, command, due, run, limit, dry_run=dry_run):
+        late = {"late": list(outcome.late)} if outcome.late else {}
+        runs.append({"title": outcome.title, **outcome.data, **late, "changes": shown})
+        lines += _described(outcome, shown, dry_run=dry_run)
+    if not due.due:
+        lines = [f"Nothing to do: {why_not(due)}."]
+    # A job may find that there was nothing in it.
+    ran = any(entry.get("ran", True) for entry in runs)
+    data = {"ran": ran, "dry_run": dry_run, "gates": gates(due), "done": runs}
     tell(opened, command, data, lines, verbose=verbose or dry_run)
-    finish(found.due, exit_code=exit_code)
+    finish(due.due, exit_code=exit_code)
 
 
 def _done(
     opened: Opened,
     life: Runtime,
     command: str,
-    found: Due[Any],
+    due: Due[Any],
     run: Callable[[Runtime, Any], JobResult],
     limit: int | None,
     *,
@@ -96,10 +97,10 @@ def _done(
     from bumble.upkeep import tick
 
     name, into = command.split(maxsplit=1)[0], tick.Work()
-    if not found.due:
+    if not due.due:
         return
     with nullcontext() if dry_run else tick.recorded(life, command, _counted(life), into):
-        for job in found.jobs[:limit]:
+        for job in due.jobs[:limit]:
             tick.begun(life, name, into)
             try:
                 outcome = run(life, job)
@@ -122,17 +123,19 @@ def _counted(life: Runtime) -> Budgeted:
 def _written(
     opened: Opened, life: Runtime, outcome: JobResult, *, dry_run: bool
 ) -> list[dict[str, Any]]:
-    shown = [writing.shown_change(opened, one) for one in outcome.change_set().changes]
+    shown = [writing.shown_change(opened, change) for change in outcome.change_set().changes]
     if not dry_run:
         work.apply(life, outcome)
-        return [{key: value for key, value in one.items() if key != "diff"} for one in shown]
+        return [{key: value for key, value in change.items() if key != "diff"} for change in shown]
     return shown
 
 
-def _told(outcome: JobResult, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
+def _described(outcome: JobResult, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
     if not dry_run:
         return [*outcome.lines, *outcome.late]
-    diffs = [line for one in shown for line in (f"{one['path']}: {one['why']}", *one["diff"])]
+    diffs = [
+        line for change in shown for line in (f"{change['path']}: {change['why']}", *change["diff"])
+    ]
     return [*outcome.lines, *outcome.late, *diffs]
 
 
@@ -148,32 +151,37 @@ def tell(
 def show_check(
     opened: Opened,
     command: str,
-    found: Due[Any],
+    due: Due[Any],
     more: Mapping[str, Any] | None = None,
     lines: Sequence[str] = (),
 ) -> None:
     """Print gates and verdict, and what else a cycle has to say of itself."""
     rows = [
         ["pass" if gate.passes else "wait", gate.name, gate.value, f"({gate.wants})"]
-        for gate in found.conditions
+        for gate in due.conditions
     ]
-    verdict = f"due: {len(found.jobs)} to do" if found.due else f"not due: {why_not(found)}"
-    data = {"due": found.due, "gates": gates(found), "jobs": len(found.jobs)}
+    verdict = f"due: {len(due.jobs)} to do" if due.due else f"not due: {why_not(due)}"
+    data = {"due": due.due, "gates": gates(due), "jobs": len(due.jobs)}
     data |= more or {}
     output.result(opened.shell, command, data, [*output.table(rows), *lines, verdict])
 
 
-def gates(found: Due[Any]) -> list[dict[str, Any]]:
+def gates(due: Due[Any]) -> list[dict[str, Any]]:
     """Return gates as data."""
     return [
-        {"name": one.name, "value": one.value, "wants": one.wants, "passes": one.passes}
-        for one in found.conditions
+        {
+            "name": condition.name,
+            "value": condition.value,
+            "wants": condition.wants,
+            "passes": condition.passes,
+        }
+        for condition in due.conditions
     ]
 
 
-def why_not(found: Due[Any]) -> str:
+def why_not(due: Due[Any]) -> str:
     """Say what stands in the way."""
-    closed: list[Condition] = [gate for gate in found.conditions if not gate.passes]
+    closed: list[Condition] = [gate for gate in due.conditions if not gate.passes]
     if closed:
         return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
     return "nothing is waiting"

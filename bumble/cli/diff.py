@@ -44,11 +44,11 @@ def diff(
     history.look(opened)
     root = opened.entity.root
     commit = _meant(opened, what) if what else None
-    found = history.told(past.versions(root, commit) if commit else past.uncommitted(root))
+    actions = history.actions(past.versions(root, commit) if commit else past.uncommitted(root))
     head = [" ".join(history.line(opened, commit))] if commit else []
-    data = {"commit": history.data(commit) if commit else None, "changes": found}
-    output.result(shell, "diff", data, [*head, *history.lines(found)])
-    if commit is None and not found:
+    data = {"commit": history.data(commit) if commit else None, "changes": actions}
+    output.result(shell, "diff", data, [*head, *history.lines(actions)])
+    if commit is None and not actions:
         output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
 
 
@@ -63,12 +63,12 @@ def _meant(opened: Opened, what: str) -> Commit:
 
     root = opened.entity.root
     if what == LAST:
-        found = past.read(root, limit=1)
+        commits = past.read(root, limit=1)
     else:
         try:
             return past.find(root, what)
         except RecordMissingError:
-            found = past.read(root, limit=1, wanted=history.wanted(opened, what))
-    if not found:
+            commits = past.read(root, limit=1, wanted=history.wanted(opened, what))
+    if not commits:
         raise RecordMissingError("commit, record or person", what)
-    return found[0]
+    return commits[0]

@@ -31,10 +31,10 @@ class Wishes:
     verbose: bool | None = None
     reasoning: bool | None = None
 
-    def over(self, others: Wishes) -> Wishes:
+    def over(self, other: Wishes) -> Wishes:
         """Return these, and the others where these say nothing."""
-        said = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
-        return replace(others, **said)
+        values = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
+        return replace(other, **values)
 
 
 @dataclass(frozen=True)
@@ -55,25 +55,25 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
         text: As it was typed.
         shortcuts: Whether the speaker may have commands carried out from inside a message.
     """
-    found = list(_DIRECTIVE.finditer(text))
+    matches = list(_DIRECTIVE.finditer(text))
     inline = list(_SHORTCUT.finditer(text)) if shortcuts else []
-    if not found and not inline:
+    if not matches and not inline:
         return Typed(text)
-    switches = {one["switch"]: one["value"] not in OFF for one in found if one["switch"]}
-    models = [one["name"] or "" for one in found if one["model"]]
+    switches = {match["switch"]: match["value"] not in OFF for match in matches if match["switch"]}
+    models = [match["name"] or "" for match in matches if match["model"]]
     return Typed(
-        _without(text, sorted(one.span() for one in (*found, *inline))),
+        _without(text, sorted(match.span() for match in (*matches, *inline))),
         Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
         models[-1] if models else None,
         tuple(name for name in switches if name in UNKNOWN_HERE),
-        tuple(dict.fromkeys(one["shortcut"] for one in inline)),
+        tuple(dict.fromkeys(match["shortcut"] for match in inline)),
     )
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
     """Cut stretches out, and the blanks before each with it."""
-    kept, at = "", 0
+    rest, at = "", 0
     for start, end in spans:
-        kept = (kept + text[at:start]).rstrip(" \t") if start >= at else kept
+        rest = (rest + text[at:start]).rstrip(" \t") if start >= at else rest
         at = max(at, end)
-    return (kept + text[at:]).strip()
+    return (rest + text[at:]).strip()

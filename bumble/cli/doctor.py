@@ -72,8 +72,8 @@ def doctor(
     if adopt or (fix and any(finding.mends for finding in before.findings)):
         _mend(shell, inputs, why, before, lock_timeout, adopts=adopt)
         report = _examined(shell, inputs)
-    left = {(one.code, one.path) for one in report.findings}
-    mended = [one for one in before.findings if (one.code, one.path) not in left]
+    left = {(finding.code, finding.path) for finding in report.findings}
+    mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
     output.result(shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim))
     if report.problems:
@@ -94,7 +94,7 @@ def _mend(
     shell: Shell,
     inputs: DoctorInput,
     why: str,
-    found: DoctorReport,
+    report: DoctorReport,
     lock_timeout: float | None,
     *,
     adopts: bool,
@@ -102,52 +102,52 @@ def _mend(
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.upkeep import doctor as room
 
-    limits = found.settings.config.limits if found.settings else None
+    limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
     try:
         room.mend_files(
             inputs.entity,
-            _keeping(shell, found),
+            _keeping(shell, report),
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
-        if any(one.code in room.INDEX_CODES for one in found.findings):
-            _mend_index(shell, inputs, why, found)
+        if any(finding.code in room.INDEX_CODES for finding in report.findings):
+            _mend_index(shell, inputs, why, report)
     except LockedError:
         raise
     except UserError as error:
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, found: DoctorReport) -> Keeping:
+def _keeping(shell: Shell, report: DoctorReport) -> Keeping:
     """Return how commits are made; none where the settings can't be read."""
-    autocommit = found.settings.config.git.autocommit if found.settings else False
+    autocommit = report.settings.config.git.autocommit if report.settings else False
     name = shell.entity_name or "bumble"
     return Keeping(
         autocommit,
         name,
         shell.now,
         lambda text: output.warn(shell, text),
-        found.settings.trusted if found.settings else False,
+        report.settings.trusted if report.settings else False,
     )
 
 
-def _mend_index(shell: Shell, inputs: DoctorInput, why: str, found: DoctorReport) -> None:
-    if found.settings is None or found.settings.identity is None:
+def _mend_index(shell: Shell, inputs: DoctorInput, why: str, report: DoctorReport) -> None:
+    if report.settings is None or report.settings.identity is None:
         output.warn(shell, "The index was left as it is: mend the settings first.")
         return
-    opened = Opened(shell, inputs.entity, why, found.settings, found.settings.identity)
-    broken = any(one.code in ("index-unusable", "index-orphans") for one in found.findings)
+    opened = Opened(shell, inputs.entity, why, report.settings, report.settings.identity)
+    broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
     index.synced(opened, weights.embedder(opened), None, rebuild=broken)
 
 
 def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
-    lines = [f"mended: {_told(one)}" for one in mended]
-    for one in report.findings:
-        head = "note: " if one.level == "note" else ""
-        lines.append(f"{head}{_told(one)} [{one.code}]")
-        if one.fix:
-            lines.append(f"    {_aimed(one.fix, aim)}")
+    lines = [f"mended: {_sentence(finding)}" for finding in mended]
+    for finding in report.findings:
+        head = "note: " if finding.level == "note" else ""
+        lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
+        if finding.fix:
+            lines.append(f"    {_aimed(finding.fix, aim)}")
     problems = len(report.problems)
     read = f"{records.counted(report.files, 'file')} read"
     lines.append(
@@ -156,8 +156,8 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
     return lines
 
 
-def _told(one: Finding) -> str:
-    return f"{one.where}: {one.sentence}" if one.path else one.sentence
+def _sentence(finding: Finding) -> str:
+    return f"{finding.where}: {finding.sentence}" if finding.path else finding.sentence
 
 
 def _aimed(fix: str, aim: str) -> str:
@@ -166,21 +166,21 @@ def _aimed(fix: str, aim: str) -> str:
 
 
 def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
-    def data(one: Finding) -> dict[str, Any]:
+    def data(finding: Finding) -> dict[str, Any]:
         return {
-            "code": one.code,
-            "level": one.level,
-            "path": one.path or None,
-            "line": one.line,
-            "said": one.sentence,
-            "fix": _aimed(one.fix, aim) if one.fix else None,
-            "mends": one.mends,
+            "code": finding.code,
+            "level": finding.level,
+            "path": finding.path or None,
+            "line": finding.line,
+            "said": finding.sentence,
+            "fix": _aimed(finding.fix, aim) if finding.fix else None,
+            "mends": finding.mends,
         }
 
     return {
         "clean": not report.problems,
-        "findings": [data(one) for one in report.findings],
-        "mended": [data(one) for one in mended],
+        "findings": [data(finding) for finding in report.findings],
+        "mended": [data(finding) for finding in mended],
         "files": report.files,
         "versions": dict(report.versions),
     }

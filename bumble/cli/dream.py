@@ -55,10 +55,10 @@ def dream(
     with minds.open_life(opened, "dream", yes=yes) as life:
         due = partial(cycle.check, force=force, seed=seed)
         if check:
-            found = due(life)
+            condition_report = due(life)
             data, line = _pairs(opened, life)
-            cycling.show_check(opened, "dream", found, data, [line])
-            cycling.finish(found.due, exit_code=exit_code)
+            cycling.show_check(opened, "dream", condition_report, data, [line])
+            cycling.finish(condition_report.due, exit_code=exit_code)
             return
         cycling.carry_out(
             opened,
@@ -82,8 +82,8 @@ def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
 def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
     pool = dream_pool.find(life, life.now())
-    told = records.counted(len(pool.pairs), "pair")
-    line = f"{told} of memories may meet ({pool.similarity} similarity)"
+    sentence = records.counted(len(pool.pairs), "pair")
+    line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":
-        line = f"{told} of memories may meet; {cycle.TIME_ALONE}"
+        line = f"{sentence} of memories may meet; {cycle.TIME_ALONE}"
     return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line

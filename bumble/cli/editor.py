@@ -46,13 +46,13 @@ def draft(
     """
     before = text.encode()
     file = Path(tempfile.mkdtemp(prefix="bumble-")) / name
-    done = False
+    is_saved = False
     try:
         files.write_atomic(file, before)
         yield _typed(shell, file, text, check)
-        done = True
+        is_saved = True
     finally:
-        if done or files.read_if_there(file) in (None, before):
+        if is_saved or files.read_if_there(file) in (None, before):
             shutil.rmtree(file.parent, ignore_errors=True)
         else:
             output.warn(shell, f"what you typed is kept in {file}")

@@ -69,20 +69,22 @@ def list_(
         return (who is None or who in episode.people) and (start is None or episode.at >= start)
 
     paths = episodes.paths(opened.entity.episodes)
-    found = records.readable(opened, paths, _load, keep=wanted, limit=limit)
-    short = records.short_ids([one.id for one in found.records], (path.stem for path in paths))
+    listing = records.readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = records.short_ids(
+        [record.id for record in listing.records], (path.stem for path in paths)
+    )
 
     def line(episode: Episode) -> list[str]:
         marks = [episode.summary_source, "dormant" if episode.dormant else ""]
         marks = [f" ({mark})" for mark in marks if mark]
         day = records.when(episode.at, opened)
-        told = output.shorten(episode.telling.narrative) + "".join(marks)
-        return [short[episode.id], day, f"{left(episode):.2f}", told]
+        summary = output.shorten(episode.telling.narrative) + "".join(marks)
+        return [short[episode.id], day, f"{left(episode):.2f}", summary]
 
     def data(episode: Episode) -> dict[str, Any]:
         return _data(episode, left(episode))
 
-    records.show_list(opened, "episode list", found, data, line, NONE, newest_first=True)
+    records.show_list(opened, "episode list", listing, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -102,13 +104,14 @@ def show(
     names = people.names(opened)
     left = _fading(opened)(episode)
     felt = (
-        f"{one.emotion} {one.intensity:.2f}{f' ({one.trigger})' if one.trigger else ''}"
-        for one in episode.imprints
+        f"{imprint.emotion} {imprint.intensity:.2f}"
+        + (f" ({imprint.trigger})" if imprint.trigger else "")
+        for imprint in episode.imprints
     )
     rows = [
         ("id", episode.id),
         ("when", records.when(episode.at, opened)),
-        ("people", ", ".join(names.get(one, one) for one in episode.people)),
+        ("people", ", ".join(names.get(person, person) for person in episode.people)),
         ("significance", f"{left:.2f} now, {episode.significance:.2f} when it happened"),
         ("felt", ", ".join(felt)),
         ("body", episode.soma),
@@ -150,10 +153,10 @@ def add(
     moment = records.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(records.zone(opened))
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
-    with bodies.given(opened.shell, text, in_editor=editor, name="episode.md") as told:
+    with bodies.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = stored.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
-        episode = episodes.new(episode_id, moment, significance, told, people=who)
-        planned = [episodes.plan_new(episode, f"remember: {output.shorten(told, 50)}")]
+        episode = episodes.new(episode_id, moment, significance, draft, people=who)
+        planned = [episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")]
         writing.commit(
             opened, "episode add", planned, f"Added {episode_id}.", dry_run=dry_run, id=episode_id
         )
@@ -187,9 +190,9 @@ def _load(path: Path) -> Episode:
     return stored.load(path, episodes.parse)
 
 
-def _path(opened: Opened, given: str) -> Path:
+def _path(opened: Opened, episode_id: str) -> Path:
     by_id = {path.stem: path for path in episodes.paths(opened.entity.episodes)}
-    return records.within(opened, records.pick(by_id, given, "episode"))
+    return records.within(opened, records.pick(by_id, episode_id, "episode"))
 
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:

@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 def git_merge(
     base: Annotated[Path, typer.Argument(metavar="BASE", help="What both sides began with.")],
     ours: Annotated[Path, typer.Argument(metavar="OURS", help="One side; the result goes here.")],
-    theirs: Annotated[Path, typer.Argument(metavar="THEIRS", help="The other side.")],
+    other: Annotated[Path, typer.Argument(metavar="THEIRS", help="The other side.")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="Where the file lies.")],
 ) -> None:
     """Merge two versions of a file by meaning (git calls this).
@@ -27,7 +27,7 @@ def git_merge(
     from bumble.upkeep import merge
 
     try:
-        texts = [one.read_bytes().decode(errors="surrogateescape") for one in (base, ours, theirs)]
+        texts = [path.read_bytes().decode(errors="surrogateescape") for path in (base, ours, other)]
     except OSError as error:
         raise UserError(f"{error.filename}: could not be read: {error.strerror}") from error
     merged = merge.merge(path, *texts)

@@ -41,20 +41,20 @@ def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
         "evidence": [value for key, value in commit.trailers if key == "Evidence"],
         "why": list(commit.body),
         "by": commit.by,
-        "files": [one.path for one in commit.touched],
-        "holds": differences.list_kinds([one.path for one in commit.touched]),
+        "files": [file.path for file in commit.touched],
+        "holds": differences.list_kinds([file.path for file in commit.touched]),
         "undone": commit.id in undone,
     }
 
 
 def line(opened: Opened, commit: Commit, undone: Collection[str] = ()) -> list[str]:
     """Return a commit as the cells of a line."""
-    holds = differences.list_kinds([one.path for one in commit.touched])
+    holds = differences.list_kinds([file.path for file in commit.touched])
     more = "; ".join(filter(None, [holds, commit.trailer("Model")]))
     marks = " [undone]" if commit.id in undone else ""
     title = output.shorten(commit.title, 70)
-    told = f"{title}{marks} ({more})" if more else f"{title}{marks}"
-    return [commit.short, records.when(commit.at, opened), told]
+    sentence = f"{title}{marks} ({more})" if more else f"{title}{marks}"
+    return [commit.short, records.when(commit.at, opened), sentence]
 
 
 def wanted(opened: Opened, what: str) -> list[str]:
@@ -66,39 +66,39 @@ def wanted(opened: Opened, what: str) -> list[str]:
             return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
     folder = opened.entity.relationships
     ids = {path.stem: path for path in relationships.paths(folder)}
-    found = records.readable(
+    listing = records.readable(
         opened, list(ids.values()), lambda path: relationships.find(folder, path.stem)
     )
-    person = relationships.match(found.records, what)
+    person = relationships.match(listing.records, what)
     return [f":(literal){relationships.path(person.id)}"] if person else past.pathspecs(what)
 
 
-def told(versions: Sequence[Version]) -> list[dict[str, Any]]:
+def actions(versions: Sequence[Version]) -> list[dict[str, Any]]:
     """Return what changed in some files as data."""
     return [
         {
-            "path": one.path,
-            "holds": differences.kind_names(one.path)[0],
-            "action": _action(one),
-            "said": differences.describe(one),
+            "path": version.path,
+            "holds": differences.kind_names(version.path)[0],
+            "action": _action(version),
+            "said": differences.describe(version),
         }
-        for one in versions
-        if one.before != one.after
+        for version in versions
+        if version.before != version.after
     ]
 
 
-def _action(one: Version) -> str:
-    if one.before is None:
+def _action(version: Version) -> str:
+    if version.before is None:
         return "make"
-    return "remove" if one.after is None else "change"
+    return "remove" if version.after is None else "change"
 
 
 def lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Return what changed as lines; the file is named where the lines do not speak of it."""
     shown: list[str] = []
-    for one in changes:
-        first = next(iter(one["said"]), "")  # none where only blank lines came or went
-        plain = one["holds"] in ("file", "settings") or not first
-        head = [f"{one['path']}:"] if plain or first[:1] in "@+-" else []
-        shown += [f"  {row}" for row in [*head, *one["said"]]]
+    for change in changes:
+        first = next(iter(change["said"]), "")  # none where only blank lines came or went
+        plain = change["holds"] in ("file", "settings") or not first
+        head = [f"{change['path']}:"] if plain or first[:1] in "@+-" else []
+        shown += [f"  {row}" for row in [*head, *change["said"]]]
     return shown

@@ -39,9 +39,9 @@ def index(
     opened = open_entity(ctx, entity)
     embedder = weights.embedder(opened)
     report, at = up_to_date(opened, embedder, rebuild=rebuild)
-    said = [_summary(report), _vectors(report, embedder)]
+    lines = [_summary(report), _vectors(report, embedder)]
     data = _data(opened, report, at, embedder)
-    output.result(opened.shell, "index", data, [line for line in said if line])
+    output.result(opened.shell, "index", data, [line for line in lines if line])
     readable = report.added + report.changed + report.unchanged - len(report.problems)
     if report.problems and readable <= 0:
         raise typer.Exit(RecordInvalidError.exit_code)
@@ -69,13 +69,13 @@ def up_to_date(
     try:
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     except FolderUnwritableError as error:
-        told = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         if not rebuild and (still := _still_good(opened, embedder)):
             return still, at
         digest = files.sha256(str(opened.entity.root).encode())[:16]
         at = place.elsewhere(opened.shell.prompt_caches.with_name("indexes") / digest)
         files.make_folder(at.database.parent)
-        output.warn(opened.shell, f"{told}\nThe index is kept in {at.database.parent} instead.")
+        output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     for note in report.notes:
         output.warn(opened.shell, note)
@@ -97,8 +97,8 @@ def synced(
 
     bars: dict[str, output.Progress] = {}
 
-    def progress(stage: str, done: int, total: int) -> None:
-        bars.setdefault(stage, output.Progress(stage, opened.shell.environ))(done, total)
+    def progress(stage: str, count: int, total: int) -> None:
+        bars.setdefault(stage, output.Progress(stage, opened.shell.environ))(count, total)
 
     try:
         return sync.sync(
@@ -135,8 +135,8 @@ def _summary(report: SyncReport) -> str:
     broken = f", {len(report.problems)} of them unreadable" if report.problems else ""
     if not (report.added or report.changed or report.removed):
         return f"Nothing to do: {records.counted(total, 'file')}{broken}, as they were."
-    done = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
-    return f"{records.counted(total, 'file')}{broken}: {done}."
+    sentence = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
+    return f"{records.counted(total, 'file')}{broken}: {sentence}."
 
 
 def _vectors(report: SyncReport, embedder: Embedder | None) -> str:
@@ -163,7 +163,7 @@ def _data(
         "embedding": embedder.identity.model if embedder else None,
         "dimensions": embedder.identity.dimensions if embedder else None,
         "database": str(at.database),
-        "problems": [problem_data(opened, one) for one in report.problems],
+        "problems": [problem_data(opened, problem) for problem in report.problems],
     }
 
 

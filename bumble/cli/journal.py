@@ -53,8 +53,8 @@ def list_(
 ) -> None:
     """List entries, a line each, the newest last."""
     opened = open_entity(ctx, entity)
-    found = _newest(_entries(opened, since, tag), limit)
-    records.show_list(opened, "journal list", found, _data, _line, _empty(since, tag))
+    shown = _newest(_entries(opened, since, tag), limit)
+    records.show_list(opened, "journal list", shown, _data, _line, _empty(since, tag))
 
 
 @app.command()
@@ -69,13 +69,13 @@ def show(
 ) -> None:
     """Show entries, the newest last."""
     opened = open_entity(ctx, entity)
-    found = _newest(_entries(opened, since, tag), limit)
-    text = "\n\n".join(_whole(one) for one in found.records)
-    data = [_data(one) for one in found.records]
+    shown = _newest(_entries(opened, since, tag), limit)
+    text = "\n\n".join(_whole(entry) for entry in shown.records)
+    data = [_data(entry) for entry in shown.records]
     output.result(opened.shell, "journal show", data, [text] if text else [])
     if not data:
         output.say(_empty(since, tag))
-    if found.more:
+    if shown.more:
         output.say(f"These are the newest {len(data)}; --limit N shows more.")
 
 
@@ -96,14 +96,14 @@ def search(
     wanted = stopwords.telling_words(text) or stopwords.words(text)
     if not wanted:
         raise UsageError(f'"{text}" has no words to search for.')
-    matching = [one for one in _entries(opened, since, tag) if _has(one, wanted)]
-    found = _newest(matching, limit)
+    matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
+    shown = _newest(matching, limit)
 
     def line(entry: Entry) -> list[str]:
         place = f"{journal.PATH}:{entry.line}"
         return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
 
-    records.show_list(opened, "journal search", found, _data, line, NO_MATCH)
+    records.show_list(opened, "journal search", shown, _data, line, NO_MATCH)
 
 
 @app.command()
@@ -122,15 +122,15 @@ def add(
     """Write an entry at the end of the diary."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
-    tags = tuple(_tag(one) for one in tag or ())
+    tags = tuple(_tag(text) for text in tag or ())
     records.within(opened, opened.entity.journal)
-    with bodies.given(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+    with bodies.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         zone, at = records.zone(opened), opened.shell.now()
         why = f"write in the journal: {output.shorten(entry, 50)}"
         change = journal.plan_add(at, entry, zone, why, tags=tags)
-        said = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
+        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
         stamp = at.astimezone(zone).isoformat(timespec="seconds")
-        writing.commit(opened, "journal add", [change], said, dry_run=dry_run, at=stamp)
+        writing.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
 
 
 @app.command()
@@ -163,11 +163,12 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     entries = journal.read(file, records.zone(opened)).entries
     return sorted(
         (
-            one
-            for one in entries
-            if (start is None or one.at >= start) and wanted <= {tag.casefold() for tag in one.tags}
+            entry
+            for entry in entries
+            if (start is None or entry.at >= start)
+            and wanted <= {tag.casefold() for tag in entry.tags}
         ),
-        key=lambda one: one.at,
+        key=lambda entry: entry.at,
     )
 
 
@@ -188,7 +189,7 @@ def _tag(text: str) -> str:
 
 def _has(entry: Entry, wanted: Sequence[str]) -> bool:
     words = stopwords.words(f"{entry.text} {' '.join(entry.tags)}")
-    return all(any(word.startswith(one) for word in words) for one in wanted)
+    return all(any(word.startswith(part) for word in words) for part in wanted)
 
 
 def _excerpt(entry: Entry, word: str) -> str:

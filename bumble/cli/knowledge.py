@@ -69,13 +69,13 @@ def show(
 ) -> None:
     """Show a section, or all."""
     opened = open_entity(ctx, entity)
-    known = _read(opened)
+    book = _read(opened)
     if title is not None:
-        section = _find(known, title)
+        section = _find(book, title)
         output.result(opened.shell, "knowledge show", _data(section), _text(section))
         return
-    text = "\n\n".join("\n".join(_text(one)) for one in known.sections)
-    data = [_data(one) for one in known.sections]
+    text = "\n\n".join("\n".join(_text(section)) for section in book.sections)
+    data = [_data(section) for section in book.sections]
     output.result(opened.shell, "knowledge show", data, [text] if text else [])
     if not data:
         output.say(NONE)
@@ -100,17 +100,17 @@ def set_(
     """Write a section, or correct the one of this title."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     title = bodies.one_line(title, "title")
-    known = _read(opened)
-    there = knowledge.find(known, title)
-    _guard(there, force_locked=force_locked)  # before anything is typed
-    if there is not None and locked and not there.locked:
+    book = _read(opened)
+    section = knowledge.find(book, title)
+    _guard(section, force_locked=force_locked)  # before anything is typed
+    if section is not None and locked and not section.locked:
         raise UsageError(
-            f'"{there.title}" is there already, and not locked.\n'
-            f'Lock it with `bumble knowledge rename "{there.title}" "[locked] {there.title}"`.'
+            f'"{section.title}" is there already, and not locked.\n'
+            f'Lock it with `bumble knowledge rename "{section.title}" "[locked] {section.title}"`.'
         )
-    heading = f"{knowledge.MARKER} {title}" if locked and there is None else title
+    heading = f"{knowledge.MARKER} {title}" if locked and section is None else title
     _write(
-        opened, known, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
+        opened, book, heading, text, in_editor=editor, force_locked=force_locked, dry_run=dry_run
     )
 
 
@@ -129,14 +129,14 @@ def rename(
     """Give a section another title; a locked one stays locked."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     new_title = bodies.one_line(new_title, "title")
-    known = _read(opened)
-    section = _find(known, title)
+    book = _read(opened)
+    section = _find(book, title)
     why = f'rename "{section.title}" to "{new_title}"'
     change = knowledge.plan_rename(
-        known, section.title, new_title, why, by_entity=False, force_locked=force_locked
+        book, section.title, new_title, why, by_entity=False, force_locked=force_locked
     )
-    said = f'"{section.title}" is now "{new_title}".'
-    writing.commit(opened, "knowledge rename", [change], said, dry_run=dry_run, title=new_title)
+    sentence = f'"{section.title}" is now "{new_title}".'
+    writing.commit(opened, "knowledge rename", [change], sentence, dry_run=dry_run, title=new_title)
 
 
 @app.command()
@@ -153,10 +153,10 @@ def remove(
 ) -> None:
     """Take a section out."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    known = _read(opened)
-    section = _find(known, title)
+    book = _read(opened)
+    section = _find(book, title)
     change = knowledge.plan_remove(
-        known,
+        book,
         section.title,
         f'forget "{section.title}"',
         by_entity=False,
@@ -165,8 +165,10 @@ def remove(
     if not dry_run:
         question = f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?'
         writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
-    said = f'Removed "{section.title}".'
-    writing.commit(opened, "knowledge remove", [change], said, dry_run=dry_run, title=section.title)
+    sentence = f'Removed "{section.title}".'
+    writing.commit(
+        opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title
+    )
 
 
 @app.command()
@@ -190,12 +192,12 @@ def edit(
             raise UsageError(
                 "--from takes the whole file; for one section: `bumble knowledge set`."
             )
-        known = _read(opened)
-        section = _find(known, title)
+        book = _read(opened)
+        section = _find(book, title)
         _guard(section, force_locked=force_locked)
         _write(
             opened,
-            known,
+            book,
             section.title,
             None,
             in_editor=True,
@@ -221,7 +223,7 @@ def edit(
 
 def _write(
     opened: Opened,
-    known: Knowledge,
+    book: Knowledge,
     title: str,
     text: list[str] | None,
     *,
@@ -229,23 +231,23 @@ def _write(
     force_locked: bool,
     dry_run: bool,
 ) -> None:
-    there = knowledge.find(known, title)
-    before = there.text if there else ""
-    with bodies.given(
+    existing = knowledge.find(book, title)
+    before = existing.text if existing else ""
+    with bodies.collect(
         opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
     ) as body:
-        shown = there.title if there else knowledge.unmarked(title)[0]
-        why = f'{"correct" if there else "learn"} "{shown}"'
+        shown = existing.title if existing else knowledge.unmarked(title)[0]
+        why = f'{"correct" if existing else "learn"} "{shown}"'
         change = knowledge.plan_set(
-            known, title, body, why, by_entity=False, force_locked=force_locked
+            book, title, body, why, by_entity=False, force_locked=force_locked
         )
-        said = f'{"Changed" if there else "Added"} "{shown}".'
+        sentence = f'{"Changed" if existing else "Added"} "{shown}".'
         unchanged = f'Nothing to do: "{shown}" says so already.'
         writing.commit(
             opened,
             "knowledge set",
             [change],
-            said,
+            sentence,
             unchanged=unchanged,
             dry_run=dry_run,
             title=shown,
@@ -256,10 +258,10 @@ def _read(opened: Opened) -> Knowledge:
     return knowledge.read(records.within(opened, opened.entity.knowledge))
 
 
-def _find(known: Knowledge, title: str) -> Section:
-    section = knowledge.find(known, title)
+def _find(book: Knowledge, title: str) -> Section:
+    section = knowledge.find(book, title)
     if section is None:
-        titles = [one.title for one in known.sections]
+        titles = [section.title for section in book.sections]
         raise records.missing("section", title, titles)
     return section
 
@@ -275,7 +277,7 @@ def _keeps_locked(before: str, after: str) -> None:
         sections = knowledge.parse(before).sections
     except SourceError:  # the edit is what mends it
         return
-    left = [one.source.rstrip() for one in knowledge.parse(after).sections]
+    left = [section.source.rstrip() for section in knowledge.parse(after).sections]
     for section in sections:
         if section.locked and section.source.rstrip() not in left:
             raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)

@@ -41,9 +41,9 @@ def log(
     history.look(opened)
     wanted = history.wanted(opened, what) if what else []
     root = opened.entity.root
-    found = past.read(root, limit=limit, cycle=cycle, wanted=wanted)
+    commits = past.read(root, limit=limit, cycle=cycle, wanted=wanted)
     undone = undo.taken_back(past.read(root, cycle=undo.UNDO))
-    rows = output.table([history.line(opened, one, undone) for one in found])
-    output.result(shell, "log", [history.data(one, undone) for one in found], rows)
-    if not found:
+    rows = output.table([history.line(opened, commit, undone) for commit in commits])
+    output.result(shell, "log", [history.data(commit, undone) for commit in commits], rows)
+    if not commits:
         output.say("Nothing in the history fits.")

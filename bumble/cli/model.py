@@ -44,7 +44,7 @@ def _here(ctx: typer.Context, incomplete: str) -> Iterator[str]:
     """Complete the name of a model, or of any folder, that lies on this machine."""
     from bumble.models import store
 
-    names = {one.name for one in store.stored(shell_of(ctx).weights)}
+    names = {item.name for item in store.stored(shell_of(ctx).weights)}
     yield from sorted(name for name in names if name.startswith(incomplete))
 
 
@@ -93,12 +93,12 @@ def list_(ctx: typer.Context, *, entity: EntityOption = None, json: JsonOption =
     shell = shell_of(ctx)
     catalog = weights.catalog_of(shell)
     states = _states(shell, catalog)
-    used = _used(shell, entity, catalog, [one.entry for one in states if one.here])
+    used = _used(shell, entity, catalog, [state.entry for state in states if state.here])
     unknown = _unknown(shell, catalog)
     memory = weights.memory_mb()
     data = {
         "folder": str(shell.weights),
-        "models": [_row(one, used, memory) for one in states],
+        "models": [_row(state, used, memory) for state in states],
         "in_use": used,
         "unknown": [{"name": name, "bytes": size} for name, size in unknown],
     }
@@ -131,12 +131,12 @@ def _listed(
     rows = []
     for state in states:
         entry = state.entry
-        said = state.word(used[entry.kind]["model"] == entry.name)
-        if not said and memory is not None and entry.memory_mb > memory:
-            said = f"wants {entry.memory_mb / 1000:g} GB of memory"
+        word = state.word(used[entry.kind]["model"] == entry.name)
+        if not word and memory is not None and entry.memory_mb > memory:
+            word = f"wants {entry.memory_mb / 1000:g} GB of memory"
         context = f"{entry.context_tokens:,} tokens"
         rows.append(
-            [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, said]
+            [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, word]
         )
     return output.table(rows)
 
@@ -144,8 +144,8 @@ def _listed(
 def _explain(
     shell: Shell, used: Mapping[str, Mapping[str, str]], unknown: Sequence[tuple[str, int]]
 ) -> None:
-    for kind, one in used.items():
-        output.say(f"{kind}: {one['model'] or 'none'} ({one['why']})")
+    for kind, use in used.items():
+        output.say(f"{kind}: {use['model'] or 'none'} ({use['why']})")
     for name, size in unknown:
         output.say(
             f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
@@ -166,27 +166,29 @@ def _state(shell: Shell, entry: Entry) -> State:
     except WeightsMissingError as error:
         output.warn(shell, str(error))
         problem = "damaged"
-    lying = [one for one in store.stored(shell.weights) if one.name == entry.name]
-    if here is None and not problem and any(one.complete for one in lying):
+    lying = [
+        files_here for files_here in store.stored(shell.weights) if files_here.name == entry.name
+    ]
+    if here is None and not problem and any(item.complete for item in lying):
         problem = "another version"
-    return State(entry, here, problem, sum(one.bytes for one in lying if not one.complete))
+    return State(entry, here, problem, sum(item.bytes for item in lying if not item.complete))
 
 
 def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
     from bumble.models import store
 
-    known, found = {entry.name for entry in catalog}, dict[str, int]()
-    for one in store.stored(shell.weights):
-        if one.name not in known:
-            found[one.name] = found.get(one.name, 0) + one.bytes
-    return sorted(found.items())
+    names, sizes = {entry.name for entry in catalog}, dict[str, int]()
+    for item in store.stored(shell.weights):
+        if item.name not in names:
+            sizes[item.name] = sizes.get(item.name, 0) + item.bytes
+    return sorted(sizes.items())
 
 
 def _used(
-    shell: Shell, given: Path | None, catalog: Catalog, here: Sequence[Entry]
+    shell: Shell, entity: Path | None, catalog: Catalog, here: Sequence[Entry]
 ) -> dict[str, dict[str, str]]:
     """Say which model talks and which embeds, by the settings and by what is here, and why."""
-    settings = _settings(shell, given)
+    settings = _settings(shell, entity)
     embedding, origin = settings.config.embedding.model, settings.origin("embedding.model")
     if embedding == "auto":
         first = next((entry.name for entry in here if entry.kind == "embedding"), "")
@@ -223,15 +225,15 @@ def _talks(settings: Settings, catalog: Catalog, here: Sequence[Entry]) -> dict[
     return _use(chosen.model, f"{chosen.why}; not here")
 
 
-def _settings(shell: Shell, given: Path | None) -> Settings:
+def _settings(shell: Shell, entity: Path | None) -> Settings:
     """Read the settings of the entity, if one is meant, else the user's."""
     from bumble.entity import settings
 
     file = None
     try:
-        file = opening.locate(shell, given)[0] / ENTITY_FILE
+        file = opening.locate(shell, entity)[0] / ENTITY_FILE
     except NotAnEntityError:
-        if given or shell.entity:
+        if entity or shell.entity:
             raise
     try:
         return settings.load(file, shell.user_file, shell.environ)
@@ -307,13 +309,13 @@ def _shown(shell: Shell, state: State) -> list[str]:
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
     for file in entry.files:
         lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
-        lines += [f"  {number}. {_source(one)}" for number, one in enumerate(file.sources, 1)]
+        lines += [f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)]
     return lines
 
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_plain(one)}" for name, one in value.items())
+        return ", ".join(f"{name}: {_plain(part)}" for name, part in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple | list):
@@ -339,17 +341,17 @@ def pull(
     own = (shell.cwd / source.expanduser()) if source else None
     if own is not None and not own.exists():
         raise UsageError(f"--from {own}: there is no such file or folder.")
-    done = [_pull(shell, entry, own, yes=yes, dry_run=dry_run) for entry in entries]
-    lines = [f"{one['name']}: {one['result']}" for one in done]
-    output.result(shell, "model pull", {"models": done, "notes": shell.notes}, lines)
+    results = [_pull(shell, entry, own, yes=yes, dry_run=dry_run) for entry in entries]
+    lines = [f"{result['name']}: {result['result']}" for result in results]
+    output.result(shell, "model pull", {"models": results, "notes": shell.notes}, lines)
     if dry_run:
         output.say("Nothing was fetched: --dry-run.")
 
 
-def _some(names: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+def _some(names: Sequence[str] | None, offered: Sequence[str]) -> list[str]:
     """Return the names that were given, each once."""
     if not names:
-        raise UsageError(f"Name the models: {', '.join(known)}.")
+        raise UsageError(f"Name the models: {', '.join(offered)}.")
     return list(dict.fromkeys(names))
 
 
@@ -363,10 +365,10 @@ def _pull(
         offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
     if own:  # a file that is on this machine already needs no leave
-        found = weights.bring(shell, _only_from_here(entry), own)
+        fetched = weights.bring(shell, _only_from_here(entry), own)
     else:
-        found = weights.fetch(shell, entry, yes=yes)
-    return _pulled(entry, f"fetched from {found.source}", found)
+        fetched = weights.fetch(shell, entry, yes=yes)
+    return _pulled(entry, f"fetched from {fetched.source}", fetched)
 
 
 def _pulled(entry: Entry, result: str, here: Installed | None) -> dict[str, Any]:
@@ -378,8 +380,11 @@ def _only_from_here(entry: Entry) -> Entry:
     """Leave a model the sources that lie on this machine."""
     from bumble.models.catalog import Local
 
-    kept = [tuple(one for one in file.sources if isinstance(one, Local)) for file in entry.files]
-    pairs = zip(entry.files, kept, strict=True)
+    local_sources = [
+        tuple(source for source in file.sources if isinstance(source, Local))
+        for file in entry.files
+    ]
+    pairs = zip(entry.files, local_sources, strict=True)
     return replace(entry, files=tuple(replace(file, sources=some) for file, some in pairs))
 
 
@@ -397,30 +402,35 @@ def remove(
     from bumble.models import store
 
     shell = shell_of(ctx)
-    known = [entry.name for entry in weights.catalog_of(shell)]
+    catalog_names = [entry.name for entry in weights.catalog_of(shell)]
     sizes: dict[str, int] = {}
-    for one in store.stored(shell.weights):
-        sizes[one.name] = sizes.get(one.name, 0) + one.bytes
-    wanted = _some(names, list(sizes) or known)
+    for item in store.stored(shell.weights):
+        sizes[item.name] = sizes.get(item.name, 0) + item.bytes
+    wanted = _some(names, list(sizes) or catalog_names)
     for name in wanted:
-        if name not in sizes and name not in known:
-            raise RecordMissingError("model", name, _nearest(name, [*sizes, *known]))
-    there = [name for name in wanted if name in sizes]
-    size = output.size(sum(sizes[name] for name in there))
-    if there and not dry_run:
-        question = f"Delete {', '.join(there)} ({size}) from {shell.weights}?"
+        if name not in sizes and name not in catalog_names:
+            raise RecordMissingError("model", name, _nearest(name, [*sizes, *catalog_names]))
+    present = [name for name in wanted if name in sizes]
+    size = output.size(sum(sizes[name] for name in present))
+    if present and not dry_run:
+        question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
         writing.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
-        for name in there:
+        for name in present:
             with files.refusing(shell.weights / name):
                 store.remove(shell.weights, name)
-    done = "Would delete" if dry_run else "Deleted"
-    said = f"{done} {', '.join(there)}: {size}." if there else "Nothing to do: nothing is here."
-    data = {"removed": [{"name": name, "bytes": sizes[name]} for name in there], "dry_run": dry_run}
-    output.result(shell, "model remove", data, said)
+    verb = "Would delete" if dry_run else "Deleted"
+    sentence = (
+        f"{verb} {', '.join(present)}: {size}." if present else "Nothing to do: nothing is here."
+    )
+    data = {
+        "removed": [{"name": name, "bytes": sizes[name]} for name in present],
+        "dry_run": dry_run,
+    }
+    output.result(shell, "model remove", data, sentence)
 
 
-def _nearest(name: str, known: Sequence[str]) -> str | None:
+def _nearest(name: str, names: Sequence[str]) -> str | None:
     import difflib
 
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, names, 1)
     return near[0] if near else None

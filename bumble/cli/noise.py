@@ -47,12 +47,12 @@ def list_(
     opened.shell.set_now(now)
     held = presence.look(opened).soma.noise
 
-    def line(one: noise.Fragment) -> list[str]:
-        only = f"  (only for {', '.join(one.audience)})" if one.audience else ""
-        return [records.when(one.at, opened), f"{noise.line(one)}{only}"]
+    def line(fragment: noise.Fragment) -> list[str]:
+        only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
+        return [records.when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    found = Found(held, broken=0, more=False)
-    records.show_list(opened, "noise", found, presence.fragment_data, line, NONE)
+    listing = Found(held, broken=0, more=False)
+    records.show_list(opened, "noise", listing, presence.fragment_data, line, NONE)
 
 
 @app.command()

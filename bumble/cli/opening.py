@@ -50,26 +50,26 @@ def shell_of(ctx: typer.Context) -> Shell:
     return shell
 
 
-def locate(shell: Shell, given: Path | None) -> tuple[Path, str]:
+def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
     """Return the entity folder that is meant, and why that one.
 
     Raises:
         NotAnEntityError: If there is none.
         RefusedError: If the path to it is no text.
     """
-    named = given or shell.entity
+    named = folder_name or shell.entity
     variable = shell.environ.get("BUMBLE_ENTITY")
     if named is not None:
         root, why = named, "--entity"
     elif variable:
         root, why = Path(variable), "BUMBLE_ENTITY"
     else:
-        found = folder.find(shell.cwd)
-        if found is None:
+        place = folder.find(shell.cwd)
+        if place is None:
             raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
-        named_in_text(found)
-        _enclose(shell, found)
-        return found, "the nearest entity.yaml from here upward"
+        named_in_text(place)
+        _enclose(shell, place)
+        return place, "the nearest entity.yaml from here upward"
     root = named_in_text((shell.cwd / root.expanduser()).resolve())
     if not (root / ENTITY_FILE).is_file():
         raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
@@ -123,7 +123,7 @@ def _tell_of_foreign(shell: Shell, root: Path) -> None:
 
 
 def open_entity(
-    ctx: typer.Context, given: Path | None, *, incognito: bool = False, **flags: object
+    ctx: typer.Context, folder_option: Path | None, *, incognito: bool = False, **flags: object
 ) -> Opened:
     """Open the entity a command is about.
 
@@ -131,7 +131,7 @@ def open_entity(
 
     Args:
         ctx: Of the command.
-        given: --entity behind the command.
+        folder_option: --entity behind the command.
         incognito: Whether the folder must stay as it is in every byte.
         flags: Settings that flags of this command override: `llm__model="…"` for `llm.model`.
 
@@ -143,7 +143,7 @@ def open_entity(
     from bumble.entity import changes, settings
 
     shell = shell_of(ctx)
-    root, why = locate(shell, given)
+    root, why = locate(shell, folder_option)
     entity = Entity(root)
     if incognito and changes.leftovers(root).own:
         raise RefusedError(
@@ -152,15 +152,15 @@ def open_entity(
         )
     changes.recover(root)
     _tell_of_foreign(shell, root)
-    found = settings.load(
+    settings_of_entity = settings.load(
         entity.file,
         shell.user_file,
         shell.environ,
         {key.replace("__", "."): value for key, value in flags.items() if value is not None},
     )
-    for warning in found.warnings:
+    for warning in settings_of_entity.warnings:
         output.warn(shell, warning)
-    if found.identity is None:
+    if settings_of_entity.identity is None:
         raise NotAnEntityError(root)
-    shell.entity_name = found.identity.name
-    return Opened(shell, entity, why, found, found.identity)
+    shell.entity_name = settings_of_entity.identity.name
+    return Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)

@@ -32,10 +32,12 @@ def find(opened: Opened, name: str) -> Relationship:
     named = _file(opened, name)
     if named is not None:
         return _load(records.within(opened, named))
-    known = everybody(opened).records
-    person = relationships.match(known, name)
+    people = everybody(opened).records
+    person = relationships.match(people, name)
     if person is None:
-        raise records.missing("person", name, [n for one in known for n in (one.id, *one.names)])
+        raise records.missing(
+            "person", name, [n for person in people for n in (person.id, *person.names)]
+        )
     return person
 
 
@@ -52,9 +54,9 @@ def path(opened: Opened, name: str) -> Path:
     Raises:
         RecordMissingError: If nobody is called that.
     """
-    found = _file(opened, name)
-    found = found or opened.entity.root / relationships.path(find(opened, name).id)
-    return records.within(opened, found)
+    path = _file(opened, name)
+    path = path or opened.entity.root / relationships.path(find(opened, name).id)
+    return records.within(opened, path)
 
 
 def id_of(opened: Opened, name: str) -> str:
@@ -67,5 +69,5 @@ def id_of(opened: Opened, name: str) -> str:
 def names(opened: Opened) -> dict[str, str]:
     """Return what to call people, by id; the owner and everybody the entity knows."""
     owner = opened.identity.owner.name
-    found = {relationships.person_id(owner): owner} if owner else {}
-    return found | {one.id: one.name for one in everybody(opened).records}
+    owner_names = {relationships.person_id(owner): owner} if owner else {}
+    return owner_names | {record.id: record.name for record in everybody(opened).records}

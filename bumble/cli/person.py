@@ -50,8 +50,8 @@ def list_(
     def line(person: Relationship) -> list[str]:
         talked = records.counted(person.interaction_count, "talk")
         last = f"last {records.when(person.last_interaction, opened)}"
-        known = f"familiarity {person.scores.familiarity:.2f}"
-        return [person.name, talked, last, known, output.shorten(person.dynamic)]
+        closeness = f"familiarity {person.scores.familiarity:.2f}"
+        return [person.name, talked, last, closeness, output.shorten(person.dynamic)]
 
     records.show_list(opened, "person list", people.everybody(opened), _data, line, NONE)
 
@@ -122,17 +122,17 @@ def add(
     """Introduce somebody; TEXT is the portrait the entity begins with."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
-    names = [bodies.one_line(one, "name") for one in (name, *(also or ()))]
-    known = people.everybody(opened).records
-    there = next(filter(None, (relationships.match(known, one) for one in names)), None)
-    if there is not None:
+    names = [bodies.one_line(label, "name") for label in (name, *(also or ()))]
+    everybody = people.everybody(opened).records
+    match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
+    if match is not None:
         raise RecordExistsError(
-            Path(relationships.path(there.id)),
-            f"{there.name} is called that already. Change it with `bumble person edit`.",
+            Path(relationships.path(match.id)),
+            f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
     at = opened.shell.now().astimezone(records.zone(opened))
     person = relationships.new(names[0], at)
-    with bodies.given(
+    with bodies.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
     ) as portrait:
         why = f"get to know {names[0]}"
@@ -186,24 +186,24 @@ def forget(
     from bumble.upkeep import forget as forgetting
 
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    found = people.everybody(opened)
-    if found.broken:
+    listing = people.everybody(opened)
+    if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
-    person = relationships.match(found.records, name)
+    person = relationships.match(listing.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
     plan = forgetting.plan(opened.entity, person_id, names, records.zone(opened))
     if plan.changes and not dry_run:
-        told = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
-        writing.confirm(opened.shell, told, "Say --yes, or look first with --dry-run.", yes=yes)
+        question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
+        writing.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
         forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
-    said = f"Forgot {name}: {plan.summary}."
+    sentence = f"Forgot {name}: {plan.summary}."
     writing.commit(
         opened,
         "person forget",
         plan.changes,
-        said,
+        sentence,
         unchanged=f"Nothing to do: there is nothing of {name}.",
         dry_run=dry_run,
         id=person_id,

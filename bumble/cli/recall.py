@@ -93,14 +93,14 @@ def recall(
     hits, anything = sync.mended(
         look, at.fulltext, lambda rebuild: up_to_date(opened, embedder, rebuild=rebuild)
     )
-    found = [(hit, imprints.weight(opened.entity, body, mood, present, hit)) for hit in hits]
+    weighted = [(hit, imprints.weight(opened.entity, body, mood, present, hit)) for hit in hits]
     data = {
         "query": asked,
         "embedding": embedder.identity.model if embedder else None,
         "mood": mood,
-        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(found, 1)],
+        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(weighted, 1)],
     }
-    lines = list(_lines(opened, found, body.imprint if explain else None))
+    lines = list(_lines(opened, weighted, body.imprint if explain else None))
     if explain:
         lines = [f"mood     {mood}", "", *lines] if lines else []
     output.result(opened.shell, "recall", data, lines)
@@ -130,59 +130,59 @@ def _query(words: Sequence[str]) -> str:
     return text.strip()
 
 
-def _kinds(given: Sequence[str]) -> tuple[str, ...]:
+def _kinds(names: Sequence[str]) -> tuple[str, ...]:
     from bumble.index.chunks import KINDS
 
-    for name in given:
+    for name in names:
         if name not in KINDS:
             near = records.missing("kind of record", name, KINDS)
             raise UsageError(f"{near}\nThere are {', '.join(KINDS)}.")
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(names))
 
 
-def _session(opened: Opened, given: str) -> str:
+def _session(opened: Opened, session_id: str) -> str:
     paths = transcripts.paths(opened.entity.sessions)
     infos = records.readable(opened, paths, transcripts.read_info).records
-    by_time = sorted(infos, key=lambda one: (one.last_at, one.id))
-    by_id = {one.id: opened.entity.sessions / one.id for one in by_time}
-    return records.pick(by_id, given, "conversation").name
+    by_time = sorted(infos, key=lambda info: (info.last_at, info.id))
+    by_id = {info.id: opened.entity.sessions / info.id for info in by_time}
+    return records.pick(by_id, session_id, "conversation").name
 
 
 def _nothing(opened: Opened, *, anything: bool, person: str | None) -> str:
     if not anything:
         return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
-    known = people.names(opened)
-    if person is not None and people.id_of(opened, person) not in known:
-        return str(records.missing("memory of anybody called", person, known.values()))
+    names = people.names(opened)
+    if person is not None and people.id_of(opened, person) not in names:
+        return str(records.missing("memory of anybody called", person, names.values()))
     return "Nothing found."
 
 
 def _lines(
     opened: Opened,
-    found: Sequence[tuple[Hit, Weight | None]],
+    weighted_hits: Sequence[tuple[Hit, Weight | None]],
     explained: ImprintConfig | None,
 ) -> Iterator[str]:
-    for rank, (hit, felt) in enumerate(found, 1):
+    for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
         when = records.when(hit.at, opened) if hit.at else ""
         parts = (f"{rank:>2}.", f"{hit.score:.3f}", hit.kind, when, f"{hit.path}:{hit.line}")
         yield "  ".join(part for part in parts if part)
-        said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-        yield from (f"    {line}".rstrip() for line in said.splitlines())
+        statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+        yield from (f"    {line}".rstrip() for line in statement.splitlines())
         if explained:
-            told = [*_explained_felt(felt, explained)] if felt else []
-            yield from (f"    | {line}" for line in [*told, *_explained(hit.parts)])
+            explanation = [*_explained_felt(felt, explained)] if felt else []
+            yield from (f"    | {line}" for line in [*explanation, *_explained(hit.parts)])
 
 
 def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
     """Say what the imprints of an episode do to its score."""
-    for one in felt.shares:
-        trigger = f" ({one.trigger})" if one.trigger else ""
+    for share in felt.shares:
+        trigger = f" ({share.trigger})" if share.trigger else ""
         yield (
-            f"felt     {one.emotion} {one.intensity:.2f} × ({one.affinity:.2f} - 1 +"
-            f" {config.base:.2f}) × {one.decay:.3f} = {one.share:.3f}{trigger}"
+            f"felt     {share.emotion} {share.intensity:.2f} × ({share.affinity:.2f} - 1 +"
+            f" {config.base:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
         )
-    total = sum(one.share for one in felt.shares)
+    total = sum(share.share for share in felt.shares)
     yield (
         f"factor   1 + {config.recall_weight:.2f} × min({config.cap:.2f}, {total:.3f}) ="
         f" {felt.factor:.3f}   {felt.age_days:.1f} days later"
@@ -233,7 +233,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
             "calibrated": parts.calibrated,
             "dense_weight": parts.dense_weight,
             "factor": parts.factor,
-            "imprints": [vars(one) for one in felt.shares] if felt else [],
+            "imprints": [vars(share) for share in felt.shares] if felt else [],
             "matched": list(parts.matched),
         },
     }

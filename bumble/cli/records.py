@@ -89,9 +89,9 @@ def readable(
     Raises:
         UnsafePathError: If a file is a link out of the entity folder.
     """
-    found: list[T] = []
+    items: list[T] = []
     broken, left = 0, list(paths)
-    while left and (limit is None or len(found) < limit):
+    while left and (limit is None or len(items) < limit):
         try:
             record = load(within(opened, left.pop()))
         except RecordInvalidError as error:
@@ -99,8 +99,8 @@ def readable(
             broken += 1
             continue
         if keep is None or keep(record):
-            found.append(record)
-    return Found(tuple(reversed(found)), broken, bool(left))
+            items.append(record)
+    return Found(tuple(reversed(items)), broken, bool(left))
 
 
 def within(opened: Opened, path: Path) -> Path:
@@ -116,7 +116,7 @@ def within(opened: Opened, path: Path) -> Path:
 def show_list(
     opened: Opened,
     command: str,
-    found: Found[T],
+    listing: Found[T],
     data: Callable[[T], dict[str, Any]],
     line: Callable[[T], Sequence[str]],
     empty: str,
@@ -137,24 +137,24 @@ def show_list(
     Raises:
         Exit: With the code of a broken file, if there was one.
     """
-    shown = found.records[::-1] if newest_first else found.records
-    rows = [] if opened.shell.json else [line(one) for one in shown]
+    shown = listing.records[::-1] if newest_first else listing.records
+    rows = [] if opened.shell.json else [line(record) for record in shown]
     table = output.table([[output.clean(cell) for cell in row] for row in rows])
-    output.result(opened.shell, command, [data(one) for one in shown], table)
-    if not found.records and not found.broken:
+    output.result(opened.shell, command, [data(record) for record in shown], table)
+    if not listing.records and not listing.broken:
         output.say(empty)
-    if found.more:
-        output.say(f"These are the newest {len(found.records)}; --limit N shows more.")
-    ended(found)
+    if listing.more:
+        output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
+    ended(listing)
 
 
-def ended(found: Found[Any]) -> None:
+def ended(listing: Found[Any]) -> None:
     """End with the exit code of a broken file, if there was one."""
-    if found.broken:
+    if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def pick(paths: dict[str, Path], given: str, what: str) -> Path:
+def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
     """Find a record by its id, by an end that no other id has, or as `last`.
 
     Args:
@@ -166,25 +166,25 @@ def pick(paths: dict[str, Path], given: str, what: str) -> Path:
         RecordMissingError: If there is none.
         UserError: If it could be more than one.
     """
-    wanted = given.strip()
+    wanted = prefix.strip()
     if wanted == LAST:
         if not paths:
             raise UserError(f"There is no {what} yet.")
         return list(paths.values())[-1]
     if wanted in paths:
         return paths[wanted]
-    matching = [one for one in paths if wanted and one.casefold().endswith(wanted.casefold())]
+    matching = [path for path in paths if wanted and path.casefold().endswith(wanted.casefold())]
     if len(matching) > 1:
         shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
         raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
     if not matching:
-        raise missing(what, given, paths)
+        raise missing(what, prefix, paths)
     return paths[matching[0]]
 
 
-def missing(what: str, name: str, known: Iterable[str]) -> RecordMissingError:
+def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
     """Return the error for a name that nothing has, with the nearest one that something has."""
-    spelt = {one.casefold(): one for one in known}
+    spelt = {name.casefold(): name for name in names}
     nearest = records.nearest(name.casefold(), spelt)
     return RecordMissingError(what, name, spelt[nearest] if nearest else None)
 
@@ -200,12 +200,12 @@ def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
     ends: dict[str, int] = {}
     while length < 26:
         ends = {}
-        for one in everyone:
-            ends[one[-length:].casefold()] = ends.get(one[-length:].casefold(), 0) + 1
-        if all(ends[one[-length:].casefold()] == 1 for one in ids):
+        for id_ in everyone:
+            ends[id_[-length:].casefold()] = ends.get(id_[-length:].casefold(), 0) + 1
+        if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):
             break
         length += 1
-    return {one: one[-length:] if GENERATED_ID.fullmatch(one) else one for one in ids}
+    return {id_: id_[-length:] if GENERATED_ID.fullmatch(id_) else id_ for id_ in ids}
 
 
 def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -218,7 +218,7 @@ def origin(provenance: records.Provenance) -> str:
     meta = provenance.meta()
     if not meta:
         return ""
-    told = [str(meta.get("by", "")), str(meta.get("model", "")), str(meta.get("trust", ""))]
+    parts = [str(meta.get("by", "")), str(meta.get("model", "")), str(meta.get("trust", ""))]
     sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
     audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
-    return "; ".join(filter(None, [", ".join(filter(None, told)), sources, audience]))
+    return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))

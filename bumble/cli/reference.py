@@ -40,8 +40,8 @@ MEANINGS = {
 
 def exit_codes() -> set[int]:
     """Return every exit code the code can end with by an error of its own."""
-    kinds = [one for one in vars(errors).values() if isinstance(one, type)]
-    return {one.exit_code for one in kinds if issubclass(one, UserError)}
+    kinds = [member for member in vars(errors).values() if isinstance(member, type)]
+    return {kind.exit_code for kind in kinds if issubclass(kind, UserError)}
 
 
 def page() -> str:
@@ -71,17 +71,19 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
     with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
         if hasattr(command, "list_commands"):
             for name in command.list_commands(ctx):
-                one = command.get_command(ctx, name)
+                subcommand = command.get_command(ctx, name)
                 yield f"### {path} {name}"
                 yield ""
-                yield one.help.strip()
+                yield subcommand.help.strip()
                 yield ""
-                yield from _command(one, f"{path} {name}", ctx)
+                yield from _command(subcommand, f"{path} {name}", ctx)
             return
         yield "```text"
         yield command.get_usage(ctx).removeprefix("Usage: ")
         rows = [
-            one.get_help_record(ctx) for one in command.params if not getattr(one, "hidden", False)
+            param.get_help_record(ctx)
+            for param in command.params
+            if not getattr(param, "hidden", False)
         ]
         yield from output.table([record for record in rows if record], indent="  ")
         yield "```"
@@ -90,7 +92,10 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
 
 def main(argv: list[str]) -> int:
     """Write the page, or compare it with what is there."""
-    check, places = "--check" in argv, [one for one in argv if not one.startswith("--")]
+    check, places = (
+        "--check" in argv,
+        [argument for argument in argv if not argument.startswith("--")],
+    )
     place = Path(places[0])
     if not check:
         place.write_text(page(), encoding="utf-8")

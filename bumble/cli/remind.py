@@ -97,12 +97,12 @@ def add(
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
     whom = meeting.person(opened.entity, opened.identity, person) if person else None
-    with bodies.given(opened.shell, text, in_editor=editor, name="reminder.md") as said:
+    with bodies.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
-            made = reminders.new(
+            reminder = reminders.new(
                 stored.new_id(reminders.PREFIX, made_at, opened.shell.rng),
                 due,
-                said,
+                draft,
                 repeat=cron or "",
                 person=whom.id if whom else "",
                 deliver=how,
@@ -113,11 +113,13 @@ def add(
             )
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
-        why = f"remind: {output.shorten(said, 50)}"
-        told = f"{reminders.path(made.id)} is due {records.when(due, opened)}."
-        planned = [reminders.plan_new(made, why)]
+        why = f"remind: {output.shorten(draft, 50)}"
+        sentence = f"{reminders.path(reminder.id)} is due {records.when(due, opened)}."
+        planned = [reminders.plan_new(reminder, why)]
         stamp = stored.stamp(due)
-        writing.commit(opened, "remind add", planned, told, dry_run=dry_run, id=made.id, at=stamp)
+        writing.commit(
+            opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
+        )
     if how == COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,
@@ -185,23 +187,29 @@ def list_(
     """List reminders that are still to come, the next one first."""
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
-    found = records.readable(
+    listing = records.readable(
         opened,
         reminders.paths(opened.entity.reminders),
         reminders.load,
-        keep=lambda one: everything or not one.done,
+        keep=lambda reminder: everything or not reminder.done,
     )
-    ordered = sorted(found.records, key=lambda one: (one.at, one.id))
-    shown = records.Found(tuple(ordered[:limit]), found.broken, len(ordered) > limit)
-    short = records.short_ids([one.id for one in shown.records], _by_id(opened))
+    ordered = sorted(listing.records, key=lambda reminder: (reminder.at, reminder.id))
+    shown = records.Found(tuple(ordered[:limit]), listing.broken, len(ordered) > limit)
+    short = records.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
     names = people.names(opened)
 
-    def line(one: Reminder) -> list[str]:
-        late = not one.done and one.at <= opened.shell.now()
-        state = "said" if one.done else "due" if late else one.repeat or "once"
-        whom = f" for {names.get(one.person, one.person)}" if one.person else ""
-        when = records.when(one.at, opened)
-        return [short[one.id], when, state, f"{one.deliver}{whom}", output.shorten(one.text, 60)]
+    def line(reminder: Reminder) -> list[str]:
+        late = not reminder.done and reminder.at <= opened.shell.now()
+        state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
+        whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
+        when = records.when(reminder.at, opened)
+        return [
+            short[reminder.id],
+            when,
+            state,
+            f"{reminder.deliver}{whom}",
+            output.shorten(reminder.text, 60),
+        ]
 
     records.show_list(opened, "remind list", shown, _data, line, NONE)
 
@@ -255,25 +263,27 @@ def remove(
     """Remove a reminder's file."""
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = records.pick(_by_id(opened), reminder_id, "reminder")
-    one = reminders.load(records.within(opened, path))
-    planned = [reminders.plan_forget(one, f"forget to remind: {output.shorten(one.text, 50)}")]
-    said = f"Removed {reminders.path(one.id)}."
-    writing.commit(opened, "remind remove", planned, said, dry_run=dry_run, id=one.id)
+    reminder = reminders.load(records.within(opened, path))
+    planned = [
+        reminders.plan_forget(reminder, f"forget to remind: {output.shorten(reminder.text, 50)}")
+    ]
+    sentence = f"Removed {reminders.path(reminder.id)}."
+    writing.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
 
 
 def _by_id(opened: Opened) -> dict[str, Path]:
     return {path.stem: path for path in reminders.paths(opened.entity.reminders)}
 
 
-def _data(one: Reminder) -> dict[str, Any]:
+def _data(reminder: Reminder) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "at": one.at.isoformat(),
-        "text": one.text,
-        "repeat": one.repeat or None,
-        "for": one.person or None,
-        "deliver": one.deliver,
-        "command": list(one.command),
-        "delivered": one.delivered.isoformat() if one.delivered else None,
-        "done": one.done,
+        "id": reminder.id,
+        "at": reminder.at.isoformat(),
+        "text": reminder.text,
+        "repeat": reminder.repeat or None,
+        "for": reminder.person or None,
+        "deliver": reminder.deliver,
+        "command": list(reminder.command),
+        "delivered": reminder.delivered.isoformat() if reminder.delivered else None,
+        "done": reminder.done,
     }

@@ -101,11 +101,11 @@ def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
         _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
     else:
         talk.wishes = typed.wishes.over(talk.wishes)
-        _told(typed.wishes)
+        _confirm(typed.wishes)
     return False
 
 
-def _told(wishes: Wishes) -> None:
+def _confirm(wishes: Wishes) -> None:
     """Say what holds from now on."""
     for name in directives.SWITCHES:
         value = getattr(wishes, name)
@@ -115,8 +115,8 @@ def _told(wishes: Wishes) -> None:
 
 def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     name = mind.opened.identity.name
-    for said in mind.unheard():
-        output.say(f"{name} said in the meantime: {said}")
+    for line in mind.unheard():
+        output.say(f"{name} said in the meantime: {line}")
     output.piece(f"{name}> ")
     turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
     output.piece("\n")
@@ -184,7 +184,7 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
         for name in directives.SWITCHES
         if (value := getattr(talk.wishes, name)) is not None
     ]
-    lines = [*mind.status(), mind.fullness(), f"mood: {mind.mood()}", *settling.told(mind)]
+    lines = [*mind.status(), mind.fullness(), f"mood: {mind.mood()}", *settling.describe(mind)]
     lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
     output.say("\n".join(filter(None, lines)))
     return False
@@ -193,19 +193,19 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     from bumble.cycles import people
 
-    known = people.find_person(mind.life, mind.person.id)
-    if known is None:
+    person = people.find_person(mind.life, mind.person.id)
+    if person is None:
         output.say("You have not talked yet.")
         return False
     stages = mind.life.config.memory.relational.stages
-    output.say(f"{known.name}: {people.standing(known, stages, mind.life.now()).line}")
-    output.say(known.text or "There is no portrait of you yet.")
+    output.say(f"{person.name}: {people.standing(person, stages, mind.life.now()).line}")
+    output.say(person.text or "There is no portrait of you yet.")
     return False
 
 
 def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    found = mind.report()
-    output.say("\n".join(context.listed(found)) if found else "Nothing has been sent yet.")
+    report = mind.report()
+    output.say("\n".join(context.listed(report)) if report else "Nothing has been sent yet.")
     return False
 
 

@@ -36,25 +36,25 @@ def route(
     from bumble.cycles import feeling
     from bumble.mind import route as routes
 
-    said = bodies.standard_input() if text == ["-"] else " ".join(text)
-    if not said.strip():
+    message = bodies.standard_input() if text == ["-"] else " ".join(text)
+    if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
     with minds.open_life(opened, "route") as life:
         soma = feeling.read(life, life.now())
-        found = routes.decide(
+        route = routes.decide(
             None if no_model else life.model,
-            said,
+            message,
             opened.config.cognition.router,
             mood=feeling.mood(life, soma).name,
             intensity=feeling.intensity(life, soma),
         )
     data: dict[str, Any] = {
-        "profile": found.profile,
-        "rule": found.rule,
-        "confidence": found.confidence,
-        "by_model": found.rule.startswith("classifier"),
+        "profile": route.profile,
+        "rule": route.rule,
+        "confidence": route.confidence,
+        "by_model": route.rule.startswith("classifier"),
     }
-    line = f"{found.profile}, by the rule {found.rule} (confidence {found.confidence:.2f})"
+    line = f"{route.profile}, by the rule {route.rule} (confidence {route.confidence:.2f})"
     output.result(opened.shell, "route", data, line)

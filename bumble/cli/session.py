@@ -50,13 +50,13 @@ def list_(
     """List conversations, the one that went on last first."""
     opened = open_entity(ctx, entity)
     by_id, broken = _by_id(opened)
-    found = records.readable(opened, list(by_id.values()), transcripts.load, limit=limit)
-    found = replace(found, broken=found.broken + broken)
+    listing = records.readable(opened, list(by_id.values()), transcripts.load, limit=limit)
+    listing = replace(listing, broken=listing.broken + broken)
     names = people.names(opened)
-    short = records.short_ids([one.id for one in found.records], by_id)
+    short = records.short_ids([record.id for record in listing.records], by_id)
 
     def line(session: Session) -> list[str]:
-        spoken = ", ".join(names.get(one, one) for one in session.people)
+        spoken = ", ".join(names.get(person, person) for person in session.people)
         count = records.counted(_length(session), "message")
         day = records.when(session.last_at, opened)
         return [short[session.id], day, spoken, count, _state(session)]
@@ -66,7 +66,7 @@ def list_(
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    records.show_list(opened, "session list", found, data, line, NONE, newest_first=True)
+    records.show_list(opened, "session list", listing, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -116,22 +116,22 @@ def end(
     session = _load(opened, session_id)
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     planned: list[Change | None] = []
-    told: list[str] = []
+    lines: list[str] = []
     if session.ended is None:
         if not dry_run:
-            planned, told = _brief(opened, session)
+            planned, lines = _brief(opened, session)
         planned.insert(0, sessions.plan_append(session, [End(at)], "end the conversation"))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
     writing.commit(
         opened,
         "session end",
         planned,
-        "\n".join([f"Ended {session.id}.", *told]),
+        "\n".join([f"Ended {session.id}.", *lines]),
         unchanged=f"Nothing to do: {session.id} ended {records.when(session.ended, opened)}.",
         dry_run=dry_run,
         id=session.id,
         handover=any(change and change.path == path for change in planned),
-        handover_note=told[0] if told else None,
+        handover_note=lines[0] if lines else None,
     )
 
 
@@ -161,12 +161,12 @@ def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
     """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
     paths = transcripts.paths(opened.entity.sessions)
     infos = records.readable(opened, paths, lambda path: (path, transcripts.read_info(path)))
-    by_time = sorted(infos.records, key=lambda one: (one[1].last_at, one[1].id))
+    by_time = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id))
     return {info.id: path for path, info in by_time}, infos.broken
 
 
-def _load(opened: Opened, given: str) -> Session:
-    session = transcripts.load(records.pick(_by_id(opened)[0], given, "conversation"))
+def _load(opened: Opened, session_id: str) -> Session:
+    session = transcripts.load(records.pick(_by_id(opened)[0], session_id, "conversation"))
     if session.torn_line is not None:
         output.warn(
             opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
@@ -187,10 +187,14 @@ def _state(session: Session) -> str:
 def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterator[str]:
     """Yield the lines of a conversation for people."""
     names = people.names(opened)
-    spoken = ", ".join(names.get(one, one) for one in session.people)
+    spoken = ", ".join(names.get(person, person) for person in session.people)
     began = records.when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
-    summed_up = {one.last: one.summary for one in session.compactions if one.summary}
+    summed_up = {
+        compaction.last: compaction.summary
+        for compaction in session.compactions
+        if compaction.summary
+    }
     for message in session.messages[-(limit or 0) :]:
         yield ""
         yield from _message(opened, message, names)
@@ -229,8 +233,13 @@ def _data(session: Session) -> dict[str, Any]:
         "ended": session.ended.isoformat() if session.ended else None,
         "messages": [_message_data(message) for message in session.messages],
         "compactions": [
-            {"id": one.id, "summary": one.summary, "first": one.first, "last": one.last}
-            for one in session.compactions
+            {
+                "id": compaction.id,
+                "summary": compaction.summary,
+                "first": compaction.first,
+                "last": compaction.last,
+            }
+            for compaction in session.compactions
         ],
     }
 

@@ -139,11 +139,11 @@ def edit(
 def _check_together(now: Settings, place: Place, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
     aside = {*typed.fields(Identity), setting_layers.NOTES, trust.KEY}
-    plain = {key: one for key, one in yamltext.parse_mapping(after).items() if key not in aside}
+    plain = {key: value for key, value in yamltext.parse_mapping(after).items() if key not in aside}
     values: dict[str, Any] = {}
     for layer in now.layers:
-        mine = layer.name == place.name
-        values = setting_layers.merge(values, plain if mine else layer.values)
+        is_own = layer.name == place.name
+        values = setting_layers.merge(values, plain if is_own else layer.values)
     try:
         typed.check(Config, values, partial=False)
         typed.build(Config, values)
@@ -151,13 +151,13 @@ def _check_together(now: Settings, place: Place, after: str) -> None:
         raise UsageError(f"{problem}\nNothing was changed.") from problem
 
 
-def warn_if_idle(shell: Shell, found: Settings, place: Place, key: str, origin: str) -> None:
+def warn_if_idle(shell: Shell, settings: Settings, place: Place, key: str, origin: str) -> None:
     """Say why a setting that stands in a file does not count, if it does not."""
-    for warning in found.warnings:
+    for warning in settings.warnings:
         if f"`{key}`" in warning:
             output.warn(shell, warning)
     keys = tuple(key.split("."))
-    layer = next((one for one in found.layers if one.name == place.name), None)
+    layer = next((layer for layer in settings.layers if layer.name == place.name), None)
     stands = layer is not None and layer.depth(keys) == len(keys)
     if stands and not origin.startswith(place.name):
         output.warn(shell, f"another place decides `{key}` all the same: {origin}")

@@ -25,13 +25,13 @@ def pending(mind: OpenMind) -> dict[str, int]:
         return waiting
     for each in passes.AFTER_TURN:
         with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
-            found = each.check(mind.life)
-            if found.due:
-                waiting[each.name] = len(found.jobs)
+            due = each.check(mind.life)
+            if due.due:
+                waiting[each.name] = len(due.jobs)
     return waiting
 
 
-def told(mind: OpenMind) -> list[str]:
+def describe(mind: OpenMind) -> list[str]:
     """Say what waits, and where it is done: a line, or none."""
     waiting = pending(mind)
     if not waiting:
@@ -86,8 +86,8 @@ def _settle(mind: OpenMind) -> None:
         if not free:
             return
         output.say("settling (Ctrl-C leaves it for later) …")
-        for one in tick.run(
+        for run in tick.run(
             life, passes.AFTER_TURN, into, limit=limits.passes_per_turn, held=lambda: None
         ):
-            if one.problem is not None:
-                output.warn(opened.shell, f"{one.name} waits: {one.problem}")
+            if run.problem is not None:
+                output.warn(opened.shell, f"{run.name} waits: {run.problem}")

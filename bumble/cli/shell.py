@@ -87,8 +87,8 @@ class Shell:
     @property
     def weights(self) -> Path:
         """Where weights lie."""
-        given = self.environ.get("BUMBLE_WEIGHTS")
-        return Path(given) if given else self._user_folder("cache") / "weights"
+        folder = self.environ.get("BUMBLE_WEIGHTS")
+        return Path(folder) if folder else self._user_folder("cache") / "weights"
 
     @property
     def prompt_caches(self) -> Path:

@@ -101,25 +101,25 @@ def set_(
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     name = bodies.one_line(name, "name")
     everything = _all(opened).records
-    there = skills.match(everything, name)
-    before = there.text if there else ""
-    with bodies.given(
+    existing = skills.match(everything, name)
+    before = existing.text if existing else ""
+    with bodies.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
-    ) as given:
-        told, body = _split(opened, given)
-        line = description if description is not None else told
+    ) as draft:
+        summary, body = _split(opened, draft)
+        line = description if description is not None else summary
         if line is None:
-            line = there.description if there else ""
+            line = existing.description if existing else ""
         if not line.strip():
             raise UsageError("A skill needs --description: what it does and when to use it.")
         change = skills.plan_set(
             everything, name, line, body, f"write the skill {name}", overwrite=True
         )
-        if there is not None and change is not None and not dry_run:
-            question = f'Overwrite the skill "{there.name}" ({there.path})?'
+        if existing is not None and change is not None and not dry_run:
+            question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
             writing.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
-        said = f"{'Overwrote' if there else 'Added'} the skill {name}."
-        writing.commit(opened, "skill set", [change], said, dry_run=dry_run, name=name)
+        sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
+        writing.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
 
 
 @app.command()
@@ -140,8 +140,8 @@ def remove(
         question = f'Remove the skill "{skill.name}" ({skill.path})?'
         writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
     planned = [skills.plan_forget(skill, f"remove the skill {skill.name}")]
-    said = f"Removed the skill {skill.name}."
-    writing.commit(opened, "skill remove", planned, said, dry_run=dry_run, name=skill.name)
+    sentence = f"Removed the skill {skill.name}."
+    writing.commit(opened, "skill remove", planned, sentence, dry_run=dry_run, name=skill.name)
 
 
 @app.command()
@@ -174,14 +174,14 @@ def _all(opened: Opened) -> Found[Skill]:
 
 def _find(opened: Opened, name: str) -> Skill:
     everything = _all(opened).records
-    found = skills.match(everything, name)
-    if found is not None:
-        return found
+    skill = skills.match(everything, name)
+    if skill is not None:
+        return skill
     broken = _file(opened, name)
     if broken is not None:
         return skills.load(broken)  # says what is wrong with it
-    known = [other for one in everything for other in (one.name, one.slug)]
-    raise records.missing("skill", name, known)
+    names = [other for skill in everything for other in (skill.name, skill.slug)]
+    raise records.missing("skill", name, names)
 
 
 def _file(opened: Opened, name: str) -> Path | None:

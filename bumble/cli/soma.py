@@ -13,7 +13,7 @@ from bumble.body.bars import FULL
 from bumble.body.hormones import HORMONE_NAMES
 from bumble.body.parameters import BodyConfig
 from bumble.body.soma import Soma
-from bumble.cli import cycling, output, presence, records
+from bumble.cli import cycling, output, records
 from bumble.cli.cycling import CheckOption, ExitCodeOption, VerboseOption
 from bumble.cli.opening import Opened, open_entity
 from bumble.cli.options import (
@@ -23,7 +23,7 @@ from bumble.cli.options import (
     LockTimeoutOption,
     NowOption,
 )
-from bumble.cli.presence import Presence
+from bumble.cli.presence import Presence, fragment_data, look
 from bumble.errors import UsageError
 from bumble.stores import relationships
 
@@ -64,13 +64,13 @@ def show(
         return
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
-    found = presence.look(opened)
+    presence = look(opened)
     if as_ is not None:
-        text = _rendered(found, as_)
+        text = _rendered(presence, as_)
         output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
         return
-    data = _data(opened, found)
-    output.result(opened.shell, "soma", data, _lines(opened, found, data))
+    data = _data(opened, presence)
+    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
 
 
 @app.command()
@@ -106,8 +106,8 @@ def tick(
         )
 
 
-def _rendered(found: Presence, form: str) -> str:
-    soma, config = found.soma, found.config
+def _rendered(presence: Presence, form: str) -> str:
+    soma, config = presence.soma, presence.config
     if form == "tag":
         return ebb.episode_tag(soma, config.soma, config.ebb)
     if form == "line":
@@ -117,25 +117,28 @@ def _rendered(found: Presence, form: str) -> str:
     raise UsageError(f"--as {form}: the forms are tag, line and dream.")
 
 
-def _data(opened: Opened, found: Presence) -> dict[str, Any]:
-    soma, config = found.soma, found.config
-    age = opened.shell.now() - found.stored_at if found.stored_at else None
+def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
+    soma, config = presence.soma, presence.config
+    age = opened.shell.now() - presence.stored_at if presence.stored_at else None
     loud = ebb.loudness(soma, config.soma, config.ebb)
-    met = sum(one.interaction_count for one in relationships.read(opened.entity.relationships))
+    met = sum(
+        person.interaction_count for person in relationships.read(opened.entity.relationships)
+    )
     return {
         "at": soma.at.isoformat(),
-        "stored_at": found.stored_at.isoformat() if found.stored_at else None,
+        "stored_at": presence.stored_at.isoformat() if presence.stored_at else None,
         "age_seconds": None if age is None else max(0.0, age.total_seconds()),
         "bars": {
             name: {"value": round(bar.value, 2), "rest": round(bar.rest, 2)}
             for name, bar in soma.bars.levels.items()
         },
-        "mood": {"name": found.mood.name, "intensity": round(found.mood.intensity, 4)},
-        "intensity": round(emotional_intensity(found.mood, soma.affects), 4),
+        "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
+        "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
         "tier": ebb.tier(loud, config.ebb),
         "affects": [
-            {"name": one.name, "intensity": round(one.intensity, 4)} for one in soma.affects
+            {"name": affect.name, "intensity": round(affect.intensity, 4)}
+            for affect in soma.affects
         ],
         "hormones": _hormones(soma, config),
         "tone": hormones.tone(soma.hormones, config.soma.hormones),
@@ -149,7 +152,7 @@ def _data(opened: Opened, found: Presence) -> dict[str, Any]:
         }
         if soma.felt
         else None,
-        "noise": [presence.fragment_data(one) for one in soma.noise],
+        "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(endocrine.maturity(met, config.endocrine), 4),
     }
 
@@ -168,9 +171,9 @@ def _hormones(soma: Soma, config: BodyConfig) -> dict[str, dict[str, Any]]:
     }
 
 
-def _lines(opened: Opened, found: Presence, data: dict[str, Any]) -> list[str]:
-    soma = found.soma
-    drawn = [
+def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str]:
+    soma = presence.soma
+    parts = [
         [name, _drawn(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
         for name, bar in soma.bars.levels.items()
     ]
@@ -178,24 +181,27 @@ def _lines(opened: Opened, found: Presence, data: dict[str, Any]) -> list[str]:
         f"{name} {one['level']:.2f} ({one['label']})" for name, one in data["hormones"].items()
     ]
     rows = [
-        ("mood", _with_strength(found.mood.name, found.mood.intensity)),
+        ("mood", _with_strength(presence.mood.name, presence.mood.intensity)),
         ("loudness", f"{data['loudness']:.2f}, {data['tier']}"),
-        ("feelings", ", ".join(_with_strength(one.name, one.intensity) for one in soma.affects)),
+        (
+            "feelings",
+            ", ".join(_with_strength(hormone.name, hormone.intensity) for hormone in soma.affects),
+        ),
         ("felt", f"{soma.felt.text} ({records.when(soma.felt.at, opened)})" if soma.felt else ""),
         ("hormones", ", ".join(levels)),
         ("tone", data["tone"]),
         ("urges", ", ".join(_plain(name) for name in data["impulses"])),
         ("torn", ", ".join(_plain(name) for name in data["conflicts"])),
-        *(("noise", noise.line(one)) for one in soma.noise),
+        *(("noise", noise.line(fragment)) for fragment in soma.noise),
     ]
-    return [_title(opened, found), *output.table(drawn, indent="  "), "", *records.details(rows)]
+    return [_title(opened, presence), *output.table(parts, indent="  "), "", *records.details(rows)]
 
 
-def _title(opened: Opened, found: Presence) -> str:
+def _title(opened: Opened, presence: Presence) -> str:
     name, at = opened.identity.name, records.when(opened.shell.now(), opened)
-    if found.stored_at is None:
+    if presence.stored_at is None:
         return f"{name}'s body, {at}; as it is born, nothing has moved it yet"
-    return f"{name}'s body, {at}; last written {_ago(opened, found.stored_at)}"
+    return f"{name}'s body, {at}; last written {_ago(opened, presence.stored_at)}"
 
 
 def _ago(opened: Opened, at: datetime) -> str:

@@ -68,7 +68,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
-        "unanswered": [one for talk in talks for one in _unanswered(talk)],
+        "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "counts": _counts(opened),
         "index": _index(opened),
@@ -89,7 +89,7 @@ def _newest_conversations(opened: Opened) -> list[Session]:
     """Read the newest conversation of each of the people who spoke last, the newest first."""
     paths = transcripts.paths(opened.entity.sessions)
     infos = records.readable(opened, paths, lambda path: (path, transcripts.read_info(path)))
-    newest = sorted(infos.records, key=lambda one: (one[1].last_at, one[1].id), reverse=True)
+    newest = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
     by_person = {info.by: path for path, info in reversed(newest)}
     wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
     return list(records.readable(opened, wanted[::-1], transcripts.load).records)[::-1]
@@ -144,14 +144,14 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
     if chosen is not None and chosen.entry is not None:
         limit = min(limit, chosen.entry.context_tokens)
     always = choosing.stable_tokens(opened, talk)
-    seen = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
-    said = sum(tokens.estimate_message(message.content) for message in seen.messages)
+    view = history.view(talk, max(256, limit - always)) if talk else history.View((), 0)
+    tokens_shown = sum(tokens.estimate_message(message.content) for message in view.messages)
     return {
         "tokens": limit,
         "stable_tokens": always,
-        "history_tokens": said,
-        "left_out_messages": seen.left_out,
-        "full": round((always + said) / limit, 4),
+        "history_tokens": tokens_shown,
+        "left_out_messages": view.left_out,
+        "full": round((always + tokens_shown) / limit, 4),
         "estimated": True,
     }
 
@@ -197,10 +197,10 @@ def _mood(opened: Opened) -> dict[str, Any]:
 def _pending(opened: Opened) -> dict[str, int]:
     """Count what is still to be made of conversations: by pass, how many wait for it."""
     counts = dict.fromkeys((APPRAISE, REMEMBER, REFLECT, DISTILL), 0)
-    known = {path.parent.name for path in transcripts.paths(opened.entity.sessions)}
+    ids = {path.parent.name for path in transcripts.paths(opened.entity.sessions)}
     file = state.read(records.within(opened, opened.entity.state))
     for session_id, waiting in cursors.waiting(file).items():
-        for name in counts if session_id in known else ():
+        for name in counts if session_id in ids else ():
             left = waiting.get(name)
             counts[name] += len(left) if isinstance(left, Mapping) else left is not None
     return counts
@@ -258,7 +258,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
-        *(("unanswered", _unanswered_line(opened, one)) for one in data["unanswered"]),
+        *(("unanswered", _unanswered_line(opened, message)) for message in data["unanswered"]),
         ("today", _today_line(data["today"])),
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
@@ -286,13 +286,13 @@ def _window_line(window: dict[str, Any] | None) -> str:
     if window is None:
         return ""
     used = window["stable_tokens"] + window["history_tokens"]
-    told = (
+    sentence = (
         f"{window['full']:.0%} full: about {used:,} of {window['tokens']:,} tokens"
         f" ({window['stable_tokens']:,} always, {window['history_tokens']:,} of the last talk)"
     )
     if window["left_out_messages"]:
-        told += f", {records.counted(window['left_out_messages'], 'older message')} left out"
-    return told
+        sentence += f", {records.counted(window['left_out_messages'], 'older message')} left out"
+    return sentence
 
 
 def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
@@ -301,15 +301,15 @@ def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> st
     if last is None:
         return 'none yet; begin with `bumble chat "Hello"`'
     called = people.names(opened)
-    names = ", ".join(called.get(one, one) for one in last["people"])
+    names = ", ".join(called.get(person, person) for person in last["people"])
     at = records.when(records.moment(last["last_at"], opened, "last_at"), opened)
     count = records.counted(last["messages"], "message")
     return f"{at} with {names}, {count}{', ended' if last['ended'] else ''} ({last['id']})"
 
 
-def _unanswered_line(opened: Opened, one: dict[str, Any]) -> str:
-    at = records.when(records.moment(one["at"], opened, "at"), opened)
-    return f"{at} {output.shorten(one['text'], 60)}"
+def _unanswered_line(opened: Opened, message: dict[str, Any]) -> str:
+    at = records.when(records.moment(message["at"], opened, "at"), opened)
+    return f"{at} {output.shorten(message['text'], 60)}"
 
 
 def _today_line(today: dict[str, int | None]) -> str:
@@ -336,8 +336,8 @@ def _pending_line(pending: dict[str, int] | None) -> str:
 def _due_line(due: dict[str, int] | None) -> str:
     if due is None:
         return "can't be read (see `bumble doctor`)"
-    told = [records.counted(count, name.removesuffix("s")) for name, count in due.items() if count]
-    return f"{', '.join(told)}; `bumble tick` does them" if told else ""
+    parts = [records.counted(count, name.removesuffix("s")) for name, count in due.items() if count]
+    return f"{', '.join(parts)}; `bumble tick` does them" if parts else ""
 
 
 def _counts_line(counts: dict[str, int | None]) -> str:
@@ -350,14 +350,14 @@ def _counts_line(counts: dict[str, int | None]) -> str:
         ("knowledge", "section of knowledge"),
         ("journal", "journal entry"),
     )
-    told = []
+    parts = []
     for key, what in singular:
         count = counts[key]
         if count:
-            told.append(_counted(count, what))
+            parts.append(_counted(count, what))
     if number := counts["people"]:
-        told.append("1 person" if number == 1 else f"{number:,} people")
-    return ", ".join(told) or "nothing yet"
+        parts.append("1 person" if number == 1 else f"{number:,} people")
+    return ", ".join(parts) or "nothing yet"
 
 
 def _counted(count: int, what: str) -> str:
@@ -374,14 +374,14 @@ def _index_line(index: dict[str, Any]) -> str:
         return str(index["problem"]).replace("\n", " ")
     if not index["exists"]:
         return "not made yet; the first search makes it"
-    told = [records.counted(index["chunks"], "passage")]
-    told.append(
+    parts = [records.counted(index["chunks"], "passage")]
+    parts.append(
         f"{records.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date"
     )
     if index["waiting"]:
-        told.append(f"{index['waiting']:,} without a vector")
+        parts.append(f"{index['waiting']:,} without a vector")
     if index["problems"]:
-        told.append(
+        parts.append(
             f"{records.counted(index['problems'], 'file')} unreadable (see `bumble doctor`)"
         )
-    return ", ".join(told)
+    return ", ".join(parts)

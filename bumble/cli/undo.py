@@ -57,23 +57,24 @@ def undo(
     plan = room.plan(root, commit, force=force)
     changes = plan.change_set.changes
     versions = [
-        Version(one.path, files.read_if_there(root / one.path), one.data) for one in changes
+        Version(change.path, files.read_if_there(root / change.path), change.data)
+        for change in changes
     ]
-    found = history.told(versions)
+    rows = history.actions(versions)
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         writing.apply(opened, plan.change_set, trusts=False)
     title = f'"{plan.commit.title}" ({plan.commit.short})'
-    lines = [f"Undid {title}:" if not dry_run else f"Would undo {title}:", *history.lines(found)]
+    lines = [f"Undid {title}:" if not dry_run else f"Would undo {title}:", *history.lines(rows)]
     data = {
         "changed": bool(changes) and not dry_run,
         "dry_run": dry_run,
         "undoes": history.data(plan.commit),
-        "changes": found,
+        "changes": rows,
         "stays": list(plan.stays),
     }
     output.result(shell, "undo", data, lines if changes else [f"Nothing of {title} is left."])
-    for one in plan.stays:
-        output.say(f"left as it is: {one}")
+    for kept_file in plan.stays:
+        output.say(f"left as it is: {kept_file}")
     if changes and dry_run:
         output.say("Nothing was written: --dry-run.")

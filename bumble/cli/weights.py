@@ -44,14 +44,14 @@ def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
     """Return those of some models whose weights are here and whole."""
     from bumble.models import store
 
-    found = []
+    present = []
     for entry in entries:
         try:
             if store.find(shell.weights, entry):
-                found.append(entry)
+                present.append(entry)
         except WeightsMissingError as error:
             output.warn(shell, str(error))
-    return found
+    return present
 
 
 def offered(shell: Shell, entry: Entry) -> str | None:
@@ -95,9 +95,9 @@ def bring(shell: Shell, entry: Entry, own: Path | None = None) -> Installed:
     started = time.monotonic()
     bar = output.Progress(entry.name, shell.environ)
     with _resumable(entry.name, bar):
-        found = pull.pull(entry, shell.weights, means(shell, bar), own=own)
+        result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
     output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
-    return found
+    return result
 
 
 @contextmanager
@@ -131,16 +131,16 @@ def means(shell: Shell, bar: output.Progress | None = None) -> Means:
 
     if shell.means is None:
         shell.means = Means(environment=shell.environ)
-    said = shell.notes
+    notes = shell.notes
 
-    def progress(done: int, total: int) -> None:
+    def progress(count: int, total: int) -> None:
         if bar is not None:
-            bar(done, total, in_bytes=True)
+            bar(count, total, in_bytes=True)
 
     def note(line: str) -> None:
-        if line in said:  # a source is asked for an offer, and again in the pull
+        if line in notes:  # a source is asked for an offer, and again in the pull
             return
-        said.append(line)
+        notes.append(line)
         if bar is not None:
             bar.done()
         output.say(line)

@@ -49,14 +49,14 @@ def why(
     from bumble.upkeep import why as room
 
     opened = open_entity(ctx, entity)
-    given = " ".join(what).strip()
-    if not given:
+    query = " ".join(what).strip()
+    if not query:
         raise UsageError("There is nothing to look for: the id is empty.")
     if kind is not None and kind not in library.KINDS:
         near = records.missing("kind of record", kind, library.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(library.KINDS)}.")
     shelf = library.Library(opened.entity, name=opened.identity.name, zone=records.zone(opened))
-    node = room.explain(shelf, shelf.look_up(given, kind), room.GitHistory(opened.entity.root))
+    node = room.explain(shelf, shelf.look_up(query, kind), room.GitHistory(opened.entity.root))
     data = {**_data(node), "missing": list(node.missing)}
     output.result(opened.shell, "why", data, list(_tree(opened, node)))
     if node.missing:
@@ -94,9 +94,9 @@ def _body(opened: Opened, node: SourceNode, *, whole: bool) -> Iterator[str]:
     if node.again:
         yield f"{output.shorten(item.text)} (told above)"
         return
-    said = item.text if whole else output.shorten(item.text, 160)
+    text = item.text if whole else output.shorten(item.text, 160)
     who = f"{item.speaker}: " if item.speaker else ""
-    yield from f"{who}{said}".splitlines()
+    yield from f"{who}{text}".splitlines()
     yield from filter(None, (f"  {line}" if line else "" for line in _origin(item)))
     yield from (f"  {line}" for line in _edits(opened, node))
 
@@ -109,9 +109,9 @@ def _origin(item: LibraryRecord) -> Iterator[str]:
         yield f"written by {origin.by}" + (f", with {origin.model}" if origin.model else "")
     elif origin.model:
         yield f"said with {origin.model}"
-    told = f"trust {origin.trust}" if origin.trust else ""
+    sentence = f"trust {origin.trust}" if origin.trust else ""
     audience = f"only for {', '.join(origin.audience)}" if origin.audience else ""
-    yield "; ".join(filter(None, (told, audience)))
+    yield "; ".join(filter(None, (sentence, audience)))
 
 
 def _edits(opened: Opened, node: SourceNode) -> Iterator[str]:

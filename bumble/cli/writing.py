@@ -33,7 +33,7 @@ def commit(
     opened: Opened,
     command: str,
     planned: Sequence[Change | None],
-    said: str,
+    sentence: str,
     *,
     unchanged: str = "Nothing to do: it says so already.",
     dry_run: bool,
@@ -59,9 +59,13 @@ def commit(
         apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
     answer["changes"] = shown if dry_run else [_without_diff(one) for one in shown]
-    lines = [unchanged if not wanted else said]
+    lines = [unchanged if not wanted else sentence]
     if wanted and dry_run:
-        lines = [line for one in shown for line in (f"{one['path']}: {one['why']}", *one["diff"])]
+        lines = [
+            line
+            for change in shown
+            for line in (f"{change['path']}: {change['why']}", *change["diff"])
+        ]
     output.result(opened.shell, command, answer, lines)
     if wanted and dry_run:
         output.say("Nothing was written: --dry-run.")

@@ -103,8 +103,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
     for path in (*readable, *commits.foreign_notes(entity.root)):
-        sentence = "a change that another installation left half done; if it is yours, take it over"
         sentence = "a change another installation left half done; if it is yours, take it over"
+        yield Finding(
             "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
         )
     for folder in left.tracked:
