@@ -79,7 +79,9 @@ CODES: dict[str, Code] = {
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
-    "git-strays": Code("note", "`.git` leads to a repository that does not know of the folder."),
+    "git-strays": Code(
+        "note", "Its `.git` leads to a repository that does not know of the folder."
+    ),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(

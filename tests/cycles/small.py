@@ -11,7 +11,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.llm.protocol import Message, Request
 
-WAITING = "waiting.txt"
+WAITING = "workspace/waiting.txt"
 
 
 def words(life: Runtime, name: str) -> list[str]:
@@ -23,7 +23,9 @@ def words(life: Runtime, name: str) -> list[str]:
 
 def wait(life: Runtime, *lines: str) -> None:
     """Let words wait, each as "pass word"."""
-    (life.entity.root / WAITING).write_text("".join(f"{line}\n" for line in lines))
+    file = life.entity.root / WAITING
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(f"{line}\n" for line in lines))
 
 
 def small(name: str, before: Callable[[str], None] | None = None, *, thinks: bool = False) -> Pass:

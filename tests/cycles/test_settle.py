@@ -93,7 +93,7 @@ def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(life: Runtime) ->
 
 def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Runtime) -> None:
     def meddle(*_: object) -> list[Path]:
-        raise FileChangedError(Path("waiting.txt"))
+        raise FileChangedError(Path("workspace/waiting.txt"))
 
     wait(life, "a 1")
     done = list(settle.settle(life, [small("a")], None, meddle))

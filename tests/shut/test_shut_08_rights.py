@@ -70,6 +70,7 @@ def test_a_groups_folder_stays_the_groups(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_shared_repository_stays_shared(run: Run) -> None:
+    run.write(".git/HEAD", "ref: refs/heads/main\n")
     run.write(".git/config", "[core]\n\tsharedRepository = group\n")
     files.clear(run.file(".bumble"))
     run.ok("journal", "add", "It rains.")

@@ -72,6 +72,7 @@ def test_the_same_long_result_twice_in_a_conversation(run: Run, how: str) -> Non
     }
     run.ok("config", "set", "--user", "tools.run_command", "true")
     run.ok("config", "set", "tools.files", "true")
+    run.ok("config", "trust", str(run.entity.root))
     first = calls["run_command" if how == "run_command" else "read_file"]
     for n, call in enumerate((first, calls[how], calls[how]), 1):
         script(run, call, act("say", text=f"Answer {n}."))
