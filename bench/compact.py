@@ -38,26 +38,28 @@ from zoneinfo import ZoneInfo
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble import stopwords
 from bumble.body import parameters
-from bumble.cycles import compact, cursors, evidence, excerpt, flush, history, work
-from bumble.cycles.compact import CompactJob
-from bumble.cycles.excerpt import SpokenLine
-from bumble.cycles.life import Runtime
+from bumble.context import compact, flush, recalled, system
+from bumble.context import transcript as history
+from bumble.context.compact import CompactJob
 from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.errors import AnswerInvalidError
+from bumble.grounding import claims, excerpt
+from bumble.grounding.excerpt import SpokenLine
 from bumble.index.memory import Memory
-from bumble.llm import scripted, tokens
+from bumble.llm import scripted
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
 from bumble.llm.scripted import ScriptedModel
-from bumble.mind import prompt, recall
-from bumble.models import catalog, embedders, store
-from bumble.stores import beliefs, knowledge, sessions, state, transcripts
-from bumble.stores.sessions import Message, Session, ToolCall
+from bumble.records import beliefs, knowledge, session_files, sessions, state
+from bumble.records.sessions import Message, Session, ToolCall
+from bumble.runtime import cursors, job
+from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words, tokens
+from bumble.weights import catalog, embedders, store
 
 OUT = Path(__file__).parent / "out"
 CACHE = user_cache_path("bumble") / "weights"
@@ -452,12 +454,12 @@ def sleep(life: Runtime, one: Sample, *, flushes: bool) -> Slept:
     if flushes:
         made = flush.before(life, made, limit=None, judge=False, note=lambda _: None)
         problems = tuple(line for line in made.lines if line.startswith("Nothing was distilled"))
-    work.apply(life, made)
+    job.apply(life, made)
     life.memory.sync()
     book = knowledge.read(life.entity.knowledge)
     facts = [f"{one.title}: {one.text}" for one in book.sections if not one.locked]
     held = [one.text for one in beliefs.read(life.entity.beliefs)]
-    found = transcripts.find(life.entity.sessions, talk.id)
+    found = session_files.find(life.entity.sessions, talk.id)
     return Slept(life, found, (*facts, *held), problems)
 
 
@@ -475,10 +477,10 @@ def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
     for fact in facts:
         at = life.now()
         message = Message("msg_zzzzz", at, "user", fact.question, speaker="sam", trust="owner")
-        blocks = recall.blocks(
+        blocks = recalled.blocks(
             life, sessions.appended(talk, [message]), "sam", "content", at, unseen
         )
-        kept = prompt.preamble(blocks, life.config.prompt.preamble_max_tokens)
+        kept = system.preamble(blocks, life.config.prompt.preamble_max_tokens)
         lines = [line for block in kept for line in block.text.splitlines()]
         found[fact.question] = [line for line in lines if line.startswith("- ")]
     return View(shown(talk), asked=found)
@@ -522,12 +524,12 @@ def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
         lines = [
             SpokenLine("", turn["speaker"], text)
             for turn in turns
-            for text in evidence.sentences(turn["text"])
+            for text in claims.sentences(turn["text"])
         ]
         answers = [
             words
             for asked in one["qa"]
-            if (words := set(stopwords.telling_words(str(asked.get("answer", "")))))
+            if (words := set(stop_words.telling_words(str(asked.get("answer", "")))))
         ]
         budget = int(share * sum(cost(str(line)) + excerpt.LINE_TOKENS for line in lines))
         chosen = [" ".join(map(str, excerpt.choose(lines, budget)))]
@@ -549,7 +551,7 @@ def _answered(texts: Sequence[str], answers: Sequence[set[str]]) -> list[float]:
     return [
         len(words & heard) / len(words)
         for text in texts
-        for heard in [set(stopwords.words(text))]
+        for heard in [set(stop_words.words(text))]
         for words in answers
     ]
 

@@ -23,14 +23,14 @@ from typing import Any
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble.cycles import extract, proof
-from bumble.cycles.extract import ExtractedItem, Extraction, Options
-from bumble.cycles.window import Window
 from bumble.errors import AnswerInvalidError
+from bumble.facts import extract, verify
+from bumble.facts.extract import ExtractedItem, Extraction, Options
+from bumble.facts.extract_window import Window
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
-from bumble.models import catalog, store
-from bumble.stores.sessions import Message
+from bumble.records.sessions import Message
+from bumble.weights import catalog, store
 
 HERE = Path(__file__).parent
 OUT = HERE / "out"
@@ -96,10 +96,10 @@ def run(model: Model, label: Mapping[str, Any], *, judge: bool) -> dict[str, Any
     except AnswerInvalidError as error:
         drawn, problem = Extraction(), str(error).splitlines()[0]
     seconds = time.perf_counter() - started
-    kept, rejected = proof.check(window, drawn.items, known)
+    kept, rejected = verify.check(window, drawn.items, known)
     stages = {"as drawn": list(drawn.items), "checked": kept}
     if judge:
-        stages["judged"], doubted = proof.judge(model, window, kept, OPTIONS)
+        stages["judged"], doubted = verify.judge(model, window, kept, OPTIONS)
         rejected += doubted
     scores = {}
     for name, items in stages.items():
@@ -117,7 +117,7 @@ def run(model: Model, label: Mapping[str, Any], *, judge: bool) -> dict[str, Any
         "malformed": drawn.malformed,
         "drawn": [asdict(one) for one in drawn.items],
         "dropped": [{"reason": one.reason, "text": said(one.item)} for one in rejected],
-        "journal": {"as drawn": drawn.journal, "checked": proof.journal(window, drawn)},
+        "journal": {"as drawn": drawn.journal, "checked": verify.journal(window, drawn)},
         "scores": scores,
     }
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from tests.upkeep import mind, month
+from tests.support import mind, month
 
 OUT = Path(__file__).parent / "out"
 

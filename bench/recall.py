@@ -35,11 +35,11 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.index.search import Factor, Filter, Hit, opened, search
 from bumble.index.sync import sync
-from bumble.models import catalog, pull
-from bumble.models.embedders import open_embedder
-from bumble.models.means import Means
-from bumble.stores import records, relationships, sessions
-from bumble.stores.sessions import Message
+from bumble.records import base, relationships, sessions
+from bumble.records.sessions import Message
+from bumble.weights import catalog, pull
+from bumble.weights.embedders import open_embedder
+from bumble.weights.sources import Means
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
@@ -113,7 +113,7 @@ def write_entity(root: Path, conversation: Mapping[str, Any]) -> tuple[Entity, s
         messages = []
         for n, turn in enumerate(conversation[f"session_{number}"]):
             at = start + timedelta(seconds=n)
-            ids[turn["dia_id"]] = records.new_id(sessions.MESSAGE_PREFIX, at, rng)
+            ids[turn["dia_id"]] = base.new_id(sessions.MESSAGE_PREFIX, at, rng)
             by_entity = turn["speaker"] == name
             messages.append(
                 Message(
@@ -125,7 +125,7 @@ def write_entity(root: Path, conversation: Mapping[str, Any]) -> tuple[Entity, s
                 )
             )
         person = relationships.person_id(str(conversation.get("speaker_a", "user")))
-        session = sessions.new(records.new_id(sessions.PREFIX, start, rng), start, person)
+        session = sessions.new(base.new_id(sessions.PREFIX, start, rng), start, person)
         plan = (
             sessions.plan_start(session, "bench"),
             sessions.plan_append(session, messages, "bench"),

@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command line of this process."""
     _have_streams()
     try:
-        from bumble.cli.hiding import hide_environment
+        from bumble.app.hiding import hide_environment
 
         hide_environment()
         from bumble.cli.app import main as run

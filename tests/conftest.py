@@ -14,9 +14,9 @@ import pytest
 from hypothesis import settings
 
 from bumble.errors import WeightsMissingError
-from bumble.models import catalog
-from bumble.models.means import Means
-from bumble.models.pull import pull
+from bumble.weights import catalog
+from bumble.weights.pull import pull
+from bumble.weights.sources import Means
 
 # a shared machine is slow at times: what a property takes is measured in bench/
 settings.register_profile("bumble", deadline=None)

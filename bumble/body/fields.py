@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from bumble import moments
+from bumble.text import moments
 
 
 def section(value: object, place: str) -> Mapping[str, object]:

@@ -18,9 +18,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__, files
-from bumble.cli import output, quick
+from bumble.app import output
+from bumble.app.process import Shell
+from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.cli.shell import Shell
 from bumble.errors import FolderUnwritableError, UserError
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
@@ -83,7 +84,7 @@ class LazyGroup(TyperGroup):
         if self.completing:
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
         if self.commands[cmd_name] is None:
-            module = importlib.import_module(f"bumble.cli.{COMMANDS[cmd_name][0]}")
+            module = importlib.import_module(f"bumble.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
             command.params = [one for one in command.params if one.name not in OF_THE_ROOT]

@@ -18,8 +18,8 @@ from pathlib import Path
 import typer
 
 from bumble import files
-from bumble.cli import output
-from bumble.cli.shell import Shell
+from bumble.app import output
+from bumble.app.process import Shell
 from bumble.errors import DraftInvalidError, UserError
 
 USUAL_EDITORS = ("nano", "vi", "notepad")

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from bumble import files
-from bumble.cli import bodies, records
-from bumble.cli.opening import Opened
-from bumble.cli.records import Found
-from bumble.stores import records as stored
-from bumble.stores import relationships
-from bumble.stores.relationships import Relationship
+from bumble.app import opening
+from bumble.app.opening import Opened
+from bumble.cli import listing, text_input
+from bumble.cli.listing import Found
+from bumble.records import base as stored
+from bumble.records import relationships
+from bumble.records.relationships import Relationship
 
 
 def everybody(opened: Opened) -> Found[Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
-    return records.readable(opened, relationships.paths(opened.entity.relationships), _load)
+    return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
 
 
 def _load(path: Path) -> Relationship:
@@ -31,11 +32,11 @@ def find(opened: Opened, name: str) -> Relationship:
     """
     named = _file(opened, name)
     if named is not None:
-        return _load(records.within(opened, named))
+        return _load(opening.within(opened, named))
     people = everybody(opened).records
     person = relationships.match(people, name)
     if person is None:
-        raise records.missing(
+        raise listing.missing(
             "person", name, [n for person in people for n in (person.id, *person.names)]
         )
     return person
@@ -56,12 +57,12 @@ def path(opened: Opened, name: str) -> Path:
     """
     path = _file(opened, name)
     path = path or opened.entity.root / relationships.path(find(opened, name).id)
-    return records.within(opened, path)
+    return opening.within(opened, path)
 
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    line = bodies.one_line(name, "name")
+    line = text_input.one_line(name, "name")
     person = relationships.match(everybody(opened).records, line)
     return person.id if person else relationships.person_id(line)
 

@@ -13,7 +13,8 @@ from typing import Any
 import typer
 
 from bumble import errors
-from bumble.cli import app, output
+from bumble.app import output
+from bumble.cli import app
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
 from bumble.errors import UserError
 

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from bumble import files
-from bumble.entity import intents
-from bumble.entity.intents import FOLDER, Leftovers, Step, leftovers, stray_files
+from bumble.entity import write_ahead
+from bumble.entity.write_ahead import FOLDER, Leftovers, Step, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
 __all__ = [
@@ -118,14 +118,14 @@ def apply(
         return []
     files.enclose(root)
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        intents.recover(root)
+        write_ahead.recover(root)
         planned = _plan(root, change_set.changes)
         if history is not None and planned:
             history.begin(change_set, [step for step, _ in planned])
         if len(planned) == 1:  # a rename is all or nothing by itself
-            intents.replace_one(root, *planned[0])
+            write_ahead.replace_one(root, *planned[0])
         elif planned:
-            intents.carry_out(root, change_set.title, planned)
+            write_ahead.carry_out(root, change_set.title, planned)
         if history is not None and planned:
             history.end()
     return [files.inside(root, step.path) for step, _ in planned]
@@ -139,10 +139,10 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         since the kill: the edit stays, and the copy is beside it.
     """
     files.enclose(root)
-    if not intents.leftovers(root).own:
+    if not write_ahead.leftovers(root).own:
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        return intents.recover(root)
+        return write_ahead.recover(root)
 
 
 def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
@@ -154,17 +154,17 @@ def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) 
     """
     files.enclose(root)
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        intents.adopt(root)
-        intents.recover(root)
+        write_ahead.adopt(root)
+        write_ahead.recover(root)
 
 
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
     """Remove stray temporary files, while nobody writes, and return what they were."""
     files.enclose(root)
-    if not intents.stray_files(root):
+    if not write_ahead.stray_files(root):
         return []
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        return intents.sweep(root)
+        return write_ahead.sweep(root)
 
 
 def lock_path(root: Path) -> Path:
@@ -177,23 +177,23 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
     planned: dict[Path, tuple[Step, bytes | None]] = {}
     lengthens = any(change.adds for change in changes)
     for change in changes:
-        path = intents.target(root, change.path)
+        path = write_ahead.target(root, change.path)
         if path in planned:
             earlier, current = planned[path]
             before = earlier.before
             if not (change.adds or change.by_hash) and change.read != earlier.after:
                 raise ValueError(f"two changes of {change.path} in one set, on the same reading")
         else:
-            current = intents.read(path)
-            before = intents.digest(current)
+            current = write_ahead.read(path)
+            before = write_ahead.digest(current)
             if not (change.adds or change.by_hash):
                 _check(path, change, before, lengthens=lengthens)
         new = _added(current, change.data or b"") if change.adds else change.data
-        planned[path] = (Step(change.path, before, intents.digest(new), None), new)
+        planned[path] = (Step(change.path, before, write_ahead.digest(new), None), new)
         if change.keeps and current is not None and new != current:
             kept = history_path(change.path, current)
-            there = intents.digest(intents.read(files.inside(root, kept)))
-            step = Step(kept, there, intents.digest(current), None)
+            there = write_ahead.digest(write_ahead.read(files.inside(root, kept)))
+            step = Step(kept, there, write_ahead.digest(current), None)
             planned[files.inside(root, kept)] = (step, current)
     return [(step, new) for step, new in planned.values() if step.before != step.after]
 
@@ -212,7 +212,7 @@ def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -
     """
     if change.read == before:
         return
-    there = change.data is not None and intents.digest(change.data) == before
+    there = change.data is not None and write_ahead.digest(change.data) == before
     if there and not lengthens:
         return
     if change.read is None and not there:

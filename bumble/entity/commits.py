@@ -19,13 +19,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bumble import files, git, yamltext
-from bumble.entity import changes, installation, intents
+from bumble import files, git
+from bumble.entity import changes, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.intents import Step
+from bumble.entity.write_ahead import Step
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Done, Git
+from bumble.text import yaml_edit
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
@@ -114,7 +115,7 @@ def catch_up(
     if history is None or not notes(root):
         return Waiting()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        intents.recover(root)
+        write_ahead.recover(root)
         return history.catch_up()
 
 
@@ -139,7 +140,7 @@ def _history(root: Path, keeping: Keeping) -> Commits | None:
 def _is_asked_for(root: Path) -> bool:
     """Whether the entity itself asks for commits, inside somebody's larger repository."""
     with suppress(OSError, ValueError):
-        plain = yamltext.parse_mapping((root / ENTITY_FILE).read_text(encoding="utf-8"))
+        plain = yaml_edit.parse_mapping((root / ENTITY_FILE).read_text(encoding="utf-8"))
         section = plain.get("git")
         return isinstance(section, Mapping) and section.get("autocommit") is True
     return False
@@ -438,7 +439,7 @@ class Commits:
         return None if any((one / ".git").exists() for one in above) else place.as_posix()
 
     def _digest(self, path: str) -> str | None:
-        return intents.digest(files.read_if_there(self.repository.folder / path))
+        return write_ahead.digest(files.read_if_there(self.repository.folder / path))
 
 
 def _entries(done: Done, prefix: str) -> tuple[bool, list[Entry]]:

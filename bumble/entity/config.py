@@ -12,20 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from bumble.entity.config_memory import MemoryConfig
 from bumble.entity.config_soma import SomaConfig
-from bumble.entity.typed import (
-    Amount,
-    Count,
-    Positive,
-    Range,
-    Share,
-    Temperature,
-    TimeZone,
-)
+from bumble.entity.schema import Amount, Count, Positive, Range, Share, Temperature, TimeZone
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from bumble.entity.typed import light_dataclass as dataclass  # starts faster
+    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
 
 
 @dataclass(frozen=True)

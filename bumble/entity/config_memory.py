@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from bumble.entity.typed import Above, Amount, Count, Positive, Range, Share, Temperature
+from bumble.entity.schema import Above, Amount, Count, Positive, Range, Share, Temperature
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from bumble.entity.typed import light_dataclass as dataclass  # starts faster
+    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from bumble.entity.typed import Above, Amount, Count, Length, Positive, Range, Share, Temperature
+from bumble.entity.schema import Above, Amount, Count, Length, Positive, Range, Share, Temperature
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from bumble.entity.typed import light_dataclass as dataclass  # starts faster
+    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
 
 BarName = Literal["social", "curiosity", "creative", "tension", "comfort"]
 HormoneName = Literal["dopamine", "cortisol", "oxytocin"]

@@ -12,11 +12,12 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from bumble import files, yamltext
+from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
+from bumble.text import yaml_edit
 
 # Files that would change how this package itself is treated if they kept their names here.
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
@@ -38,7 +39,7 @@ def archetypes() -> Mapping[str, Mapping[str, str]]:
     source = (
         resources.files("bumble.entity").joinpath("archetypes.yaml").read_text(encoding="utf-8")
     )
-    return yamltext.parse_mapping(source)
+    return yaml_edit.parse_mapping(source)
 
 
 def template_folder() -> Path:
@@ -83,7 +84,7 @@ def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
         "timezone": newborn.timezone,
         "archetype": newborn.archetype,
     }
-    quoted = {key: yamltext.inline(value) for key, value in plain.items()}
+    quoted = {key: yaml_edit.inline(value) for key, value in plain.items()}
     indented = {
         key: "\n".join(f"    {line}" for line in text.strip().splitlines())
         for key, text in texts.items()

@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bumble import yamltext
 from bumble.entity.config import Config
 from bumble.errors import CredentialsError
+from bumble.text import yaml_edit
 
 OTHERS = 0o077  # the permission bits of everybody else
 
@@ -41,7 +41,7 @@ def _from_file(path: Path, name: str) -> str | None:
             f"{path}: others on this machine can read your keys\nRun: chmod 600 {path}"
         )
     try:
-        key = yamltext.parse_mapping(path.read_text("utf-8")).get(name)
+        key = yaml_edit.parse_mapping(path.read_text("utf-8")).get(name)
     except OSError as error:
         raise CredentialsError(f"{path}: could not be read: {error.strerror}") from error
     except ValueError:  # its text, which an error might quote, is secret

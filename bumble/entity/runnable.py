@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bumble import files, git, gitdir, markdown
+from bumble import files, git, gitdir
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.gitdir import Repository
+from bumble.text import markdown
 
 INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
 DIGEST_CHARS = 32  # of 64: 128 bits

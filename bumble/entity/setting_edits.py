@@ -6,11 +6,11 @@ as far as a new text.
 
 from __future__ import annotations
 
-from bumble import yamltext
-from bumble.entity import setting_layers, typed
+from bumble.entity import layers, schema
 from bumble.entity.config import Config, Identity
-from bumble.entity.typed import Keys, ValueProblem
+from bumble.entity.schema import Keys, ValueProblem
 from bumble.errors import SettingInvalidError, UsageError
+from bumble.text import yaml_edit
 
 
 def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml") -> str:
@@ -28,12 +28,12 @@ def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml
     """
     keys, root = _find(key)
     try:
-        value = setting_layers.parse_value(keys, value_text, root=root)
+        value = layers.parse_value(keys, value_text, root=root)
     except ValueProblem as problem:
-        raise UsageError(setting_layers.sentence(problem)) from problem
+        raise UsageError(layers.sentence(problem)) from problem
     try:
-        return yamltext.set_value(source, keys, value)
-    except yamltext.SourceError as error:
+        return yaml_edit.set_value(source, keys, value)
+    except yaml_edit.SourceError as error:
         raise _invalid(file, error) from error
 
 
@@ -48,24 +48,24 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
     if root is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return yamltext.remove(source, keys)
-    except yamltext.SourceError as error:
+        return yaml_edit.remove(source, keys)
+    except yaml_edit.SourceError as error:
         raise _invalid(file, error) from error
 
 
 def _find(key: str) -> tuple[Keys, type]:
     keys = tuple(key.split("."))
-    root = Identity if keys[0] in typed.fields(Identity) else Config
+    root = Identity if keys[0] in schema.fields(Identity) else Config
     try:
-        kind = typed.at(root, keys)
+        kind = schema.at(root, keys)
     except ValueProblem as problem:
-        raise UsageError(setting_layers.sentence(problem)) from problem
-    if typed.is_section(kind):
-        names = ", ".join(typed.fields(typed.bare(kind)[0]))
+        raise UsageError(layers.sentence(problem)) from problem
+    if schema.is_section(kind):
+        names = ", ".join(schema.fields(schema.bare(kind)[0]))
         raise UsageError(f"`{key}` is a section; name one of its settings: {names}")
     return keys, root
 
 
-def _invalid(file: str, error: yamltext.SourceError) -> SettingInvalidError:
+def _invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
     place = file if error.line is None else f"{file}:{error.line}"
     return SettingInvalidError(place, error.problem)

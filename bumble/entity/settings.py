@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bumble import files, urls, yamltext
-from bumble.entity import defaults, setting_layers, trust, typed
+from bumble import files
+from bumble.entity import defaults, folder_trust, schema
+from bumble.entity import layers as setting_layers
 from bumble.entity.config import Config, Identity
-from bumble.entity.setting_layers import Layer, Plain
-from bumble.entity.typed import Keys, UnknownKeyProblem, ValueProblem
+from bumble.entity.layers import Layer, Plain
+from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+from bumble.text import urls, yaml_edit
 
 SCHEMA_VERSION = 1  # of entity.yaml
 
@@ -84,13 +86,13 @@ def load(
         UsageError: If a flag has.
     """
     found = [Layer("default", defaults.read())]
-    trusted: trust.Trusted = {}
+    trusted: folder_trust.Trusted = {}
     identity: Identity | None = None
     warnings: list[str] = []
     if user_file is not None:
         plain, source = _read(user_file) or ({}, "")
-        trusted = trust.folders(plain.pop(trust.KEY, None), str(user_file))
-        plain.pop(trust.LINKED, None)
+        trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
+        plain.pop(folder_trust.LINKED, None)
         found.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
         identity, own, warnings = _entity_layer(entity_file)
@@ -101,12 +103,12 @@ def load(
         return _assemble(tuple(found), identity, tuple(warnings))
     found, doubts = _as_trusted(found, own, entity_file, trusted)
     assembled = _assemble(tuple(found), identity, (*warnings, *doubts))
-    as_it_is = trust.doubt(trusted, entity_file.parent, own.values) is None
+    as_it_is = folder_trust.doubt(trusted, entity_file.parent, own.values) is None
     return replace(assembled, trusted=as_it_is)
 
 
 def _as_trusted(
-    layers: list[Layer], own: Layer, path: Path, trusted: trust.Trusted
+    layers: list[Layer], own: Layer, path: Path, trusted: folder_trust.Trusted
 ) -> tuple[list[Layer], list[str]]:
     """Take out what does not count in an entity's folder, and say so.
 
@@ -117,22 +119,24 @@ def _as_trusted(
         trusted: The folders that the user trusts, as they were.
     """
     asking = [
-        trust.only_yours(layer.values) if layer is own else trust.starting(layer.values)
+        folder_trust.only_yours(layer.values)
+        if layer is own
+        else folder_trust.starting(layer.values)
         for layer in layers
     ]
-    doubt = trust.doubt(trusted, path.parent, own.values) if any(asking) else None
+    doubt = folder_trust.doubt(trusted, path.parent, own.values) if any(asking) else None
     if doubt is None:
         return layers, []
     left, warnings = [], []
     for layer, ignored in zip(layers, asking, strict=True):
-        left.append(replace(layer, values=trust.without(layer.values, ignored)))
+        left.append(replace(layer, values=folder_trust.without(layer.values, ignored)))
         for keys in ignored:
             if layer is own:
                 place = setting_layers.place(str(path), layer.source, keys)
-                warnings.append(trust.warning(place, keys, path.parent, doubt))
+                warnings.append(folder_trust.warning(place, keys, path.parent, doubt))
             else:
                 place = layer.origin(keys)
-                warnings.append(trust.program_warning(place, keys, path.parent, doubt))
+                warnings.append(folder_trust.program_warning(place, keys, path.parent, doubt))
     return left, warnings
 
 
@@ -143,7 +147,9 @@ def linked(user_file: Path) -> tuple[Path, ...]:
         SettingInvalidError: If the user's config does not list folders there.
     """
     plain, _ = _read(user_file) or ({}, "")
-    return tuple(map(Path, trust.linked_folders(plain.get(trust.LINKED), str(user_file))))
+    return tuple(
+        map(Path, folder_trust.linked_folders(plain.get(folder_trust.LINKED), str(user_file)))
+    )
 
 
 def _assemble(
@@ -152,8 +158,8 @@ def _assemble(
     nothing: Plain = {}
     values = functools.reduce(setting_layers.merge, (layer.values for layer in found), nothing)
     try:
-        typed.check(Config, values, partial=False)  # an entry of a mapping may lack a field
-        config = typed.build(Config, values)
+        schema.check(Config, values, partial=False)  # an entry of a mapping may lack a field
+        config = schema.build(Config, values)
     except ValueProblem as problem:
         keys = problem.keys
         deepest = max(reversed(found[1:]), key=lambda layer: layer.depth(keys))
@@ -169,29 +175,29 @@ def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
     plain, source = read
     identity = _take_identity(path, plain, source)
     layer = _layer(path, plain, source, name=path.name)
-    ignored = trust.only_owners(layer.values)
+    ignored = folder_trust.only_owners(layer.values)
     warnings = [
-        trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
+        folder_trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
         for keys in ignored
     ]
-    return identity, replace(layer, values=trust.without(layer.values, ignored)), warnings
+    return identity, replace(layer, values=folder_trust.without(layer.values, ignored)), warnings
 
 
 def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     """Take out of entity.yaml what is not a setting, and read it."""
-    own = {key: plain.pop(key) for key in list(plain) if key in typed.fields(Identity)}
+    own = {key: plain.pop(key) for key in list(plain) if key in schema.fields(Identity)}
     plain.pop(setting_layers.NOTES, None)
-    for key in {trust.KEY, trust.LINKED} & set(plain):
+    for key in {folder_trust.KEY, folder_trust.LINKED} & set(plain):
         raise _invalid(path, source, (key,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
         said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
         raise _invalid(path, source, ("schema_version",), said)
     try:
-        typed.check(Identity, own, partial=False)
+        schema.check(Identity, own, partial=False)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return typed.build(Identity, own)
+    return schema.build(Identity, own)
 
 
 def _read(path: Path) -> tuple[Plain, str] | None:
@@ -199,19 +205,19 @@ def _read(path: Path) -> tuple[Plain, str] | None:
     try:
         raw = files.read_if_there(path)
         source = None if raw is None else raw.decode("utf-8")
-        return None if source is None else (yamltext.parse_mapping(source), source)
+        return None if source is None else (yaml_edit.parse_mapping(source), source)
     except OSError as error:
         raise UserError(f"{path}: could not be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise SettingInvalidError(str(path), "is not UTF-8 text") from error
-    except yamltext.SourceError as error:
+    except yaml_edit.SourceError as error:
         place = str(path) if error.line is None else f"{path}:{error.line}"
         raise SettingInvalidError(place, error.problem) from error
 
 
 def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
     try:
-        typed.check(Config, plain)
+        schema.check(Config, plain)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
     return Layer("file", plain, name, source)
@@ -226,7 +232,7 @@ def _known(key: str, values: Mapping[str, Any]) -> Keys:
     if Layer("default", values).depth(keys) == len(keys):
         return keys
     try:
-        typed.at(Config, keys)
+        schema.at(Config, keys)
     except UnknownKeyProblem as problem:
         raise UsageError(setting_layers.sentence(problem)) from problem
     raise UsageError(f"`{key}` is not set")  # an entry of a mapping that nobody made

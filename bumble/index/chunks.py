@@ -14,22 +14,22 @@ from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
 
-from bumble.index import passages, terms
-from bumble.index.passages import Passage
-from bumble.stores import (
+from bumble.index import splitting, terms
+from bumble.index.splitting import Passage
+from bumble.records import (
+    base,
     beliefs,
     dreams,
     episodes,
     journal,
     knowledge,
     narrative,
-    records,
     relationships,
+    session_files,
     skills,
-    transcripts,
 )
-from bumble.stores.records import Provenance
-from bumble.stores.sessions import Message, Session
+from bumble.records.base import Provenance
+from bumble.records.sessions import Message, Session
 
 VERSION = f"2.{terms.VERSION}"  # raise it when the same file would give other chunks
 KINDS = (
@@ -146,7 +146,7 @@ def _chunks(
     active: bool = True,
 ) -> Iterator[Chunk]:
     """Make the chunks of a text; `head` leads each, unseen: a date, a title, names."""
-    pieces = passages.split(text) or ([Passage("", 0)] if head else [])
+    pieces = splitting.split(text) or ([Passage("", 0)] if head else [])
     for piece in pieces:
         embedded = f"{head}{piece.text}"
         yield Chunk(
@@ -166,10 +166,10 @@ def _chunks(
 
 
 def _episode(path: Path) -> Iterator[Chunk]:
-    one = records.load(path, episodes.parse)
+    one = base.load(path, episodes.parse)
     people = ", ".join(spoken_name(person) for person in one.people)
     head = f"({spoken_date(one.at.date())}) " + (f"With {people}: " if people else "")
-    origin = records.provenance(one.source.meta)
+    origin = base.provenance(one.source.meta)
     yield from _chunks(
         "episode",
         one.id,
@@ -189,7 +189,7 @@ def _body_line(source: str, text: str) -> int:
 
 
 def _knowledge(path: Path) -> Iterator[Chunk]:
-    for one in records.load(path, knowledge.parse).sections:
+    for one in base.load(path, knowledge.parse).sections:
         gap = one.source.count("\n", 0, max(0, one.source.find(one.text)))
         yield from _chunks(
             "knowledge",
@@ -202,7 +202,7 @@ def _knowledge(path: Path) -> Iterator[Chunk]:
 
 
 def _belief(path: Path) -> Iterator[Chunk]:
-    one = records.load(path, beliefs.parse)
+    one = base.load(path, beliefs.parse)
     yield from _chunks(
         "belief",
         one.id,
@@ -215,7 +215,7 @@ def _belief(path: Path) -> Iterator[Chunk]:
 
 
 def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
-    parsed = records.load(path, partial(journal.parse, zone=zone))
+    parsed = base.load(path, partial(journal.parse, zone=zone))
     for one in parsed.entries:
         tags = " ".join(one.tags)
         gap = one.source.count("\n", 0, max(0, one.source.find(one.text)))
@@ -243,7 +243,7 @@ def _skill(path: Path) -> Iterator[Chunk]:
 
 
 def _person(path: Path) -> Iterator[Chunk]:
-    one = records.load(path, relationships.parse)
+    one = base.load(path, relationships.parse)
     about = [", ".join(one.names) or spoken_name(one.id), one.dynamic, ", ".join(one.topics)]
     yield from _chunks(
         "person",
@@ -258,14 +258,14 @@ def _person(path: Path) -> Iterator[Chunk]:
 
 
 def _narrative(path: Path) -> Iterator[Chunk]:
-    one = records.load(path, narrative.parse)
+    one = base.load(path, narrative.parse)
     at = one.at.isoformat() if one.at else ""
     line = _body_line(one.source.source, one.text)
     yield from _chunks("narrative", "narrative", one.text, line, one.provenance, at=at)
 
 
 def _dream(path: Path) -> Iterator[Chunk]:
-    one = records.load(path, dreams.parse)
+    one = base.load(path, dreams.parse)
     text = "\n".join((*one.fragments, one.thread)).strip()
     yield from _chunks(
         "dream",
@@ -287,7 +287,7 @@ class _Turn:
 
 
 def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
-    session = transcripts.load(path)
+    session = session_files.load(path)
     lines = _message_lines(session.source)
     before: list[_Turn] = []  # the nearest first
     for message in session.messages:
@@ -308,7 +308,7 @@ def _turn(
 ) -> Iterator[Chunk]:
     head = f"({spoken_date(message.at.date())}) {speaker} said: "
     around = tuple(term for turn in before for term in turn.terms)
-    for piece in passages.split(message.text):
+    for piece in splitting.split(message.text):
         embedded = head + piece.text
         yield Chunk(
             "message",

@@ -29,12 +29,7 @@ from tantivy import (
 )
 
 from bumble import files
-from bumble.errors import (
-    FolderUnwritableError,
-    IndexDamagedError,
-    IndexUnusableError,
-    is_full,
-)
+from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, is_full
 from bumble.index.terms import MAX_TERM_BYTES
 
 STAMP = "stamp.json"

@@ -14,7 +14,7 @@ from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import place, search, sync
-from bumble.index.filing import Progress
+from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.search import Factor, Filter, Hit
 from bumble.index.sync import SyncReport

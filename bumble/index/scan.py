@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
-from bumble.stores import sessions, skills
+from bumble.records import sessions, skills
 
 # kind, folder, levels of folders between it and the files, the file's name (empty: any `*.md`)
 _FOLDERS = (

@@ -18,11 +18,11 @@ from typing import Any
 from bumble.embed.protocol import Embedder, Floats
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, fusion, place, terms, vectors
+from bumble.index import fulltext, place, ranking, terms
+from bumble.index.database import Database, encoded, open_to_read, packed, unpacked
 from bumble.index.fulltext import Fulltext
-from bumble.index.fusion import Lengths, Weights
 from bumble.index.place import Place
-from bumble.index.vectors import Database
+from bumble.index.ranking import Lengths, Weights
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
@@ -97,7 +97,7 @@ class Index:
         )
         self.lengths = Lengths(
             sum(int(row[1]) for row in counted),
-            {str(kind): fusion.length(own, around) / n for kind, n, own, around in counted},
+            {str(kind): ranking.length(own, around) / n for kind, n, own, around in counted},
         )
 
 
@@ -109,7 +109,7 @@ def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
     at = where or place.of(entity)
-    database = vectors.open_to_read(at.database)
+    database = open_to_read(at.database)
     try:
         yield Index(database, fulltext.open_to_read(at.fulltext), at)
     finally:
@@ -123,7 +123,7 @@ def search(
     *,
     only: Filter | None = None,
     limit: int = 10,
-    dense_weight: float = fusion.DENSE_WEIGHT,
+    dense_weight: float = ranking.DENSE_WEIGHT,
     factor: Factor | None = None,
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
@@ -161,7 +161,7 @@ def _query_vector(index: Index, embedder: Embedder, query: str) -> Floats | None
     stored = index.database.meta("identity")
     if not stored:
         return None  # indexed without an embedder: words alone
-    if stored != vectors.encoded(embedder.identity):
+    if stored != encoded(embedder.identity):
         made_by = json.loads(stored).get("model", "another model")
         raise IndexUnusableError(
             index.place.database,
@@ -179,11 +179,11 @@ def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
         values += only.kinds
     if only.people:
         parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
-        values += [vectors.packed((person,)) for person in only.people]
+        values += [packed((person,)) for person in only.people]
     if only.audience:
         allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
         parts.append(f"(audience = '' or ({allowed}))")
-        values += [vectors.packed((person,)) for person in only.audience]
+        values += [packed((person,)) for person in only.audience]
     if only.session:
         parts.append("session = ?")
         values.append(only.session)
@@ -251,13 +251,13 @@ def _scored(
     words, matched = [], []
     for row in rows:
         own, around = str(row[13]).split(" "), str(row[14]).split()
-        score = fusion.bm25(asked, own, around, str(row[1]), counts, index.lengths)
+        score = ranking.bm25(asked, own, around, str(row[1]), counts, index.lengths)
         words.append(round(score, 6) if asked else float(row[0] in verbatim))
         matched.append(tuple(term for term in asked if term in own or term in around))
     near = index.database.cosines(vector, candidates) if vector is not None else {}
     cosines = [near.get(int(row[0])) for row in rows]
-    lexical_scaled, dense_scaled = fusion.scaled(words), fusion.scaled(cosines)
-    share = fusion.weights(lexical_scaled, dense_scaled, dense_weight)
+    lexical_scaled, dense_scaled = ranking.scaled(words), ranking.scaled(cosines)
+    share = ranking.weights(lexical_scaled, dense_scaled, dense_weight)
     return [
         _Scored(row, word, word_scaled, cosine, cosine_scaled, share, found)
         for row, word, word_scaled, cosine, cosine_scaled, found in zip(
@@ -294,8 +294,8 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
         line=int(row[5]),
         text=str(row[6]),
         at=datetime.fromisoformat(row[7]) if row[7] else None,
-        people=vectors.unpacked(row[8]),
-        audience=vectors.unpacked(row[9]),
+        people=unpacked(row[8]),
+        audience=unpacked(row[9]),
         trust=str(row[10]),
         session=str(row[11]),
         speaker=str(row[12]),

@@ -24,12 +24,12 @@ from bumble import files
 from bumble.embed.protocol import Embedder, Floats
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
-from bumble.index import chunks, filing, fulltext, place, vectors
-from bumble.index.filing import Progress, Reading
+from bumble.index import chunks, fulltext, ingest, place
+from bumble.index.database import Database, create, encoded, open_to_read, open_to_write
 from bumble.index.fulltext import Entry, Stamp
+from bumble.index.ingest import Progress, Reading
 from bumble.index.place import Place
 from bumble.index.scan import scan
-from bumble.index.vectors import Database
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
@@ -127,10 +127,10 @@ def _sync(
     note: str = "",
 ) -> SyncReport:
     fresh = rebuild or not at.database.exists()
-    with closing(_create(at) if fresh else vectors.open_to_write(at.database)) as database:
+    with closing(_create(at) if fresh else open_to_write(at.database)) as database:
         if database.meta("chunker") != chunks.VERSION:
             raise IndexUnusableError(at.database, "it was made by another version of bumble")
-        filed = filing.update(entity, database, reading, tell)
+        filed = ingest.update(entity, database, reading, tell)
         anew = _update_fulltext(database, at.fulltext)
         embedded = _embed(database, embedder, tell) if embedder else 0
         if filed.changed or filed.removed:
@@ -149,7 +149,7 @@ def _sync(
 
 
 def _create(at: Place) -> Database:
-    database = vectors.create(at.database)
+    database = create(at.database)
     with database.transaction():
         database.set_meta("chunker", chunks.VERSION)
         database.set_meta("token", secrets.token_hex(8))
@@ -222,7 +222,7 @@ def _entries(database: Database, where: str) -> Iterator[Entry]:
 
 def _embed(database: Database, embedder: Embedder, tell: Progress) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
-    identity = vectors.encoded(embedder.identity)
+    identity = encoded(embedder.identity)
     if database.meta("identity") != identity:
         with database.transaction():
             database.forget_vectors()
@@ -270,9 +270,9 @@ def state(entity: Entity, where: Place | None = None) -> State:
     at = where or place.of(entity)
     if not at.database.exists():
         return State(exists=False, stale=len(scan(entity)))
-    with closing(vectors.open_to_read(at.database)) as database:
+    with closing(open_to_read(at.database)) as database:
         known = database.files()
-        changed, removed = filing.changes(scan(entity), known)
+        changed, removed = ingest.changes(scan(entity), known)
         unsettled = [path for path in changed if path in known and known[path].mtime_ns == -1]
         same = [
             path

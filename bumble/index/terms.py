@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from bumble import stopwords
+from bumble.text import stop_words
 
 VERSION = "1"  # raise it when the same text would give other terms
 MAX_TERM_BYTES = 80  # longer ones are keys and encoded data, which nobody asks for by heart
@@ -59,7 +59,7 @@ def _parts(term: str) -> list[str]:
 def _analyzer() -> TextAnalyzer:
     return (
         TextAnalyzerBuilder(Tokenizer.regex(_TOKEN))
-        .filter(Filter.custom_stopword(sorted(stopwords.WORDS | MORE_STOP_WORDS)))
+        .filter(Filter.custom_stopword(sorted(stop_words.WORDS | MORE_STOP_WORDS)))
         .filter(Filter.remove_long(MAX_TERM_BYTES))
         .filter(Filter.stemmer("english"))
         .filter(Filter.stemmer("russian"))  # another script: neither touches the other's words

@@ -13,8 +13,8 @@ from typing import Any
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Message, Tool, ToolCall
-from bumble.llm.saying import SayReader
-from bumble.wholetext import whole
+from bumble.llm.say_stream import SayReader
+from bumble.text.whole_text import whole
 
 MAX_ACTIONS = 8  # in one answer; a bound keeps a small model from going on for ever
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from bumble.llm.pacing import within
+from bumble.llm.stream_timeouts import within
 
 Kind = Literal["ollama", "openai"]
 

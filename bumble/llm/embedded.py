@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import actions, engine, gguf, markers, prefixes
+from bumble.llm import actions, engine, gguf, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError
-from bumble.llm.prefixes import PrefixFolder
+from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
 from bumble.llm.thinking import ThinkFilter
 
@@ -214,7 +214,7 @@ class EmbeddedModel:
         return None if self._folder is None else self._folder.folder
 
     def _key(self, cache_id: str) -> str:
-        return prefixes.key(
+        return prefix_cache.key(
             self._sha256,
             engine.VERSION,
             engine.CACHE_TYPE,

@@ -20,8 +20,8 @@ from typing import Any
 
 from bumble import files
 from bumble.errors import UnsafePathError, UserError
-from bumble.llm import tokens
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
+from bumble.text import tokens
 
 _BLOCK_BYTES = 65_536
 _NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)

@@ -16,17 +16,9 @@ import httpx
 import ollama
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import actions, remote
-from bumble.llm.pacing import SilentError, Timeouts, paced, within
-from bumble.llm.protocol import (
-    Completion,
-    FinishReason,
-    Message,
-    OnText,
-    Request,
-    ToolCall,
-    Usage,
-)
+from bumble.llm import actions, http_errors
+from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
+from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
 
 _PROBLEMS = (ollama.ResponseError, httpx.HTTPError, OSError, ValueError)
@@ -76,7 +68,7 @@ class OllamaModel:
             stopwatch: Counts seconds from anywhere.
         """
         self.name = f"ollama:{model}"
-        self._peer = remote.Peer(host, api_key)
+        self._peer = http_errors.Peer(host, api_key)
         self._model, self._url = model, self._peer.url
         self._asked_tokens, self._real_tokens = context_tokens, context_tokens
         self._timeouts, self._retries = timeouts or Timeouts(), retries
@@ -122,7 +114,7 @@ class OllamaModel:
         body["messages"] = [
             {name: value for name, value in one.items() if value} for one in body["messages"]
         ]
-        return remote.json_bytes({"tools": [], **body, "stream": True})
+        return http_errors.json_bytes({"tools": [], **body, "stream": True})
 
     def close(self) -> None:
         """Close the connection."""
@@ -134,14 +126,14 @@ class OllamaModel:
         chunks = paced(
             lambda: self._stream(request),
             is_token=_has_token,
-            stop=lambda: remote.stop(self._response),
+            stop=lambda: http_errors.stop(self._response),
             problems=_PROBLEMS,
             timeouts=self._timeouts,
         )
         with closing(chunks):
             for chunk in chunks:
                 shown = answer.take(chunk)
-                remote.check_length(answer.chars, request.max_tokens)
+                http_errors.check_length(answer.chars, request.max_tokens)
                 if first is None and answer.began:
                     first = self._stopwatch() - started
                 if shown and on_text is not None:
@@ -231,27 +223,27 @@ class OllamaModel:
         return ollama.Client(
             host=self._url,
             timeout=httpx.Timeout(slowest, connect=self._timeouts.connect_seconds),
-            trust_env=not remote.is_loopback(self._url),
+            trust_env=not http_errors.is_loopback(self._url),
             event_hooks={"request": [self._peer.guard_request], "response": [remember]},
         )
 
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, ollama.ResponseError) and problem.status_code > 0:
             said = self._peer.hushed(problem.error)
-            return remote.refused(self._url, problem.status_code, said, self._model)
-        if isinstance(problem, remote.RedirectedError):
-            return remote.redirected(self._url, problem)
+            return http_errors.refused(self._url, problem.status_code, said, self._model)
+        if isinstance(problem, http_errors.RedirectedError):
+            return http_errors.redirected(self._url, problem)
         if isinstance(problem, SilentError):
-            return remote.silent(self._url, problem)
+            return http_errors.silent(self._url, problem)
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout):
-            return remote.unreachable(self._url, f"cannot be reached ({problem})")
+            return http_errors.unreachable(self._url, f"cannot be reached ({problem})")
         if isinstance(problem, ValueError):
-            return remote.unreadable(self._url, problem, answer.thinking.text)
+            return http_errors.unreadable(self._url, problem, answer.thinking.text)
         said = self._peer.hushed(" ".join(str(problem).split())[:300])
         return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
 
 
-class _Stream(remote.Measured, httpx.SyncByteStream):
+class _Stream(http_errors.Measured, httpx.SyncByteStream):
     """A body with a limit."""
 
 

@@ -16,18 +16,10 @@ import httpx2
 import openai
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import actions, openai_format, remote, structured
+from bumble.llm import actions, http_errors, openai_format, structured
 from bumble.llm.openai_format import Piece
-from bumble.llm.pacing import SilentError, Timeouts, paced, within
-from bumble.llm.protocol import (
-    Completion,
-    FinishReason,
-    Message,
-    OnText,
-    Request,
-    ToolCall,
-    Usage,
-)
+from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
+from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
 
 _PROBLEMS = (openai.OpenAIError, OSError, ValueError)
@@ -75,7 +67,7 @@ class OpenAICompatibleModel:
         """
         self.name = f"openai:{model}"
         self.native_tools = native_tools
-        self._peer = remote.Peer(base_url, api_key)
+        self._peer = http_errors.Peer(base_url, api_key)
         self._url, self._model = self._peer.url, model
         self._timeouts, self._retries = timeouts or Timeouts(), retries
         self._sleep, self._stopwatch = sleep, stopwatch
@@ -90,7 +82,7 @@ class OpenAICompatibleModel:
             "max_completion_tokens" if "//api.openai.com" in self._url else "max_tokens"
         )
         self._switches_thinking = (
-            remote.is_loopback(self._url) if switch_thinking is None else switch_thinking
+            http_errors.is_loopback(self._url) if switch_thinking is None else switch_thinking
         )
         self._client = _client(self._peer, self._timeouts)
 
@@ -120,7 +112,7 @@ class OpenAICompatibleModel:
 
     def request_bytes(self, request: Request) -> int:
         """Return the length of the body, in the first way to enforce a schema not yet refused."""
-        return remote.json_bytes(self._body(request, self._mode(request)))
+        return http_errors.json_bytes(self._body(request, self._mode(request)))
 
     def close(self) -> None:
         """Close the connection."""
@@ -137,7 +129,7 @@ class OpenAICompatibleModel:
                 with closing(self._stream(request, mode)) as pieces:
                     for piece in pieces:
                         shown = answer.take(piece)
-                        remote.check_length(answer.chars, request.max_tokens)
+                        http_errors.check_length(answer.chars, request.max_tokens)
                         if first is None and answer.began:
                             first = self._stopwatch() - started
                         if shown and on_text is not None:
@@ -145,7 +137,7 @@ class OpenAICompatibleModel:
                 break
             except openai.APIStatusError as problem:
                 refused = problem.status_code in _SCHEMA_REFUSALS
-                hopeless = not refused or remote.is_too_long(problem.message)
+                hopeless = not refused or http_errors.is_too_long(problem.message)
                 if mode == "plain" or answer.began or hopeless:
                     self._schema_mode = self._first_mode  # it was not the schema that was refused
                     raise
@@ -189,7 +181,7 @@ class OpenAICompatibleModel:
         return paced(
             read,
             is_token=lambda piece: piece.is_token,
-            stop=lambda: remote.stop(opened[0].response if opened else None),
+            stop=lambda: http_errors.stop(opened[0].response if opened else None),
             problems=_PROBLEMS,
             timeouts=self._timeouts,
         )
@@ -222,18 +214,18 @@ class OpenAICompatibleModel:
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, openai.APIStatusError):
             said = self._peer.hushed(problem.message)
-            return remote.refused(self._url, problem.status_code, said, self._model)
-        if isinstance(problem, remote.RedirectedError):
-            return remote.redirected(self._url, problem)
+            return http_errors.refused(self._url, problem.status_code, said, self._model)
+        if isinstance(problem, http_errors.RedirectedError):
+            return http_errors.redirected(self._url, problem)
         if isinstance(problem, SilentError):
-            return remote.silent(self._url, problem)
+            return http_errors.silent(self._url, problem)
         if isinstance(problem, openai.APITimeoutError):
-            return remote.unreachable(self._url, "no answer in time")
+            return http_errors.unreachable(self._url, "no answer in time")
         if isinstance(problem, openai.APIConnectionError) and not answer.began:
             reason = problem.__cause__ or problem
-            return remote.unreachable(self._url, f"cannot be reached ({reason})")
+            return http_errors.unreachable(self._url, f"cannot be reached ({reason})")
         if isinstance(problem, ValueError) and not isinstance(problem, OSError):
-            return remote.unreadable(self._url, problem, answer.thinking.text)
+            return http_errors.unreadable(self._url, problem, answer.thinking.text)
         said = self._peer.hushed(" ".join(str(problem).split())[:300])
         return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
 
@@ -322,11 +314,11 @@ def _is_object(request: Request) -> bool:
     return request.schema is not None and request.schema.get("type") == "object"
 
 
-class _Stream(remote.Measured, httpx2.SyncByteStream):
+class _Stream(http_errors.Measured, httpx2.SyncByteStream):
     """A body with a limit."""
 
 
-def _client(peer: remote.Peer, timeouts: Timeouts) -> openai.OpenAI:
+def _client(peer: http_errors.Peer, timeouts: Timeouts) -> openai.OpenAI:
     def only_ours(request: httpx2.Request) -> None:
         for name in list(request.headers):
             if name.lower() not in _OWN_HEADERS and not name.lower().startswith("content-"):
@@ -343,7 +335,7 @@ def _client(peer: remote.Peer, timeouts: Timeouts) -> openai.OpenAI:
         max_retries=0,
         timeout=openai.Timeout(slowest, connect=timeouts.connect_seconds),
         http_client=openai.DefaultHttpxClient(
-            trust_env=not remote.is_loopback(peer.url),
+            trust_env=not http_errors.is_loopback(peer.url),
             event_hooks={"request": [only_ours], "response": [only_so_much]},
         ),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bumble.llm.protocol import Message, Request, Usage
-from bumble.wholetext import whole
+from bumble.text.whole_text import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 

@@ -22,7 +22,7 @@ from importlib import resources
 from string import Template
 from typing import Literal
 
-from bumble import markdown
+from bumble.text import markdown
 
 FOLDER = resources.files(__package__)
 Role = Literal["system", "user", "assistant"]

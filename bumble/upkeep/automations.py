@@ -11,18 +11,19 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import prompts
-from bumble.cycles import people
-from bumble.cycles.life import Runtime
-from bumble.cycles.work import Condition, Due, JobResult
+from bumble.agent import completion_gate as gates
+from bumble.agent import loop, participants, route, tool_cache, tools, turn
+from bumble.agent.tool_cache import ToolCache
+from bumble.context import recalled
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
 from bumble.llm.protocol import Message, Request, ToolCall
-from bumble.mind import gate as gates
-from bumble.mind import loop, meeting, recall, route, toolcache, tools, turn
-from bumble.mind.toolcache import ToolCache
-from bumble.stores import automations, journal, records, sessions
-from bumble.stores.automations import Automation
-from bumble.stores.records import Provenance
+from bumble.records import automations, base, journal, sessions
+from bumble.records.automations import Automation
+from bumble.records.base import Provenance
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import schedule
 
 TAG = "automation"
@@ -37,7 +38,7 @@ def check(life: Runtime) -> Due[Automation | Path]:
         one = automations.load(path)
         return one, one.enabled and due_at(life, one, at) <= at
 
-    known, broken = records.load_all(paths, read)
+    known, broken = base.load_all(paths, read)
     due = [one for one, is_due in known if is_due]
     told = f"{len(due)} of {len(known)}" + (f", {len(broken)} can't be read" if broken else "")
     return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
@@ -110,19 +111,19 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
 
 def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     """Let the model act on the task, with the tools of a turn."""
-    owner = meeting.person(life.entity, life.identity, None)
+    owner = participants.person(life.entity, life.identity, None)
     # never written: what was said before is searched, this talk is nobody's
-    talk = sessions.new(records.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
     context = tools.Context(
         entity=life.entity,
         at=at,
         zone=life.zone,
         provenance=_origin(life, automation),
-        recall=lambda query: recall.answer(life, query, talk),
+        recall=lambda query: recalled.answer(life, query, talk),
         config=life.config.tools,
         apply=lambda change: _write_now(life, change),
         cache=ToolCache(
-            life.entity.private / "cache" / toolcache.FOLDER,
+            life.entity.private / "cache" / tool_cache.FOLDER,
             life.config.tools.cache,
             writes=life.writes,
         ),

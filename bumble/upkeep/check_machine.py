@@ -18,11 +18,11 @@ from bumble.entity import create, settings
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import IndexUnusableError, UnsafePathError, UserError
+from bumble.history import driver
 from bumble.index import search, sync
-from bumble.models import store
-from bumble.models.catalog import Catalog, Entry
-from bumble.upkeep import drivers
 from bumble.upkeep.findings import Finding
+from bumble.weights import store
+from bumble.weights.catalog import Catalog, Entry
 
 OTHERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
@@ -237,7 +237,7 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     if missing:
         sentence = f"it lacks {'; '.join(missing)}"
         yield Finding("git-attributes", sentence, ".gitattributes", fix="bumble doctor --fix")
-    if not drivers.is_installed(root):
+    if not driver.is_installed(root):
         sentence = "git has not been told how to merge these files by meaning"
         yield Finding("git-driver", sentence, ".", fix="bumble doctor --fix")
     tracked = git.run(root, "ls-files", "--", *DERIVED)

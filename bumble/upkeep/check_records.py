@@ -13,32 +13,32 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
-from bumble.cycles import feeling
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.markdown import Document
-from bumble.stores import (
+from bumble.records import (
     automations,
+    base,
     beliefs,
     dreams,
     episodes,
     journal,
     knowledge,
     narrative,
-    records,
     relationships,
     reminders,
+    session_files,
     sessions,
     skills,
     soma,
     state,
-    transcripts,
 )
-from bumble.stores.sessions import Session
+from bumble.records.sessions import Session
+from bumble.runtime import body_state
+from bumble.text.markdown import Document
+from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
 from bumble.upkeep.check_sources import Sources
 from bumble.upkeep.findings import Finding
-from bumble.yamltext import SourceError
 
 AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
@@ -127,7 +127,7 @@ def _list_files(entity: Entity) -> list[_File]:
         *files_of("dream", dreams.paths(entity.dreams)),
         *files_of("reminder", reminders.paths(entity.reminders)),
         *files_of("automation", automations.paths(entity.automations)),
-        *files_of("session", transcripts.paths(entity.sessions)),
+        *files_of("session", session_files.paths(entity.sessions)),
         *files_of("handover", handovers),
     ]
 
@@ -194,24 +194,24 @@ def _read_times(
                 register("", origin, origin.sources, line=partial(int, entry.line))
             return [(entry.at, partial(int, entry.line)) for entry in entries]
         case "narrative":
-            story = records.load(file.path, narrative.parse)
+            story = base.load(file.path, narrative.parse)
             register(
                 "", story.provenance, story.provenance.sources, line=_line_finder(story.source)
             )
             return _list_times(story.source, at=story.at)
         case "soma":
-            feeling.stored(file.path, soma.read(file.path))
+            body_state.stored(file.path, soma.read(file.path))
             return []
         case "state":
             state.read(file.path)
             return []
         case "episode":
-            episode = records.load(file.path, episodes.parse)
+            episode = base.load(file.path, episodes.parse)
             named = (episode.session, *episode.provenance.sources)
             register(episode.id, episode.provenance, named, line=_line_finder(episode.source))
             return _list_times(episode.source, at=episode.at)
         case "belief":
-            belief = records.load(file.path, beliefs.parse)
+            belief = base.load(file.path, beliefs.parse)
             again = belief.reinforced if belief.reinforced != belief.formed else None
             named = (*belief.evidence, *belief.provenance.sources)
             register(
@@ -227,7 +227,7 @@ def _read_times(
             )
             return []
         case "dream":
-            dream = records.load(file.path, dreams.parse)
+            dream = base.load(file.path, dreams.parse)
             named = (
                 *(record_id for pair in dream.pairs for record_id in pair),
                 *dream.provenance.sources,
@@ -250,9 +250,9 @@ def _read_times(
             )
             return _list_times(automation.source, last=automation.last)
         case "handover":
-            brief = transcripts.read_handover(context.entity.sessions, file.path.parent.name)
+            brief = session_files.read_handover(context.entity.sessions, file.path.parent.name)
             if brief is not None:
-                origin = records.provenance(brief.meta)
+                origin = base.provenance(brief.meta)
                 register("", origin, origin.sources, line=_line_finder(brief))
             return []
     return _read_session(file, relative, registry, also)
@@ -268,7 +268,7 @@ def _list_times(document: Document, **times: datetime | None) -> list[Dated]:
 
 
 def _read_person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
-    person = records.load(file.path, relationships.parse)
+    person = base.load(file.path, relationships.parse)
     for name in {files.same_name(name) for name in (person.id, *person.names)}:
         registry.names[name].append(relative)
     origins = [
@@ -312,7 +312,7 @@ def _read_session(
     file: _File, relative: str, registry: _Registry, also: list[Finding]
 ) -> list[Dated]:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
-    source = records.read_text(file.path, max_bytes=transcripts.MAX_TRANSCRIPT_BYTES)
+    source = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
     session: Session | None = None
     for _ in range(MOST_LINES):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from bumble.stores import records
-from bumble.stores.records import Provenance
-from bumble.stores.sessions import Session
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.records.sessions import Session
 from bumble.upkeep.findings import Finding
 
 MOST_NAMED = 3  # sources that one finding names
@@ -87,10 +87,10 @@ class Sources:
         raised = [
             name
             for name, source in source_origins.items()
-            if record.origin.trust and records.is_lower(source.trust, record.origin.trust)
+            if record.origin.trust and base.is_lower(source.trust, record.origin.trust)
         ]
         if raised:
-            lowest = records.lowest_trust(source_origins[name].trust for name in raised)
+            lowest = base.lowest_trust(source_origins[name].trust for name in raised)
             sentence = (
                 f"it claims the trust `{record.origin.trust}`, but {_named(raised)} has `{lowest}`"
             )

@@ -17,7 +17,7 @@ from pathlib import Path
 from bumble import files
 from bumble.entity import changes, commits
 from bumble.entity.folder import PRIVATE, Entity
-from bumble.entity.intents import INTENT
+from bumble.entity.write_ahead import INTENT
 from bumble.errors import UnsafePathError
 from bumble.upkeep.findings import Finding
 

@@ -18,10 +18,11 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
-from bumble.models.catalog import Catalog
-from bumble.upkeep import check_machine, check_records, check_tree, drivers
+from bumble.history import driver
+from bumble.upkeep import check_machine, check_records, check_tree
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
+from bumble.weights.catalog import Catalog
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
@@ -111,7 +112,7 @@ def mend_files(
         commits.adopt_notes(entity.root)
     missing = {finding.code for finding in check_machine.check_git(entity, trusted=keeping.trusted)}
     if "git-driver" in missing:
-        drivers.install(entity.root)
+        driver.install(entity.root)
     for code, name, why in _NAMED:
         if code in missing:
             lines = check_machine.missing_lines(entity.root, name)

@@ -15,26 +15,27 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from bumble import files, markdown
+from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.stores import (
+from bumble.records import (
+    base,
     beliefs,
-    comments,
     episodes,
     journal,
     jsonl,
     knowledge,
-    records,
+    origin_comments,
     relationships,
     scratch,
+    session_files,
     sessions,
     state,
-    transcripts,
 )
-from bumble.stores.records import Provenance
-from bumble.stores.sessions import Session
+from bumble.records.base import Provenance
+from bumble.records.sessions import Session
+from bumble.text import markdown
 
 SOMEBODY = "somebody"  # in the place of a name
 REDACTED = "redacted"  # field of a message whose words are gone
@@ -127,8 +128,8 @@ def drop_caches(entity: Entity, prompt_caches: Path) -> None:
 
 
 def _forget_sessions(draft: _Draft) -> None:
-    for path in transcripts.paths(draft.entity.sessions):
-        session = transcripts.load(path)
+    for path in session_files.paths(draft.entity.sessions):
+        session = session_files.load(path)
         if draft.person not in session.people:
             continue
         alone = session.people == (draft.person,)
@@ -177,7 +178,7 @@ def _redact_line(draft: _Draft, data: dict[str, Any], *, alone: bool) -> dict[st
         new["by"] = "" if new.get("by") == draft.person else new.get("by", "")
         if "with" in new:
             new["with"] = [
-                person_id for person_id in records.texts(new, "with") if person_id != draft.person
+                person_id for person_id in base.texts(new, "with") if person_id != draft.person
             ]
         return {key: value for key, value in new.items() if key != "with" or value}
     if alone or by_person:
@@ -234,10 +235,10 @@ def _forget_state(draft: _Draft) -> None:
 
 def _forget_episodes(draft: _Draft) -> None:
     for path in episodes.paths(draft.entity.episodes):
-        episode = records.load(path, episodes.parse)
+        episode = base.load(path, episodes.parse)
         if episode.people == (draft.person,) or draft.is_own(episode.provenance):
             draft.gone.add(episode.id)
-            change = records.plan_remove(draft.entity.relative(path), episode.source, "forget it")
+            change = base.plan_remove(draft.entity.relative(path), episode.source, "forget it")
             draft.add(change, "episodes")
             continue
         text = _strip_person(draft, episode.source.text, _unite(episode.people, episode.audience))
@@ -252,17 +253,17 @@ def _strip_person(draft: _Draft, source: str, ids: set[str]) -> str:
     """Return a record's file without the person: in its lists of ids, and by name in its text."""
     document = markdown.parse(source)
     for key in ("people", "audience"):
-        listed = records.texts(document.meta, key)
+        listed = base.texts(document.meta, key)
         if draft.person in ids and draft.person in listed:
             left = [person_id for person_id in listed if person_id != draft.person]
-            document = records.with_values(document, {key: left or None})
-    for n, imprint in enumerate(records.field(document.meta, "imprints", list, [])):
+            document = base.with_values(document, {key: left or None})
+    for n, imprint in enumerate(base.field(document.meta, "imprints", list, [])):
         if isinstance(imprint, dict) and isinstance(imprint.get("trigger"), str):
             new = draft.replace_names(imprint["trigger"])
             if new != imprint["trigger"]:
-                whole = list(records.field(document.meta, "imprints", list, []))
+                whole = list(base.field(document.meta, "imprints", list, []))
                 whole[n] = imprint | {"trigger": new}
-                document = records.with_values(document, {"imprints": whole})
+                document = base.with_values(document, {"imprints": whole})
     body = draft.replace_names(document.body)
     return (document.with_body(body) if body != document.body else document).text
 
@@ -275,9 +276,9 @@ def _edit(draft: _Draft, path: Path, old: str, new: str) -> Change | None:
 
 def _forget_beliefs(draft: _Draft) -> None:
     for path in beliefs.paths(draft.entity.beliefs):
-        belief = records.load(path, beliefs.parse)
+        belief = base.load(path, beliefs.parse)
         if draft.is_own(belief.provenance, belief.evidence):
-            change = records.plan_remove(draft.entity.relative(path), belief.source, "forget it")
+            change = base.plan_remove(draft.entity.relative(path), belief.source, "forget it")
             draft.add(change, "beliefs")
         elif belief.provenance.by:
             text = _strip_person(draft, belief.source.text, _unite(belief.audience))
@@ -306,7 +307,7 @@ def _forget_scratch(draft: _Draft) -> None:
     path = draft.entity.root / scratch.PATH
     if not path.is_file():
         return
-    old, kept_lines = records.read_text(path), []
+    old, kept_lines = base.read_text(path), []
     for line in old.splitlines(keepends=True):
         origin = scratch.origin(line)
         if not draft.is_own(origin):
@@ -334,12 +335,14 @@ def _strip_audience(draft: _Draft, text: str, origin: Provenance) -> str:
         origin,
         audience=tuple(person_id for person_id in origin.audience if person_id != draft.person),
     )
-    return draft.replace_names(text.replace(comments.render(origin), comments.render(left), 1))
+    return draft.replace_names(
+        text.replace(origin_comments.render(origin), origin_comments.render(left), 1)
+    )
 
 
 def _forget_people(draft: _Draft) -> None:
     for path in relationships.paths(draft.entity.relationships):
-        person = records.load(path, relationships.parse)
+        person = base.load(path, relationships.parse)
         if person.id == draft.person:
             draft.add(relationships.plan_forget(person, "forget the portrait"), "portrait")
             continue
@@ -370,7 +373,7 @@ def _forget_history(draft: _Draft) -> None:
 
 
 def _holds_own_section(draft: _Draft, path: Path) -> bool:
-    book = records.load(path, knowledge.parse)
+    book = base.load(path, knowledge.parse)
     return any(draft.is_own(section.provenance) for section in book.sections)
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from bumble import files
 from bumble.errors import RecordInvalidError
-from bumble.stores import records, transcripts
-from bumble.stores.sessions import Compaction, Message, Session
-from bumble.stores.transcripts import SessionInfo
+from bumble.records import base, session_files
+from bumble.records.session_files import SessionInfo
+from bumble.records.sessions import Compaction, Message, Session
 
 SLACK = timedelta(minutes=5)  # the clocks of two clones
 _ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
@@ -42,7 +42,7 @@ class MessageIndex:
     @cached_property
     def paths(self) -> dict[str, Path]:
         """Transcripts by the id of their conversation."""
-        return {path.parent.name: path for path in transcripts.paths(self.folder)}
+        return {path.parent.name: path for path in session_files.paths(self.folder)}
 
     def session(self, session_id: str) -> Session | None:
         """Return a conversation; None if it is not here.
@@ -51,7 +51,7 @@ class MessageIndex:
             RecordInvalidError: If its transcript can't be read.
         """
         if session_id not in self._sessions and session_id in self.paths:
-            self._sessions[session_id] = transcripts.load(self.paths[session_id])
+            self._sessions[session_id] = session_files.load(self.paths[session_id])
         return self._sessions.get(session_id)
 
     def find(self, record_id: str) -> FoundMessage | None:
@@ -83,7 +83,7 @@ class MessageIndex:
         infos = []
         for path in self.paths.values():
             try:
-                infos.append(transcripts.read_info(path))
+                infos.append(session_files.read_info(path))
             except RecordInvalidError:  # still searched, after the others
                 continue
         return infos
@@ -92,11 +92,11 @@ class MessageIndex:
 def time_of(record_id: str) -> datetime | None:
     """Return the time in an id; None if it is not one that a program made."""
     digits = record_id.rpartition("_")[2].upper()
-    if len(digits) != 26 or set(digits) - set(records.ULID_DIGITS):
+    if len(digits) != 26 or set(digits) - set(base.ULID_DIGITS):
         return None
     number = 0
     for digit in digits[:10]:
-        number = number * 32 + records.ULID_DIGITS.index(digit)
+        number = number * 32 + base.ULID_DIGITS.index(digit)
     try:
         return datetime.fromtimestamp(number / 1000, UTC)
     except (OverflowError, ValueError, OSError):

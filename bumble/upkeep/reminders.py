@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from bumble import files
-from bumble.cycles.life import Runtime
-from bumble.cycles.work import Condition, Due, JobResult
+from bumble.agent import programs
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
-from bumble.mind import programs
-from bumble.stores import journal, records, reminders, sessions, transcripts
-from bumble.stores.reminders import COMMAND, SESSION, Reminder
+from bumble.records import base, journal, reminders, session_files, sessions
+from bumble.records.reminders import COMMAND, SESSION, Reminder
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import schedule
 
 TAG = "reminder"
@@ -28,7 +28,7 @@ def check(life: Runtime) -> Due[Reminder | Path]:
     """Find the reminders to be said now, the longest due first; then the files that are none."""
     at = life.now()
     paths = reminders.paths(life.entity.reminders)
-    known, broken = records.load_all(paths, reminders.load)
+    known, broken = base.load_all(paths, reminders.load)
     due = sorted((one for one in known if one.is_due(at)), key=lambda one: (one.at, one.id))
     ready = tuple(one for one in due if waits_for(life, one) is None)
     told = f"{len(ready)} of {len(known)}"
@@ -61,7 +61,7 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
     except ValueError as error:
         line = reminder.source.line_of("repeat")
         raise RecordInvalidError(path, str(error), line) from error
-    message_id = records.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+    message_id = base.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
     text = worded(reminder, at)
     if reminder.deliver == COMMAND and life.writes:
         _run_command(life, reminder, text)
@@ -94,7 +94,7 @@ def _said(
     if reminder.deliver == COMMAND:
         return None
     if reminder.deliver == SESSION:
-        session = transcripts.find(life.entity.sessions, _session_id(life, reminder.person))
+        session = session_files.find(life.entity.sessions, _session_id(life, reminder.person))
         extra = {"unprompted": True, "reminder": reminder.id}
         message = sessions.Message(message_id, at, "assistant", text, trust="entity", extra=extra)
         return sessions.plan_append(session, [message], why)
@@ -103,7 +103,7 @@ def _said(
 
 def _session_id(life: Runtime, person: str) -> str:
     """Return the conversation a person last spoke in; empty: none."""
-    newest = transcripts.newest(life.entity.sessions, person)
+    newest = session_files.newest(life.entity.sessions, person)
     return newest.id if newest else ""
 
 

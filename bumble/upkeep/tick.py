@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from bumble.cycles import settle, work
-from bumble.cycles.budget import Budgeted
-from bumble.cycles.life import Runtime
-from bumble.cycles.settle import Apply, Pass, Settled
-from bumble.cycles.work import JobResult
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
+from bumble.llm.budget import Budgeted
+from bumble.runtime import job, runner
+from bumble.runtime.job import JobResult
+from bumble.runtime.runner import Apply, Pass, Settled
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs
 from bumble.upkeep.runs import RunEvent, RunRecord
 
@@ -49,7 +49,7 @@ def run(
     *,
     limit: int | None,
     held: Callable[[], str | None],
-    apply: Apply = work.apply,
+    apply: Apply = job.apply,
 ) -> Iterator[Settled]:
     """Make all passes that are due, in order, and yield each once it is written.
 
@@ -67,7 +67,7 @@ def run(
         if reason is not None:
             into.held[each.name] = reason
             continue
-        for one in settle.settle(life, [_noted(life, each, into)], left, apply):
+        for one in runner.settle(life, [_noted(life, each, into)], left, apply):
             note(life, one, into)
             yield one
             reason = held() if each.thinks else None

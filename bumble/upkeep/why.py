@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import git, gitdir
-from bumble.upkeep import past
-from bumble.upkeep.library import Library, LibraryRecord
+from bumble.history import log
+from bumble.upkeep.lookup import Library, LibraryRecord
 
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
@@ -91,7 +91,7 @@ class GitHistory:
             return None
         pairs = (line.partition(":") for line in parts[4:] if ":" in line)
         trailers = tuple((key.strip(), value.strip()) for key, _, value in pairs)
-        return RecordCommit(parts[0], past.moment(parts[1]), parts[2], parts[3], trailers)
+        return RecordCommit(parts[0], log.moment(parts[1]), parts[2], parts[3], trailers)
 
 
 def explain(library: Library, item: LibraryRecord, history: GitHistory) -> SourceNode:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bumble.body import affects
 from bumble.body.affects import EMOTIONS, Affect, FeltImprint, Mood
-from tests.body.body_defaults import BODY, NOON, bars_at
+from tests.support.body_defaults import BODY, NOON, bars_at
 
 CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
 MONTH = 2592000.0

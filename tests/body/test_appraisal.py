@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from bumble.body import appraisal
 from bumble.body.affects import FeltImprint
 from bumble.body.soma import FeltLine
-from tests.body.body_defaults import BODY, BORN, NOON
+from tests.support.body_defaults import BODY, BORN, NOON
 
 LIMITS = BODY.appraisal
 ANSWER: dict[str, Any] = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bumble.body import bars, circadian
 from bumble.body.bars import BAR_NAMES, Bar, Bars, BarsConfig
-from tests.body.body_defaults import BODY, NOON, bars_at
+from tests.support.body_defaults import BODY, NOON, bars_at
 
 CONFIG = BODY.soma.bars
 STILL = replace(CONFIG, idle_per_minute={})

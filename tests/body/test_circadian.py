@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import circadian
-from tests.body.body_defaults import BODY
+from tests.support.body_defaults import BODY
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
 RHYTHM = BODY.soma.bars.circadian

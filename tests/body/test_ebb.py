@@ -12,7 +12,7 @@ from bumble.body.affects import Affect
 from bumble.body.bars import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
+from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 CONFIG, EBB = BODY.soma, BODY.ebb
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bumble.body import endocrine
 from bumble.body.hormones import Hormones
-from tests.body.body_defaults import BODY, NOON
+from tests.support.body_defaults import BODY, NOON
 
 CONFIG, LIMITS = BODY.soma.hormones, BODY.endocrine
 LEVELS = Hormones(NOON, {"dopamine": 0.15, "cortisol": 0.5, "oxytocin": 0.4})

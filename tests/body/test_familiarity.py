@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bumble.body import familiarity
 from bumble.body.familiarity import Bond
-from tests.body.body_defaults import BODY
+from tests.support.body_defaults import BODY
 
 CONFIG = BODY.scalar
 

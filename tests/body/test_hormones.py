@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bumble.body import hormones
 from bumble.body.hormones import HORMONE_NAMES, Hormones
-from tests.body.body_defaults import BODY, BORN, NOON
+from tests.support.body_defaults import BODY, BORN, NOON
 
 CONFIG = BODY.soma.hormones
 RESTED = BORN.hormones

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bumble.body import noise
 from bumble.body.noise import Fragment
-from tests.body.body_defaults import BODY, NOON
+from tests.support.body_defaults import BODY, NOON
 
 CONFIG = BODY.soma.noise
 

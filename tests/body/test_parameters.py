@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bumble.body import parameters
-from tests.body.body_defaults import BODY, SETTINGS
+from tests.support.body_defaults import BODY, SETTINGS
 
 
 def test_every_number_of_the_defaults_arrives() -> None:

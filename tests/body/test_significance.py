@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import significance as module
-from tests.body.body_defaults import BODY
+from tests.support.body_defaults import BODY
 
 CONFIG, FADING = BODY.significance, BODY.fading
 SHARE = st.floats(0, 1)

@@ -18,7 +18,7 @@ from bumble.body.bars import BAR_NAMES, Bar, Bars
 from bumble.body.hormones import HORMONE_NAMES, Hormones
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.body.body_defaults import BODY, BORN, NOON, STIRRED, body
+from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -15,16 +15,8 @@ from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
-from bumble.stores import (
-    beliefs,
-    episodes,
-    journal,
-    knowledge,
-    relationships,
-    sessions,
-    skills,
-)
-from tests.cli.running import NOON, Run, UseEditor
+from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
+from tests.support.running import NOON, Run, UseEditor
 
 
 @pytest.fixture

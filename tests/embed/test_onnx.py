@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-import bumble.models
+import bumble.weights
 from bumble.embed import calibrate
 from bumble.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.embed.protocol import Embedder, Floats, Identity
 from bumble.errors import WeightsMissingError
-from bumble.models import catalog, embedders, store
+from bumble.weights import catalog, embedders, store
 from tests.embed import nomic_graph
 
-TOKENIZER = Path(bumble.models.__file__).parent / "data" / "bert-base-uncased.tokenizer.json"
+TOKENIZER = Path(bumble.weights.__file__).parent / "data" / "bert-base-uncased.tokenizer.json"
 SHAPE = nomic_graph.Shape()
 ODD_TEXTS = ["", " ", "\x00\x07\x1b[31m", "🐝" * 40, "\ud83d lone", "x" * 5000, "ﬀ Å Å ß\u200b"]
 TEXTS = st.lists(st.sampled_from([*ODD_TEXTS, "one", "two words", "and three more words " * 9]))

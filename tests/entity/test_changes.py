@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bumble import files
-from bumble.entity import changes, installation, intents
+from bumble.entity import changes, installation, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Leftovers
 from bumble.errors import (
     ChangeUnfinishedError,
@@ -239,7 +239,7 @@ def kill_call(folder: Path, before: dict[str, bytes]) -> int:
     for n in range(1, 1000):
         reset(folder, before)
         applied_and_killed(folder, a_set(), n, done=True)
-        if any((place / intents.INTENT).exists() for place in changes.leftovers(folder).own):
+        if any((place / write_ahead.INTENT).exists() for place in changes.leftovers(folder).own):
             break
     reset(folder, before)
     changes.recover(folder)
@@ -466,7 +466,7 @@ def test_recovering_a_whole_folder_touches_nothing(root: Path) -> None:
 def test_an_intent_may_not_name_a_file_elsewhere(root: Path) -> None:
     folder = root / ".bumble" / "intents" / "0123456789abcdef"
     folder.mkdir(parents=True)
-    (folder / intents.INTENT).write_text(
+    (folder / write_ahead.INTENT).write_text(
         '{"title": "", "steps":'
         '[{"path": "a.md", "before": null, "after": "x", "staged": "../../../../secret"}]}'
     )

@@ -7,7 +7,7 @@ from bumble.body import parameters
 from bumble.body.affects import EMOTIONS
 from bumble.body.bars import BAR_NAMES
 from bumble.body.hormones import HORMONE_NAMES
-from bumble.entity import config_soma, settings, typed
+from bumble.entity import config_soma, schema, settings
 from bumble.entity.config_soma import BarName, HormoneName
 
 
@@ -27,7 +27,7 @@ def test_a_section_has_the_fields_that_the_body_knows_and_no_others() -> None:
     }
     assert len(pairs) > 10
     for name, theirs in pairs.items():
-        ours = typed.fields(getattr(config_soma, name))
+        ours = schema.fields(getattr(config_soma, name))
         assert list(ours) == [field.name for field in dataclasses.fields(theirs)], name
 
 

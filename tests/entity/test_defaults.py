@@ -4,9 +4,9 @@ from typing import get_args, get_origin
 
 import pytest
 
-from bumble import yamltext
-from bumble.entity import defaults, setting_layers, typed
+from bumble.entity import defaults, layers, schema
 from bumble.entity.config import Config
+from bumble.text import yaml_edit
 
 SOURCE = defaults.FILE.read_text("utf-8")
 
@@ -76,7 +76,7 @@ soma:
 
 
 def test_the_fast_reader_reads_the_defaults_as_yaml_does() -> None:
-    assert repr(defaults.read()) == repr(yamltext.parse(SOURCE))
+    assert repr(defaults.read()) == repr(yaml_edit.parse(SOURCE))
 
 
 @pytest.mark.parametrize(
@@ -88,24 +88,24 @@ def test_a_line_beyond_the_subset_is_an_error(line: str) -> None:
 
 
 def test_the_defaults_hold_every_value_of_the_seeds() -> None:
-    mine = dict(setting_layers.leaves(defaults.read()))
-    theirs = dict(setting_layers.leaves(yamltext.parse_mapping(SEEDS)))
+    mine = dict(layers.leaves(defaults.read()))
+    theirs = dict(layers.leaves(yaml_edit.parse_mapping(SEEDS)))
     assert {keys: mine.get(keys) for keys in theirs} == theirs
 
 
 def test_file_and_types_name_the_same_settings() -> None:
-    typed.check(
+    schema.check(
         Config, defaults.read(), partial=False
     )  # neither lacks one, each default is allowed
-    assert list(defaults.read()) == list(typed.fields(Config))
+    assert list(defaults.read()) == list(schema.fields(Config))
 
 
 def test_no_setting_has_a_default_in_python() -> None:
-    sections = [typed.bare(kind)[0] for _, kind in typed.walk(Config) if typed.is_section(kind)]
+    sections = [schema.bare(kind)[0] for _, kind in schema.walk(Config) if schema.is_section(kind)]
     with_defaults = [
         f"{section.__name__}.{name}"
         for section in sections
-        for name in typed.fields(section)
+        for name in schema.fields(section)
         if hasattr(section, name)
     ]
     assert len(sections) > 40
@@ -113,9 +113,9 @@ def test_no_setting_has_a_default_in_python() -> None:
 
 
 def test_every_setting_belongs_to_one_environment_variable() -> None:
-    names = [setting_layers.variable(keys) for keys, _ in setting_layers.leaves(defaults.read())]
+    names = [layers.variable(keys) for keys, _ in layers.leaves(defaults.read())]
     assert len(names) == len(set(names)) > 250
-    assert not set(names) & set(setting_layers.NOT_SETTINGS)
+    assert not set(names) & set(layers.NOT_SETTINGS)
 
 
 def test_every_top_level_section_says_what_its_settings_do() -> None:
@@ -132,9 +132,9 @@ def test_every_top_level_section_says_what_its_settings_do() -> None:
 def test_every_number_has_a_range() -> None:
     loose = [
         ".".join(keys)
-        for keys, kind in typed.walk(Config)
-        for base in [typed.bare(kind)[0]]
-        if base in (int, float) and not typed.bare(kind)[1]
+        for keys, kind in schema.walk(Config)
+        for base in [schema.bare(kind)[0]]
+        if base in (int, float) and not schema.bare(kind)[1]
     ]
     assert loose == []
 
@@ -142,9 +142,9 @@ def test_every_number_has_a_range() -> None:
 def test_settings_are_made_of_kinds_the_reader_of_types_knows() -> None:
     odd = [
         ".".join(keys)
-        for keys, kind in typed.walk(Config)
-        for base in [typed.bare(kind)[0]]
-        if not typed.is_section(base) and base not in typed.KINDS and not get_args(base)
+        for keys, kind in schema.walk(Config)
+        for base in [schema.bare(kind)[0]]
+        if not schema.is_section(base) and base not in schema.KINDS and not get_args(base)
     ]
     assert odd == []
-    assert get_origin(typed.bare(typed.at(Config, ("soma", "bars", "levels")))[0]) is not None
+    assert get_origin(schema.bare(schema.at(Config, ("soma", "bars", "levels")))[0]) is not None

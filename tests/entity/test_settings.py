@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bumble import yamltext
-from bumble.entity import defaults, setting_layers, settings, typed
+from bumble.entity import defaults, layers, schema, settings
 from bumble.entity.config import Config
-from bumble.entity.typed import Keys
+from bumble.entity.schema import Keys
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+from bumble.text import yaml_edit
 
 ENTITY = """\
 # my bee
@@ -91,15 +91,15 @@ def other(kind: Any, value: Any) -> Any:
     tries += [[{"source": "social", "above": 1, "target": "social", "factor": 1}]]
     for candidate in tries:
         try:
-            typed.check(kind, candidate, ("it",), partial=False)
-        except typed.ValueProblem:
+            schema.check(kind, candidate, ("it",), partial=False)
+        except schema.ValueProblem:
             continue
         if repr(candidate) != repr(value):
             return candidate
     raise AssertionError(f"nothing else fits {kind}")
 
 
-LEAVES = list(setting_layers.leaves(defaults.read()))
+LEAVES = list(layers.leaves(defaults.read()))
 SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
 
 
@@ -113,18 +113,18 @@ def sample(section: Keys) -> tuple[Keys, Any]:
 def test_each_layer_overrides_the_one_below_in_every_section(section: Keys, tmp_path: Path) -> None:
     keys, default = sample(section)
     dotted = ".".join(keys)
-    kind = typed.at(Config, keys)
+    kind = schema.at(Config, keys)
     first = other(kind, default)
-    mine = user(tmp_path, f"trusted: ['{tmp_path}/ada']\n{yamltext.set_value('', keys, first)}")
+    mine = user(tmp_path, f"trusted: ['{tmp_path}/ada']\n{yaml_edit.set_value('', keys, first)}")
     path = entity(tmp_path)
     origins, values = [], []
     for level in range(5):
         if level == 2:
-            path.write_text(yamltext.set_value(ENTITY, keys, default), "utf-8")
+            path.write_text(yaml_edit.set_value(ENTITY, keys, default), "utf-8")
         loaded = settings.load(
             path,
             mine if level >= 1 else None,
-            {setting_layers.variable(keys): as_text(first)} if level >= 3 else {},
+            {layers.variable(keys): as_text(first)} if level >= 3 else {},
             {dotted: default} if level >= 4 else {},
         )
         origins.append(loaded.origin(dotted))
@@ -132,17 +132,17 @@ def test_each_layer_overrides_the_one_below_in_every_section(section: Keys, tmp_
     assert values == [default, first, default, first, default]
     assert origins[0] in ("default", "entity.yaml:13")
     assert origins[1:3] == [f"{mine}:{line(mine, keys)}", f"entity.yaml:{line(path, keys)}"]
-    assert origins[3:] == [f"environment {setting_layers.variable(keys)}", "flag"]
+    assert origins[3:] == [f"environment {layers.variable(keys)}", "flag"]
 
 
 def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return yamltext.dump({"v": value}).removeprefix("v:").strip()
+    return yaml_edit.dump({"v": value}).removeprefix("v:").strip()
 
 
 def line(path: Path, keys: Keys) -> int | None:
-    return yamltext.line_of(path.read_text("utf-8"), keys)
+    return yaml_edit.line_of(path.read_text("utf-8"), keys)
 
 
 def test_only_what_a_layer_names_is_overridden(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.llm.fake_server import FakeServer
+from tests.support.fake_server import FakeServer
 
 
 @pytest.fixture

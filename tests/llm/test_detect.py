@@ -6,7 +6,7 @@ import time
 
 from bumble.llm import detect
 from bumble.llm.detect import Address
-from tests.llm.fake_server import FakeServer
+from tests.support.fake_server import FakeServer
 
 NOWHERE = "http://127.0.0.1:9"
 

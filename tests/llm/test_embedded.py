@@ -13,9 +13,9 @@ import pytest
 
 from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
-from bumble.llm.prefixes import PrefixFolder
+from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Message, Model, Request
-from bumble.models import catalog, store
+from bumble.weights import catalog, store
 
 SYSTEM = Message("system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15)))
 Open = Callable[..., EmbeddedModel]

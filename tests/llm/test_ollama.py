@@ -8,9 +8,9 @@ import pytest
 
 from bumble.errors import CredentialsError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
-from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
-from tests.llm.fake_server import Exchange, FakeServer
+from bumble.llm.stream_timeouts import Timeouts
+from tests.support.fake_server import Exchange, FakeServer
 
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)

@@ -16,9 +16,9 @@ from bumble.errors import (
 )
 from bumble.llm import structured
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.pacing import Timeouts
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
-from tests.llm.fake_server import Exchange, FakeServer
+from bumble.llm.stream_timeouts import Timeouts
+from tests.support.fake_server import Exchange, FakeServer
 
 CHAT = "/v1/chat/completions"
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)

@@ -14,8 +14,8 @@ from bumble import files
 from bumble.entity import changes, commits, installation
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RecordInvalidError, UnsafePathError
-from tests.cli.running import Run
-from tests.cli.talking import script
+from tests.support.chatting import script
+from tests.support.running import Run
 
 ID = "0123456789abcdef"
 HOOK = ".git/hooks/post-commit"

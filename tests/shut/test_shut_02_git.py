@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bumble.upkeep import drivers
-from tests.cli.repository import dreamt, git, subjects
-from tests.cli.running import Run
-from tests.cli.talking import script
+from bumble.history import driver
+from tests.support.chatting import script
+from tests.support.repository import dreamt, git, subjects
+from tests.support.running import Run
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
@@ -300,7 +300,7 @@ def test_variables_that_lead_elsewhere_are_dropped(
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_CONFIG")
     assert subjects(root)[0] == 'knowledge set: learn "Pets"'
-    assert drivers.is_installed(root)
+    assert driver.is_installed(root)
 
 
 def test_the_owners_own_programs_and_variables_count(
@@ -427,11 +427,11 @@ def test_worktrees_submodules_and_what_is_trusted_are_committed_to(
 
 def test_a_driver_that_came_with_the_repository_is_no_driver(ada: Run, evil: str) -> None:
     root = ada.entity.root
-    git(root, "config", drivers.KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
+    git(root, "config", driver.KEY, f"{evil} -P -m bumble git-merge %O %A %B %P")
     findings = ada("doctor", "--json").data["findings"]
     assert "git-driver" in [one["code"] for one in findings]
     ada("doctor", "--fix")
-    assert git(root, "config", drivers.KEY) == drivers.command()
+    assert git(root, "config", driver.KEY) == driver.command()
 
 
 def test_an_ordinary_repository_costs_no_more_calls(

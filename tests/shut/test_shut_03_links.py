@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bumble import files
+from bumble.agent import workspace
 from bumble.errors import UnsafePathError
-from bumble.mind import workspace
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 CANARY = "canary-7f3a"
 FILES = (

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from bumble.agent import programs
 from bumble.entity.folder import Entity
-from bumble.mind import programs
 from tests.cli.conftest import entity, environ, newborn
-from tests.cli.talking import act
+from tests.support.chatting import act
 
 __all__ = ["entity", "environ", "newborn"]
 KEYS = {"OPENAI_API_KEY": "sk-hunter2", "AWS_SECRET_ACCESS_KEY": "hunter3"}
@@ -131,7 +131,7 @@ def test_git_and_the_editor_keep_what_they_need(
 @pytest.mark.skipif(sys.platform != "linux", reason="only there others can be looked at so")
 def test_the_environment_of_bumble_itself_is_empty_to_whoever_looks(tmp_path: Path) -> None:
     code = (
-        "from bumble.cli.hiding import hide_environment; hide_environment(); import os, sys;"
+        "from bumble.app.hiding import hide_environment; hide_environment(); import os, sys;"
         "print(os.environ['OPENAI_API_KEY'], flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

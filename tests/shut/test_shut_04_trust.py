@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from bumble import yamltext
-from bumble.cli.shell import Shell
+from bumble.app.process import Shell
+from bumble.text import yaml_edit
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 LATER = "2026-05-25T08:00:00+01:00"
@@ -190,7 +190,7 @@ def test_trust_ends_with_untrust(run: Run, mark: Path) -> None:
     run.ok("config", "untrust", str(run.entity.root))
     tick(run)
     assert not mark.exists()
-    assert not yamltext.parse_mapping(user_file.read_text())["trusted"]
+    assert not yaml_edit.parse_mapping(user_file.read_text())["trusted"]
 
 
 def test_no_program_runs_in_a_talk_with_a_clone(run: Run, mark: Path) -> None:

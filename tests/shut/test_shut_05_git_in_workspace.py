@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bumble.agent import workspace
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
-from bumble.mind import workspace
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 EVIL = "[core]\n\tfsmonitor = touch /tmp/owned\n"

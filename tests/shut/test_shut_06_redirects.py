@@ -15,14 +15,14 @@ from bumble.llm import detect
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request
-from bumble.models import hub
-from bumble.models.catalog import Hub
-from bumble.models.means import Means
+from bumble.weights import hub
+from bumble.weights.catalog import Hub
+from bumble.weights.sources import Means
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
 from tests.llm import test_ollama, test_openai_compatible
 from tests.llm.conftest import server
-from tests.llm.fake_server import Exchange, FakeServer, Respond
+from tests.support.fake_server import Exchange, FakeServer, Respond
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run", "server"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.cli import output
+from bumble.app import output
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 

@@ -12,8 +12,8 @@ import pytest
 from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], autouse=True)

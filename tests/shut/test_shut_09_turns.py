@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from bumble.agent.turn import Turn
 from bumble.entity import commits
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.mind.turn import Turn
-from bumble.stores import transcripts
+from bumble.records import session_files
+from tests.agent import test_turn as turns
+from tests.agent.test_turn import Clock, ada, life_of, say
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.repository import git
-from tests.cli.running import Run
-from tests.cli.talking import act, script
-from tests.mind import test_turn as turns
-from tests.mind.test_turn import Clock, ada, life_of, say
+from tests.support.chatting import act, script
+from tests.support.repository import git
+from tests.support.running import Run
 
 __all__ = ["ada", "entity", "environ", "newborn", "run"]
 
@@ -44,8 +44,8 @@ class Meddling(ScriptedModel):
 
 
 def told(entity: Entity) -> list[str]:
-    (file,) = transcripts.paths(entity.sessions)
-    return [one.text for one in transcripts.load(file).messages if one.role == "assistant"]
+    (file,) = session_files.paths(entity.sessions)
+    return [one.text for one in session_files.load(file).messages if one.role == "assistant"]
 
 
 def bees(entity: Entity) -> str:

@@ -15,8 +15,8 @@ from prompt_toolkit.output import DummyOutput
 
 from bumble.entity.folder import Entity
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 

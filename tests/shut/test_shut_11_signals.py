@@ -21,9 +21,9 @@ import pytest
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
-from tests.llm.fake_server import Exchange, FakeServer
+from tests.support.chatting import act, script
+from tests.support.fake_server import Exchange, FakeServer
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 

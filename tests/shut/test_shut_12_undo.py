@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.repository import dreamt, git, subjects
-from tests.cli.running import Run
+from tests.support.repository import dreamt, git, subjects
+from tests.support.running import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from bumble.cycles import settle
-from bumble.cycles.life import Runtime
-from bumble.cycles.settle import Pass
-from bumble.cycles.work import Condition, Due, JobResult
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from tests.cli.looking import episode
-from tests.cli.running import Run
-from tests.mind.test_turn import life_of
+from bumble.runtime import runner
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from tests.agent.test_turn import life_of
+from tests.support.looking import episode
+from tests.support.running import Run
 
 
 def test_a_dry_run_on_a_folder_half_a_year_old_ends(run: Run) -> None:
@@ -47,5 +47,5 @@ def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
         return JobResult("always due", lambda: ())
 
     always = Pass("always", check, run, thinks=False)
-    seen = settle.settle(life, [always], None, lambda *_: [Path("planned")])
+    seen = runner.settle(life, [always], None, lambda *_: [Path("planned")])
     assert len(list(islice(seen, 5))) == len(planned) == 1

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from bumble.agent import host, workspace
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UserError
-from bumble.mind import host, workspace
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 TOOLS = replace(settings.load().config.tools, command_timeout_seconds=1)

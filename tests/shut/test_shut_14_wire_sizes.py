@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from bumble.errors import AnswerInvalidError, CredentialsError, UserError
-from bumble.llm import actions, detect, remote, structured
+from bumble.llm import actions, detect, http_errors, structured
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request
-from bumble.llm.saying import SayReader
+from bumble.llm.say_stream import SayReader
 from tests.llm import test_ollama, test_openai_compatible
 from tests.llm.conftest import server
-from tests.llm.fake_server import Exchange, FakeServer
+from tests.support.fake_server import Exchange, FakeServer
 
 __all__ = ["server"]
 
@@ -70,7 +70,10 @@ def test_an_answer_far_longer_than_it_was_allowed_is_cut_off(server: FakeServer)
     shown: list[str] = []
     with pytest.raises(AnswerInvalidError, match="characters and was cut off") as caught:
         openai(server).complete(REQUEST, shown.append)
-    assert len(caught.value.answer) <= remote.TEXT_CHARS + 100 * remote.CHARS_PER_TOKEN + 2000
+    assert (
+        len(caught.value.answer)
+        <= http_errors.TEXT_CHARS + 100 * http_errors.CHARS_PER_TOKEN + 2000
+    )
     assert caught.value.answer.startswith("".join(shown)[:1000])
     server.routes["/api/chat"] = endless(b"", test_ollama.part("all work and no play " * 50))
     with pytest.raises(AnswerInvalidError, match="characters and was cut off"):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bumble.upkeep import past
-from tests.cli.repository import dreamt, git
-from tests.cli.running import Run
+from bumble.history import log
+from tests.support.repository import dreamt, git
+from tests.support.running import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -48,7 +48,7 @@ def test_no_sign_in_a_commit_ends_it(ada: Run, sign: str) -> None:
     for words in (["log"], ["log", "--json"], ["diff", "last"], ["log", "notes/x.txt"], ["diff"]):
         ran = ada(*words)
         assert ran.code == 0, ran.err
-    newest, second, *_ = past.read(root)
+    newest, second, *_ = log.read(root)
     assert newest.title.startswith("one")
     assert [one.path for one in newest.touched] == ["notes/x.txt"]
     assert second.title == "dream: a sea of bees"
@@ -71,8 +71,8 @@ def test_a_name_with_a_line_end_moves_no_other_files_bytes(ada: Run) -> None:
     ada.write("beliefs/a\nb.md", "one\n")
     ada.write("beliefs/c.md", "two\n")
     commit(root, b"dream: two names\n\nCycle: dream\n")
-    newest = past.read(root, limit=1)[0]
-    bytes_of = {one.path: one.after for one in past.versions(root, newest)}
+    newest = log.read(root, limit=1)[0]
+    bytes_of = {one.path: one.after for one in log.versions(root, newest)}
     assert bytes_of["beliefs/c.md"] == b"two\n"
 
 
@@ -84,5 +84,5 @@ def test_commits_without_files_and_of_one_letter_names_are_read(ada: Run) -> Non
     git(root, "commit", "-q", "--allow-empty", "-m", "empty")
     git(root, "rm", "-q", "A")
     git(root, "commit", "-qm", "gone")
-    commits = [(one.title, [file.path for file in one.touched]) for one in past.read(root)]
+    commits = [(one.title, [file.path for file in one.touched]) for one in log.read(root)]
     assert commits[:2] == [("gone", ["A"]), ("letters", ["A", "M"])]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 NAMES = [

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.looking import without_models
-from tests.cli.running import Run
+from tests.support.looking import without_models
+from tests.support.running import Run
 
 DEEP = ("[" * 200_000, '{"a":' * 200_000)
 DERIVED = (

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.looking import episode, without_models
-from tests.cli.running import Run
+from tests.support.looking import episode, without_models
+from tests.support.running import Run
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bumble.cli.app import BUG_EXIT_CODE
-from tests.cli.looking import without_models
-from tests.cli.running import Run
+from tests.support.looking import without_models
+from tests.support.running import Run
 
 AT = "2026-05-23T10:00:00+01:00"
 ORIGIN = "by: distill\nmodel: m\nfrom: [msg_1]\ntrust: owner\naudience: [sam]\n"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bumble.cli import shell
-from tests.cli.looking import episode, session, truths, without_models
-from tests.cli.running import Run
+from bumble.app import process
+from tests.support.looking import episode, session, truths, without_models
+from tests.support.running import Run
 
 FAR = (
     "0001-01-01T00:00:00+14:00",
@@ -110,7 +110,7 @@ def test_a_clock_with_an_offset_that_there_is_not_tells_the_time(run: Run, zone:
 
 def test_a_time_keeps_its_moment_in_any_offset() -> None:
     at = datetime(2026, 5, 24, 12, tzinfo=UTC)
-    assert shell.local(at) == at
+    assert process.local(at) == at
 
 
 @pytest.mark.parametrize("at", FAR)

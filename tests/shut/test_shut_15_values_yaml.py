@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from bumble import yamltext
-from bumble.yamltext import SourceError
-from tests.cli.running import Run
+from bumble.text import yaml_edit
+from bumble.text.yaml_edit import SourceError
+from tests.support.running import Run
 
 MERGES = "a0: &a0 {k: v}\n" + "".join(
     f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40)
@@ -44,18 +44,18 @@ ALIASES = "a0: &a0 [x, x, x, x]\n" + "".join(
 def test_what_can_not_be_read_is_an_error_of_a_line(value: str, line: int | None) -> None:
     started = time.monotonic()
     with pytest.raises(SourceError) as caught:
-        yamltext.parse_mapping(f"b: 1\na: {value}\n")
+        yaml_edit.parse_mapping(f"b: 1\na: {value}\n")
     assert caught.value.line == line if line else caught.value.line
     assert len(str(caught.value)) < 300
     assert time.monotonic() - started < 30
 
 
 def test_half_a_character_is_no_text_and_two_halves_are_one() -> None:
-    assert yamltext.parse('a: "\\ud83d\\ude00"\nb: "x\\ud800"\n') == {"a": "😀", "b": "x\ufffd"}
+    assert yaml_edit.parse('a: "\\ud83d\\ude00"\nb: "x\\ud800"\n') == {"a": "😀", "b": "x\ufffd"}
 
 
 def test_an_anchor_that_is_named_twice_prints_nothing(recwarn: pytest.WarningsRecorder) -> None:
-    assert yamltext.parse("a: &x 1\nb: &x 2\nc: *x\n") == {"a": 1, "b": 2, "c": 2}
+    assert yaml_edit.parse("a: &x 1\nb: &x 2\nc: *x\n") == {"a": 1, "b": 2, "c": 2}
     assert not recwarn.list
 
 

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from bumble.errors import FolderUnwritableError
-from bumble.index import vectors
+from bumble.index.database import _readable, create
 from tests.cli.conftest import entity, environ, newborn, run
-from tests.cli.running import Run
-from tests.cli.talking import act, script
+from tests.support.chatting import act, script
+from tests.support.running import Run
 
 __all__ = ["entity", "environ", "newborn", "run"]
 
@@ -57,7 +57,7 @@ def test_whoever_asks_for_a_new_conversation_gets_one(run: Run) -> None:
 
 
 def test_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
-    database = vectors.create(tmp_path / "memory.db")
+    database = create(tmp_path / "memory.db")
     database.rows("pragma max_page_count = 1")
     with pytest.raises(FolderUnwritableError, match="the disk is full"), database.transaction():
         rows = [(n, "x" * 10_000) for n in range(100)]
@@ -68,7 +68,7 @@ def test_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
 def test_a_search_on_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
     with (
         pytest.raises(FolderUnwritableError, match="the disk is full"),
-        vectors._readable(tmp_path),
+        _readable(tmp_path),
     ):
         raise apsw.FullError("FullError: database or disk is full")
 

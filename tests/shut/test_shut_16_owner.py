@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.repository import git
-from tests.cli.running import Run
-from tests.cli.talking import script
+from tests.support.chatting import script
+from tests.support.repository import git
+from tests.support.running import Run
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),

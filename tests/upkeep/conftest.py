@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.fake_server import FakeServer
-from tests.upkeep import mind
+from tests.support import mind
+from tests.support.fake_server import FakeServer
 
 
 @pytest.fixture

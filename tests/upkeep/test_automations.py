@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from bumble.cycles import settle
-from bumble.cycles.life import Runtime
-from bumble.cycles.settle import Pass, Settled
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.stores import automations, knowledge, transcripts
-from bumble.stores.automations import Automation
+from bumble.records import automations, knowledge, session_files
+from bumble.records.automations import Automation
+from bumble.runtime import runner
+from bumble.runtime.runner import Pass, Settled
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import automations as cycle
-from tests.cycles.test_budget import Absent
-from tests.mind import test_turn as turns
-from tests.mind.test_turn import NOON, Clock, ada, life_of
+from tests.agent import test_turn as turns
+from tests.agent.test_turn import NOON, Clock, ada, life_of
+from tests.llm.test_budget import Absent
 
 __all__ = ["ada"]
 PASS = Pass("automations", cycle.check, cycle.run)
@@ -52,7 +52,7 @@ def look(entity: Entity) -> Automation:
 
 
 def run_all(life: Runtime) -> list[Settled]:
-    return list(settle.settle(life, [PASS], None))
+    return list(runner.settle(life, [PASS], None))
 
 
 def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
@@ -66,7 +66,7 @@ def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
     assert "audience: [sam]" in written
     assert written.endswith("\n\nQuiet.\n")
     assert look(ada).last == MORNING
-    assert transcripts.paths(ada.sessions) == []
+    assert session_files.paths(ada.sessions) == []
 
 
 def test_it_is_deliberated_with_tools_as_something_nobody_said(ada: Entity) -> None:

@@ -10,11 +10,12 @@ import pytest
 from bumble import files
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity.folder import Entity
-from bumble.index import sync, vectors
-from bumble.models import catalog, store
-from bumble.models.catalog import Catalog, Entry
+from bumble.index import sync
+from bumble.index.database import open_to_write
 from bumble.upkeep import check_machine
 from bumble.upkeep.findings import Finding
+from bumble.weights import catalog, store
+from bumble.weights.catalog import Catalog, Entry
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_missing_vectors_are_found_only_if_some_are_wanted(entity: Entity) -> No
 
 def test_rows_of_no_file_are_found(entity: Entity) -> None:
     indexed(entity, None)
-    database = vectors.open_to_write(entity.vectors)
+    database = open_to_write(entity.vectors)
     with database.transaction():
         database.run("delete from files")
     database.close()
@@ -91,7 +92,7 @@ def test_rows_of_no_file_are_found(entity: Entity) -> None:
 
 def test_fulltext_of_fewer_passages_is_found(entity: Entity) -> None:
     indexed(entity, None)
-    database = vectors.open_to_write(entity.vectors)
+    database = open_to_write(entity.vectors)
     with database.transaction():
         database.run("delete from chunks where line > 5")
         database.run("delete from texts where id not in (select id from chunks)")

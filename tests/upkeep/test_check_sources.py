@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.stores import sessions
-from bumble.stores.records import Provenance
-from bumble.stores.sessions import Message
+from bumble.records import sessions
+from bumble.records.base import Provenance
+from bumble.records.sessions import Message
 from bumble.upkeep.check_sources import Sources
-from tests.cli.running import NOON
+from tests.support.running import NOON
 from tests.upkeep.test_check_records import found, message, talk, write
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.stores import beliefs, episodes, journal, relationships, soma
-from tests.cli.repository import git
-from tests.cycles.nights import NIGHT, lived
-from tests.llm.fake_server import FakeServer
-from tests.upkeep import month
-from tests.upkeep.month import Stretch
+from bumble.records import beliefs, episodes, journal, relationships, soma
+from tests.support import month
+from tests.support.fake_server import FakeServer
+from tests.support.month import Stretch
+from tests.support.nights import NIGHT, lived
+from tests.support.repository import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -23,13 +23,12 @@ import pytest
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import Entity
-from tests.cli.repository import git, subjects
-from tests.cycles import living, nights
-from tests.cycles.nights import NIGHT
 from tests.entity.test_changes import every_call
-from tests.llm.fake_server import FakeServer
-from tests.upkeep import mind, month
-from tests.upkeep.month import Stretch
+from tests.support import living, mind, month, nights
+from tests.support.fake_server import FakeServer
+from tests.support.month import Stretch
+from tests.support.nights import NIGHT
+from tests.support.repository import git, subjects
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -6,28 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cycles import reflect
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.stores import (
+from bumble.portraits import reflect
+from bumble.records import (
     beliefs,
     episodes,
     journal,
     knowledge,
     relationships,
     scratch,
+    session_files,
     sessions,
     state,
-    transcripts,
 )
-from bumble.stores.episodes import Imprint
-from bumble.stores.records import Provenance
-from bumble.stores.relationships import Note
-from bumble.stores.sessions import Appraised, Compaction
+from bumble.records.base import Provenance
+from bumble.records.episodes import Imprint
+from bumble.records.relationships import Note
+from bumble.records.sessions import Appraised, Compaction
 from bumble.upkeep import forget
 from bumble.upkeep.check_records import CheckContext, check
-from tests.cycles.living import NOON, ada, known, life_of, talked, told, write
+from tests.support.living import NOON, ada, known, life_of, talked, told, write
 
 SECRET = "marzipan"
 BOTH = ("sam", "bo")
@@ -48,7 +48,7 @@ def entity(tmp_path: Path) -> Entity:
     felt = Appraised(NOON, "msg_1000", {"comfort": 2}, f"Sweet {SECRET}.", "amused", 0.4, SECRET)
     cut = Compaction("cmp_1", NOON, f"Sam and {SECRET}.", "msg_1000", "msg_1001")
     write(folder, sessions.plan_append(talk, [felt, cut], ""))
-    write(folder, transcripts.plan_blob("ses_1", SECRET.encode(), "")[1])
+    write(folder, session_files.plan_blob("ses_1", SECRET.encode(), "")[1])
     lines = (("bo", "I bake, Sam."), ("ada", "Sam hears you, Bo."), ("sam", f"Oh {SECRET}."))
     talked(folder, "ses_2", *lines, by="bo", present=("sam",))
     talked(folder, "ses_3", ("bo", "I met Sam."), ("ada", "Good."), by="bo")
@@ -134,9 +134,9 @@ def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
 
 
 def test_lines_and_ids_of_a_conversation_stay(entity: Entity) -> None:
-    before = transcripts.find(entity.sessions, "ses_1")
+    before = session_files.find(entity.sessions, "ses_1")
     forgotten(entity)
-    after = transcripts.find(entity.sessions, "ses_1")
+    after = session_files.find(entity.sessions, "ses_1")
     assert [one.id for one in after.messages] == [one.id for one in before.messages]
     assert all(one.text == "" and one.extra["redacted"] for one in after.messages)
     assert after.people == ()
@@ -145,7 +145,7 @@ def test_lines_and_ids_of_a_conversation_stay(entity: Entity) -> None:
 
 def test_in_company_the_words_of_others_stay_theirs(entity: Entity) -> None:
     forgotten(entity)
-    both = transcripts.find(entity.sessions, "ses_2")
+    both = session_files.find(entity.sessions, "ses_2")
     assert [one.text for one in both.messages] == ["I bake, Sam.", "somebody hears you, Bo.", ""]
     assert both.people == ("bo",)
 
@@ -217,4 +217,4 @@ def test_a_cut_off_line_goes_too(entity: Entity) -> None:
     file.write_bytes(file.read_bytes() + f'{{"type":"message","text":"{SECRET}é'.encode()[:-1])
     forgotten(entity)
     assert SECRET.encode() not in file.read_bytes()
-    transcripts.load(file)
+    session_files.load(file)

@@ -3,11 +3,11 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from bumble.stores import beliefs, dreams, relationships
+from bumble.records import beliefs, dreams, relationships
 from bumble.upkeep import runs
-from tests.llm.fake_server import FakeServer
-from tests.upkeep import month
-from tests.upkeep.month import START
+from tests.support import month
+from tests.support.fake_server import FakeServer
+from tests.support.month import START
 
 
 def test_five_days_of_talks_ticks_and_dreams_break_no_rule(

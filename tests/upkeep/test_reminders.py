@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from bumble.cycles import settle, work
-from bumble.cycles.life import Runtime
-from bumble.cycles.settle import Pass
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.llm.scripted import ScriptedModel
-from bumble.stores import reminders, transcripts
-from bumble.stores.reminders import Reminder
+from bumble.records import reminders, session_files
+from bumble.records.reminders import Reminder
+from bumble.runtime import job, runner
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import reminders as cycle
+from tests.agent.test_turn import NOON, Clock, ada, life_of, say, talk
 from tests.entity.test_changes import every_call, forks, in_child
-from tests.mind.test_turn import NOON, Clock, ada, life_of, say, talk
 
 __all__ = ["ada"]
 PASS = Pass("reminders", cycle.check, cycle.run, thinks=False)
@@ -48,7 +48,7 @@ def look(entity: Entity, reminder_id: str) -> Reminder:
 
 
 def run_all(life: Runtime) -> list[str]:
-    done = settle.settle(life, [PASS], None)
+    done = runner.settle(life, [PASS], None)
     return [str(one.outcome.data["text"]) if one.outcome else str(one.problem) for one in done]
 
 
@@ -98,7 +98,7 @@ def test_one_for_a_person_is_said_in_their_conversation_and_nowhere_else(ada: En
     before = ada.journal.read_bytes()
     remind(ada, "Call the bank", NOON, person="kim", deliver="session")
     assert run_all(life_at(ada, NOON + timedelta(minutes=1))) == ["Reminder: Call the bank"]
-    found = [transcripts.load(file) for file in transcripts.paths(ada.sessions)]
+    found = [session_files.load(file) for file in session_files.paths(ada.sessions)]
     last = {one.by: one.messages[-1] for one in found}
     assert (last["kim"].role, last["kim"].trust) == ("assistant", "entity")
     assert last["kim"].text == "Reminder: Call the bank"
@@ -118,8 +118,8 @@ def test_it_does_not_pass_for_the_answer_to_a_message(ada: Entity) -> None:
         talk(life_of(ada, ScriptedModel([])), "Do you hear me?")
     remind(ada, "Call the bank", NOON, person="sam", deliver="session")
     run_all(life_at(ada, NOON + timedelta(minutes=1)))
-    (file,) = transcripts.paths(ada.sessions)
-    assert [one.text for one in transcripts.load(file).unanswered] == ["Do you hear me?"]
+    (file,) = session_files.paths(ada.sessions)
+    assert [one.text for one in session_files.load(file).unanswered] == ["Do you hear me?"]
 
 
 def command(place: Path, code: str = "") -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
     later = made.source.with_meta("at", value="2027-01-01T00:00:00+00:00")
     (ada.root / reminders.path(made.id)).write_text(later.text)
     before = truth(ada)
-    assert work.apply(life, outcome) == []
+    assert job.apply(life, outcome) == []
     assert truth(ada) == before
 
 
@@ -173,8 +173,8 @@ def test_two_that_found_it_due_say_it_once(ada: Entity) -> None:
     remind(ada, "Tea", NOON)
     life = life_at(ada, NOON)
     first, second = (cycle.run(life, cycle.check(life).jobs[0]) for _ in range(2))
-    assert work.apply(life, first)
-    assert work.apply(life, second) == []
+    assert job.apply(life, first)
+    assert job.apply(life, second) == []
     assert ada.journal.read_text().count("Reminder: Tea") == 1
 
 
@@ -237,7 +237,7 @@ def delivery_killed(entity: Entity, at: datetime, call: int) -> Callable[[], Non
         life = life_at(entity, at)
         outcome = cycle.run(life, cycle.check(life).jobs[0])
         with every_call(act):
-            work.apply(life, outcome)
+            job.apply(life, outcome)
 
     return deliver
 

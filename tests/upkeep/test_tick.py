@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cycles.budget import Budgeted, Limits, Spent
-from bumble.cycles.life import Runtime
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
+from bumble.llm.budget import Budgeted, Limits, Spent
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs, tick
-from tests.cycles.small import small, wait, words
-from tests.mind.test_turn import ada, life_of
+from tests.agent.test_turn import ada, life_of
+from tests.support.small import small, wait, words
 
 __all__ = ["ada"]
 

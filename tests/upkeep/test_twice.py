@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from tests.cycles import living
-from tests.cycles.nights import NIGHT, lived
-from tests.llm.fake_server import Exchange
-from tests.upkeep import mind, month
-from tests.upkeep.month import Stretch
+from tests.support import living, mind, month
+from tests.support.fake_server import Exchange
+from tests.support.month import Stretch
+from tests.support.nights import NIGHT, lived
 
 EVENING = NIGHT - timedelta(hours=6)
 CYCLES = (

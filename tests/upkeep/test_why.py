@@ -11,30 +11,30 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
-from bumble.stores import (
+from bumble.records import (
+    base,
     beliefs,
     dreams,
     episodes,
     journal,
     knowledge,
     narrative,
-    records,
     relationships,
     sessions,
     skills,
 )
-from bumble.stores.records import Provenance
-from bumble.stores.relationships import Note
-from bumble.stores.sessions import Appraised, Message, Record
+from bumble.records.base import Provenance
+from bumble.records.relationships import Note
+from bumble.records.sessions import Appraised, Message, Record
 from bumble.upkeep import message_index, why
-from bumble.upkeep.library import Library
+from bumble.upkeep.lookup import Library
 from bumble.upkeep.why import GitHistory, SourceNode
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 RNG = random.Random(3)
-SES = records.new_id("ses", AT, RNG)
-MSG = [records.new_id("msg", AT + timedelta(minutes=n), RNG) for n in range(4)]
-EP, BEL, DRM = (records.new_id(prefix, AT, RNG) for prefix in ("ep", "bel", "drm"))
+SES = base.new_id("ses", AT, RNG)
+MSG = [base.new_id("msg", AT + timedelta(minutes=n), RNG) for n in range(4)]
+EP, BEL, DRM = (base.new_id(prefix, AT, RNG) for prefix in ("ep", "bel", "drm"))
 
 
 def write(entity: Entity, *planned: Change | None) -> None:
@@ -189,7 +189,7 @@ def test_a_near_miss_is_named(ada: Entity) -> None:
 def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity) -> None:
     for n in range(3):
         later = AT + timedelta(days=n + 1)
-        other = sessions.new(records.new_id("ses", later, RNG), later, "sam")
+        other = sessions.new(base.new_id("ses", later, RNG), later, "sam")
         write(ada, sessions.plan_start(other, ""))
     (ada.sessions / other.id / "messages.jsonl").write_text("broken\n")
     found = message_index.MessageIndex(ada.sessions)

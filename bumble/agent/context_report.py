@@ -1,0 +1,225 @@
+"""The report of a request: what it is made of, how long each part is, and what was left out.
+
+Made from the very request that is sent, so that its totals are those of what a model gets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from bumble.agent import tools
+from bumble.agent.turn import ATTACHED, Turn, tools_of
+from bumble.context import compact, prompt_files, system
+from bumble.records import scratch
+from bumble.records.sessions import Message, Session
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+VERSION = 2
+Source = Literal["run", "estimate"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named part of a request."""
+
+    name: str
+    chars: int
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return self.chars // 4
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the owner's in the prompt."""
+
+    name: str
+    status: prompt_files.Status
+    raw_chars: int
+    injected_chars: int
+
+
+@dataclass(frozen=True)
+class Continuity:
+    """The brief of the last conversation, held against the first message of this one."""
+
+    session: str  # that left it
+    likeness: float | None  # None without an embedder
+    wants: float
+    fits: bool  # whether it is in the prompt
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one request is made of."""
+
+    source: Source  # of a request that was sent, or of one that would be
+    at: str  # ISO 8601
+    workspace: str
+    session: str
+    model: str
+    window_tokens: int
+    system: tuple[Part, ...]  # of the stable part, in order; their sum is its whole
+    files: tuple[File, ...]
+    skills: tuple[Part, ...]
+    tools: tuple[Part, ...]  # their lines in the stable part
+    schemas: tuple[Part, ...]  # as JSON beside the messages
+    preamble: tuple[Part, ...]
+    system_chars: int
+    history_chars: int
+    history_messages: int
+    last_chars: int  # the last message, its preamble included
+    summarized_messages: int
+    left_out_messages: int
+    schema_chars: int
+    messages_bytes: int  # UTF-8, the texts of all messages
+    schema_bytes: int  # UTF-8, of the schema as JSON
+    total_bytes: int  # of the whole body, as the backend sends it
+    prompt_tokens: int | None = None  # as the backend counted them, of a run
+    cached_tokens: int | None = None
+    too_long: bool = False  # whether the next message will compact the conversation first
+    handover: Continuity | None = None  # None: there is no brief, or its turns are over
+    token_ratio: float = 1.0  # of the model's own counts to estimates, as its chats told
+    scratch_notes: int = 0  # lines in working/scratch.md; they stand in no prompt
+    attached_chars: int = 0  # of files that the message points to
+    allowed: tuple[str, ...] = ()  # tools that are there because the owner allows them
+    turn_tokens: int = 0  # of a turn of this conversation so far, on average
+    result_tokens: int = 0  # of a tool's result in it, on average
+
+    @property
+    def wrapping_bytes(self) -> int:
+        """What the backend writes around texts and schema: roles, options, signs of JSON."""
+        return self.total_bytes - self.messages_bytes - self.schema_bytes
+
+    @property
+    def wrapping_tokens(self) -> int:
+        """An estimate of what a backend puts around the messages: roles and markers."""
+        return tokens.MESSAGE_TOKENS * (self.history_messages + 2)
+
+    @property
+    def total_tokens(self) -> int:
+        """The backend's count of a run, else an estimate of the messages."""
+        estimated = (self.system_chars + self.history_chars + self.last_chars) // 4
+        estimated += self.wrapping_tokens
+        return self.prompt_tokens or int(estimated * self.token_ratio)
+
+
+def of(life: Runtime, turn: Turn, source: Source) -> Report:
+    """Report on the request of a turn."""
+    request, stable = turn.request, turn.stable
+    declared = tools.declared(tools_of(life, turn.session.people))
+    schema = request.schema_text
+    first = turn.outcome.completions[0].usage if turn.outcome.completions else None
+    stable_tokens = tokens.estimate_message(stable.text)
+    said_before = _before(turn.session)
+    return Report(
+        source=source,
+        at=life.now().isoformat(timespec="seconds"),
+        workspace=str(life.entity.workspace),
+        session=turn.session.id,
+        model=life.model.name,
+        window_tokens=life.window_tokens,
+        system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
+        files=tuple(
+            File(one.name, one.status, one.raw_chars, one.injected_chars) for one in stable.files
+        ),
+        skills=tuple(Part(one.name, len(one.text)) for one in stable.skills),
+        tools=tuple(Part(one.name, len(system.tool_line(one))) for one in declared),
+        schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
+        preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
+        system_chars=len(request.messages[0].content),
+        history_chars=sum(len(one.content) for one in request.messages[1:-1]),
+        history_messages=len(request.messages) - 2,
+        last_chars=len(request.messages[-1].content),
+        summarized_messages=turn.seen.summarized,
+        left_out_messages=turn.seen.left_out,
+        schema_chars=len(schema),
+        messages_bytes=request.messages_bytes,
+        schema_bytes=len(schema.encode()),
+        total_bytes=life.model.request_bytes(request),
+        prompt_tokens=first.prompt_tokens if first else None,
+        cached_tokens=first.cached_tokens if first else None,
+        too_long=compact.measure(life, turn.session, stable_tokens).full,
+        handover=_continuity(life, turn),
+        token_ratio=life.token_ratio,
+        scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),
+        attached_chars=sum(len(one.text) for one in turn.blocks if one.name == ATTACHED),
+        allowed=tuple(one.name for one in declared if one not in tools.DECLARED),
+        turn_tokens=_average(said_before, sum(one.role == "user" for one in said_before)),
+        result_tokens=_average([one for one in said_before if one.role == "tool"]),
+    )
+
+
+def _before(session: Session) -> Sequence[Message]:
+    """Return what was said before the message that the request answers."""
+    places = [n for n, one in enumerate(session.messages) if one.role == "user"]
+    return session.messages[: places[-1]] if places else ()
+
+
+def _average(said: Sequence[Message], count: int | None = None) -> int:
+    """Return the estimated tokens of some messages, shared among so many, or among themselves."""
+    count = len(said) if count is None else count
+    return sum(tokens.estimate_message(one.text) for one in said) // count if count else 0
+
+
+def _continuity(life: Runtime, turn: Turn) -> Continuity | None:
+    brief, wants = turn.brief, life.config.session.continuity_threshold
+    if brief is None:
+        return None
+    likeness = None if brief.likeness is None else round(brief.likeness, 3)
+    return Continuity(brief.session, likeness, wants, brief.fits)
+
+
+def to_data(report: Report) -> dict[str, Any]:
+    """Return a report as plain data, its version and totals included."""
+    data = {"version": VERSION, **asdict(report), "budget": dict(budget(report))}
+    derived = {"wrapping_bytes": report.wrapping_bytes, "total_tokens": report.total_tokens}
+    return {**data, **derived}
+
+
+def from_data(data: Mapping[str, Any]) -> Report | None:
+    """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
+    if data.get("version") != VERSION:
+        return None
+    known = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
+    try:
+        for name in ("system", "skills", "tools", "schemas", "preamble"):
+            known[name] = tuple(Part(**one) for one in known.get(name, ()))
+        known["files"] = tuple(File(**one) for one in known.get("files", ()))
+        known["allowed"] = tuple(known.get("allowed", ()))
+        brief = known.get("handover")
+        known["handover"] = Continuity(**brief) if brief else None
+        return Report(**known)
+    except TypeError:
+        return None
+
+
+def budget(report: Report) -> list[tuple[str, int]]:
+    """Return the token budget: what each request costs, and what a turn and a result add to it.
+
+    "Typical" is the average of the conversation so far; nothing before there was any.
+    """
+    tool_tokens = sum(part.chars for part in report.tools) // 4
+    return [
+        ("System prompt", report.system_chars // 4 - tool_tokens),
+        ("Tool definitions", tool_tokens),
+        ("Base overhead", report.system_chars // 4),
+        ("Answer schema (beside the messages)", report.schema_chars // 4),
+        ("Before the message", sum(part.chars for part in report.preamble) // 4),
+        ("Wrapping by the backend", report.wrapping_tokens),
+        ("Conversation", report.history_chars // 4),
+        ("Conversation per turn (typical)", report.turn_tokens),
+        ("A tool's result (typical)", report.result_tokens),
+    ]
+
+
+def largest(parts: Sequence[Part], limit: int) -> tuple[list[Part], int]:
+    """Return the longest parts, longest first, and how many more there are."""
+    ranked = sorted(parts, key=lambda part: (-part.chars, part.name))
+    return ranked[:limit], max(0, len(ranked) - limit)

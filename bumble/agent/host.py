@@ -1,0 +1,46 @@
+"""What a program of the owner's tells the entity about this machine.
+
+It is named by `prompt.host_command`, which counts only from the owner's own config or a folder they
+trust. Whatever goes wrong with it is said and costs no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bumble import prompts
+from bumble.agent import programs
+
+TIMEOUT_SECONDS = 2  # the person waits for it
+MAX_CHARS = 400
+
+
+def told(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], also: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Run the program in a folder.
+
+    Args:
+        command: Program and arguments.
+        folder: Where it runs.
+        environ: Of the person.
+        also: Variables of it that a program gets besides the usual ones.
+
+    Returns:
+        What it printed, worded for a prompt, and what the person should hear; either may be empty.
+    """
+    if not command:
+        return "", ""
+    done = programs.run(
+        command,
+        folder=folder,
+        environ=programs.environment(environ, also),
+        timeout_seconds=TIMEOUT_SECONDS,
+        errors=False,
+    )
+    if done.failed:
+        problem = done.problem or f"ended with {done.code}"
+        return "", f"prompt.host_command: {command[0]} {problem}"
+    text = done.output[:MAX_CHARS]
+    return (f"About this machine:\n{prompts.tagged('result', text)}" if text else ""), ""

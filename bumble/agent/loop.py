@@ -1,0 +1,412 @@
+"""The agent loop: ask, carry out, ask again, until the entity has spoken; always bounded.
+
+Works on messages and tools only; storing what happened is the turn's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Literal
+
+from bumble import prompts
+from bumble.agent.completion_gate import Gate, Work
+from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
+from bumble.context import transcript
+from bumble.entity.config import LoopConfig
+from bumble.errors import AnswerInvalidError, UserError
+from bumble.grounding import echo
+from bumble.llm import actions
+from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
+from bumble.llm.say_stream import SayReader
+from bumble.text import tokens
+
+# Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
+# misses; or on the way: the person broke it off, no answer could be read, or the model failed.
+Stopped = Literal[
+    "done",
+    "waiting",
+    "step_cap",
+    "length",
+    "repeating",
+    "unfinished",
+    "interrupted",
+    "unreadable",
+    "failed",
+]
+Say = Callable[[str], None]
+Breakable = Callable[[], AbstractContextManager[None]]
+UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
+CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
+UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
+REFUSED = "refused:"
+QUESTION = re.compile("[?？؟]")
+CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
+MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
+LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
+SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much a turn may cost."""
+
+    name: str
+    max_tokens: int
+    thinking: bool
+    temperature: float
+    preamble_max_tokens: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answer of the model and what came of it."""
+
+    said: str  # what the person heard, empty if nothing
+    calls: tuple[ToolCall, ...]  # work that was asked for
+    results: tuple[Result, ...]  # one a call
+    ends: bool = True  # whether the model wants the turn to end with it
+    waits: bool = False  # whether it would rather hear more first
+
+
+@dataclass
+class Outcome:
+    """What a loop did."""
+
+    steps: list[Step] = field(default_factory=list)
+    completions: list[Completion] = field(default_factory=list)
+    stopped: Stopped = "done"
+    missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
+    problem: UserError | None = None  # of "unreadable" and "failed"
+
+    @property
+    def said(self) -> str:
+        """All the person heard."""
+        return "\n\n".join(step.said for step in self.steps if step.said)
+
+    @property
+    def plans(self) -> list[Plan]:
+        """What the tools want written, in the order of their calls."""
+        results = [result for step in self.steps for result in step.results]
+        return [result.plan for result in results if result.plan is not None]
+
+    def work(self, config: LoopConfig) -> list[Work]:
+        """The last tools that ran, each with the beginning of its result."""
+        pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
+        return [
+            Work(call.name, " ".join(result.text.split())[: config.preview_chars], result.failed)
+            for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
+        ]
+
+
+def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, Any]:
+    """Describe an answer of the loop: speech, or work.
+
+    They are apart because what is said beside a call would be said without its result.
+    """
+    agency = [tool for tool in tools if tool.name in AGENCY]
+    work = [tool for tool in tools if tool.name not in AGENCY]
+    return actions.schema([agency] if speech_only else [agency, work])
+
+
+class _Speaker:
+    """Streams what is said, and remembers it in case the answer is cut off.
+
+    What only repeats is not shown: what was said before in this turn, and at the beginning of an
+    answer what the person has just said of themselves. An answer that goes round in circles is
+    ended: a small model would fill its budget with one sentence.
+    """
+
+    def __init__(self, say: Say, said_before: Sequence[str], theirs: Sequence[str]) -> None:
+        self.reader = SayReader()
+        self.say, self.said_before, self.theirs = say, said_before, theirs
+        self.heard = ""
+        self.shown = self.echoed = False
+
+    def feed(self, piece: str) -> None:
+        self._hear(self.reader.feed(piece))
+        end = self.heard[-CIRCLE_CHARS:]
+        if len(end) == CIRCLE_CHARS and self.heard.count(end) >= CIRCLE_TIMES:
+            raise EnoughError
+
+    def _hear(self, text: str) -> None:
+        self.heard += text
+        if not self.shown:  # what may turn out to be a repetition is held back as long as it may
+            rest = echo.without(self.heard, self.theirs)
+            self.echoed = self.echoed or rest != self.heard
+            # the sign that ends an echo may come with a later piece
+            self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
+            if echo.may_become_one(self.heard, self.theirs) or any(
+                before.startswith(self.heard.strip()) for before in self.said_before
+            ):
+                return
+        self._show(text if self.shown else self.heard)
+
+    def _show(self, text: str) -> None:
+        if text:
+            if not self.shown and self.said_before:
+                text = f"\n\n{text}"
+            self.shown = True
+            self.say(text)
+
+    def finish(self) -> str:
+        """Return what was said in all; an echo of something said before counts as nothing."""
+        self._hear(self.reader.finish())
+        said = self.heard.strip()
+        if said in self.said_before:
+            return ""
+        if not self.shown:
+            self._show(self.heard)
+        return said
+
+
+def run(
+    model: Model,
+    request: Request,
+    tools: Sequence[Tool],
+    config: LoopConfig,
+    carry_out: Callable[[ToolCall], Result],
+    say: Say,
+    *,
+    person: str,
+    gate: Gate,
+    fits: Callable[[Request], Request] = lambda request: request,
+    breakable: Breakable = nullcontext,
+) -> Outcome:
+    """Let the model act until the turn ends.
+
+    Args:
+        model: Who is asked.
+        request: Stable prompt, history and the message with its preamble; budget and thinking.
+        tools: What may be called; declared on every request, also where only speech is left.
+        config: Bounds.
+        carry_out: Runs one work call; never raises for what the model got wrong.
+        say: Receives what the person hears, piece by piece.
+        person: What the person is called.
+        gate: Decides whether the turn may end.
+        fits: Shortens the answer that a request allows to what the window has room for.
+        breakable: Encloses what a person may break off; what they break off is kept as it is.
+
+    Returns:
+        The steps; where it was broken off, those up to then, with what was heard of the last.
+
+    Raises:
+        UserError: If the model fails before it has said or done anything.
+    """
+    outcome = Outcome()
+    messages = list(request.messages)
+    writes = any(tool.name == "write_file" for tool in tools)
+    tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
+    cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
+    for _ in range(cap):
+        over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+        answers = schema(tools, speech_only=over)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers))
+        said = [step.said for step in outcome.steps if step.said]
+        speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+        done = len(outcome.steps)
+        carries = _no_more if over else carry_out  # not every backend keeps to a schema
+        try:
+            with breakable():
+                completion = model.complete(asked, speaker.feed)
+                outcome.completions.append(completion)
+                if completion.tool_calls:  # of its own: text beside them was thought, not said
+                    speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+                    completion = replace(completion, text=actions.render(completion.tool_calls))
+                    speaker.feed(completion.text)
+                calls = _calls(completion)
+                if calls is None:
+                    back = _unread(outcome, completion, config, tries)
+                else:
+                    heard = speaker.finish()
+                    step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
+                    outcome.steps.append(step)
+                    tries.count(completion, step)
+                    back = _back(outcome, step, config, person, gate, tries)
+        except (KeyboardInterrupt, EnoughError, UserError) as problem:
+            heard = speaker.finish() if len(outcome.steps) == done else ""
+            if heard:
+                outcome.steps.append(Step(heard, (), ()))
+            return _broken_off(outcome, problem)
+        if back is None:
+            return outcome
+        shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
+        messages += [Message("assistant", shown), Message("user", back)]
+    outcome.stopped = "step_cap"
+    return outcome
+
+
+@dataclass
+class _Tries:
+    """What the bounds of a loop are held against."""
+
+    advice: str  # at the last answer that may be cut off
+    rounds: int = 0  # in which tools were used
+    cuts: int = 0  # answers that were cut off, in a row
+    unreadable: bool = False  # whether the model was told once
+
+    def count(self, completion: Completion, step: Step) -> None:
+        """Count a step."""
+        self.rounds += bool(step.calls)
+        cut = completion.finish_reason == "length" and not step.calls
+        self.cuts = self.cuts + 1 if cut else 0
+
+
+def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
+    """Return what an answer asks for, None if that can't be read."""
+    try:
+        return completion.tool_calls or actions.parse(completion.text)
+    except AnswerInvalidError:
+        return None
+
+
+def _unread(
+    outcome: Outcome, completion: Completion, config: LoopConfig, tries: _Tries
+) -> str | None:
+    """Return what the model is told of an answer that can't be read, None if the turn ends."""
+    if completion.finish_reason == "length":  # in the middle of a call, which is not run half
+        tries.cuts += 1
+        if tries.cuts > config.length_stops:
+            outcome.stopped = "length"
+            return None
+        return CUT_CALL
+    if tries.unreadable:
+        outcome.stopped = "unreadable"
+        outcome.problem = AnswerInvalidError(
+            "the model's answer could not be read, and not at the second try either\n"
+            "Say it again, or choose a larger model with `bumble config set llm.model NAME`.",
+            answer=completion.text,
+        )
+        return None
+    tries.unreadable = True
+    return UNREADABLE
+
+
+def _broken_off(outcome: Outcome, problem: KeyboardInterrupt | EnoughError | UserError) -> Outcome:
+    """End a turn on the way, keeping what was said and done; a failure before that is raised."""
+    if not isinstance(problem, UserError):
+        outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
+        return outcome
+    if not any(step.said or step.calls for step in outcome.steps):
+        raise problem
+    outcome.stopped, outcome.problem = "failed", problem
+    return outcome
+
+
+def _goes_in_circles(steps: Sequence[Step]) -> bool:
+    """Whether a call was refused, or three answers had the same effect: only speech is left."""
+    if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
+        return True
+    done = [
+        [(call.name, result.text) for call, result in zip(one.calls, one.results, strict=True)]
+        for one in steps[max(0, len(steps) - 3) :]
+    ]
+    return len(done) == 3 and bool(done[0]) and done[0] == done[1] == done[2]
+
+
+def _back(
+    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, tries: _Tries
+) -> str | None:
+    """Return what the model is told next, None if the turn ends; only results are stored."""
+    if step.calls:
+        return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message)}"
+    if tries.cuts > config.length_stops:
+        outcome.stopped = "length"
+        return None
+    if tries.cuts:
+        advice = tries.advice if tries.cuts == config.length_stops else ""
+        return prompts.load("cut_off").fill(advice=advice)
+    if step.waits and not outcome.said:
+        outcome.stopped = "waiting"
+        return None
+    if not step.ends:  # it only thought
+        return _unfinished(outcome, "now speak, or act", person)
+    missing = gate.missing(outcome.said, outcome.work(config))
+    if not missing:
+        return None
+    outcome.missing.append(missing)
+    if len(outcome.missing) > gate.config.max_continues:
+        outcome.stopped = "unfinished"
+        return None
+    return _unfinished(outcome, missing, person)
+
+
+def _unfinished(outcome: Outcome, missing: str, person: str) -> str:
+    heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
+    return prompts.load("unfinished").fill(missing=missing, said=heard, person=person)
+
+
+def _step(
+    calls: Sequence[ToolCall],
+    said: str,
+    carry_out: Callable[[ToolCall], Result],
+    before: Sequence[Step],
+    repeat_limit: int,
+) -> Step:
+    agency = {call.name for call in calls} & AGENCY
+    work = tuple(call for call in calls if call.name not in AGENCY)
+    earlier = [call for step in before for call in step.calls]
+    results: list[Result] = []
+    for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
+        some = list(group)
+        refused = [_refused(one, [*earlier, *some[:n]], repeat_limit) for n, one in enumerate(some)]
+        pairs = list(zip(some, refused, strict=True))
+        if read_only and len(some) > 1:  # they change nothing, so none waits for another
+            with ThreadPoolExecutor(len(some)) as pool:
+                results += pool.map(lambda pair: pair[1] or carry_out(pair[0]), pairs)
+        else:
+            results += [refusal or carry_out(call) for call, refusal in pairs]
+        earlier += some
+    thinks_only = agency == {"think"} and not said
+    return Step(said, work, tuple(results), not thinks_only, "wait" in agency)
+
+
+def _no_more(call: ToolCall) -> Result:
+    return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
+
+
+def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:
+    """Refuse a call that was made so often in a row just before."""
+    count = 0
+    for one in reversed(earlier):
+        if (one.name, one.arguments) != (call.name, call.arguments):
+            break
+        count += 1
+    if count < limit:
+        return None
+    text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
+    return Result(text, failed=True)
+
+
+def _results(step: Step) -> str:
+    return "\n\n".join(
+        transcript.result_text(call.name, result.text)
+        for call, result in zip(step.calls, step.results, strict=True)
+    )
+
+
+def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
+    """Turn the model back to the person: what failed, what was searched, what they heard and said.
+
+    A small model answers what stands last: after the results alone it has lost the question. Asked
+    for what it has found by now, it says that it doesn't know, as the person did.
+    """
+    failed = [
+        call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
+    ]
+    calls = [call for one in outcome.steps for call in one.calls if call.name in SEARCHES]
+    asked = [f'"{value}"' for call in calls for value in call.arguments.values()]
+    slots = {
+        "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
+        "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
+        "person": person,
+        "message": transcript.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
+    }
+    if failed:
+        return prompts.load("failed").fill(**slots, failed=", ".join(dict.fromkeys(failed)))
+    answers = QUESTION.search(message) and all(result.found for result in step.results)
+    return prompts.load("found" if answers else "nudge").fill(**slots)

@@ -1,0 +1,146 @@
+"""Meeting: who speaks, in which conversation, and what they say, before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bumble import files
+from bumble.entity.changes import ChangeSet
+from bumble.entity.config import Identity
+from bumble.entity.folder import Entity
+from bumble.errors import RefusedError, UsageError
+from bumble.records import base, relationships, session_files, sessions
+from bumble.records.sessions import Message, Session
+from bumble.runtime import people
+from bumble.runtime.runtime import Runtime
+
+BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who speaks."""
+
+    id: str
+    name: str
+    trust: str  # "owner" or "person"
+
+
+def person(entity: Entity, identity: Identity, name: str | None) -> Person:
+    """Return who speaks: somebody the entity knows, a new name, or the owner."""
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UsageError("A person's name should be one line of text.")
+    owner = identity.owner.name or "you"
+    known = list(relationships.read(entity.relationships))
+    match = relationships.match(known, name or owner)
+    shown = match.names[0] if match and match.names else (name or owner)
+    found = match.id if match else relationships.person_id(name or owner)
+    is_owner = found == people.owner_id(entity, identity)
+    return Person(found, shown, "owner" if is_owner else "person")
+
+
+def open_session(
+    life: Runtime,
+    who: Person,
+    at: datetime,
+    *,
+    session_id: str | None = None,
+    new: bool = False,
+    present: Sequence[Person] = (),
+) -> tuple[Session, bool]:
+    """Find the conversation to go on with, or begin one.
+
+    Those who hear a conversation are the same from its beginning to its end, so that what was said
+    in it is known to all of them and to nobody else.
+
+    Args:
+        life: Whose conversations.
+        who: Who speaks.
+        at: The present.
+        session_id: Of the one to go on with; its people must be these.
+        new: Begin one in any case.
+        present: Who else hears it.
+
+    Returns:
+        The session, and whether it has yet to be written.
+
+    Raises:
+        RefusedError: If the session named was had with other people.
+    """
+    folder = life.entity.sessions
+    others = tuple(dict.fromkeys(one.id for one in present if one.id != who.id))
+    if session_id is not None:
+        found = session_files.find(folder, session_id)
+        _refuse_strangers(life, found, who, others)
+        return found, False
+    latest = None if new else _going_on(life, who, at, others)
+    if latest is not None:
+        return latest, False
+    new_id = base.new_id(sessions.PREFIX, at, life.rng)
+    return sessions.new(new_id, at, who.id, others), True
+
+
+def _going_on(life: Runtime, who: Person, at: datetime, others: Sequence[str]) -> Session | None:
+    """Return the conversation that has not ended, by itself or because nobody said anything."""
+    latest = session_files.newest(life.entity.sessions, who.id, others)
+    idle = timedelta(hours=life.config.session.idle_hours)
+    if latest is None or latest.ended or at - latest.last_at > idle:
+        return None
+    return session_files.find(life.entity.sessions, latest.id)
+
+
+def _refuse_strangers(life: Runtime, session: Session, who: Person, others: Sequence[str]) -> None:
+    """Let nobody into a conversation that they did not hear from the beginning.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    strangers = [one for one in (who.id, *others) if one not in session.people]
+    if strangers:
+        heard = ", ".join(session.people)
+        raise RefusedError(
+            f"{session.id} was had with {heard}; {strangers[0]} would read what was said in it.\n"
+            "Begin another with --new-session; --with NAME names who else is there."
+        )
+
+
+def listen(
+    life: Runtime, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = False
+) -> Session:
+    """Store what was said, before anything is made of it.
+
+    Args:
+        life: Who hears it.
+        session: In which conversation.
+        is_new: Whether that has yet to be written; with `joins`, one that was begun since with
+            the same people is gone on with instead.
+        who: Who said it.
+        text: What.
+        joins: Whether that is so; not where a new conversation was asked for.
+    """
+    if not (life.writes and is_new):
+        return _store(life, session, is_new, who, text)
+    place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
+    with files.lock(place, place=life.entity.root, timeout_seconds=wait):
+        begun = _going_on(life, who, life.clock(), session.present) if joins else None
+        return _store(life, begun or session, begun is None, who, text)
+
+
+def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
+    at = life.clock()
+    message = Message(
+        id=base.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
+        at=at,
+        role="user",
+        text=text,
+        speaker=who.id,
+        trust=who.trust,
+        extra={"name": who.name},
+    )
+    if life.writes:
+        planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
+        planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
+        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
+    return sessions.appended(session, [message])

@@ -1,0 +1,370 @@
+"""The tools an entity has in a turn, declared for the model and carried out on the folder.
+
+A tool that fails gives a result the model gets to see. What a tool writes is planned here and
+applied with the turn, on the files as they are then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from jsonschema import Draft202012Validator
+
+from bumble.agent import workspace
+from bumble.agent.tool_cache import ToolCache
+from bumble.context import trust_tiers
+from bumble.context.recalled import Answer
+from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
+from bumble.entity.folder import Entity
+from bumble.errors import RecordMissingError, RefusedError, UserError
+from bumble.grounding import secrets
+from bumble.llm.protocol import Tool
+from bumble.records import base, journal, knowledge, scratch, skills
+from bumble.records.base import Provenance
+from bumble.records.skills import Skill
+from bumble.text import stop_words
+
+AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
+SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
+READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
+READ_ONLY |= {"list_files"}
+LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
+WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
+
+Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a tool may know of the turn it runs in."""
+
+    entity: Entity
+    at: datetime
+    zone: ZoneInfo
+    provenance: Provenance  # of what the person has it write
+    recall: Callable[[str], Answer]  # searches memory
+    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
+    config: ToolsConfig
+    apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
+    cache: ToolCache
+    environ: Mapping[str, str]  # for programs
+    said: tuple[str, ...] = ()  # what the person has said in this conversation
+    known: tuple[str, ...] = ()  # names of the person and of the entity
+    owner: str = "its owner"  # what the owner is called
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+    warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Ids of all who take part."""
+        return self.provenance.audience
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a call."""
+
+    text: str
+    failed: bool = False
+    found: bool = False  # whether it is memories, which answer a question
+    plan: Plan | None = None
+    trust: str = ""  # the lowest tier among what it found, if it is a quoted one
+
+
+def _parameters(**texts: str) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": line} for name, line in texts.items()
+        },
+        "required": list(texts),
+        "additionalProperties": False,
+    }
+
+
+DECLARED: tuple[Tool, ...] = (
+    Tool("say", "speak to the person", _parameters(text="what they hear")),
+    Tool("think", "reason for yourself; nobody hears it", _parameters(text="the thought")),
+    Tool("wait", "say nothing yet: they have more to say", _parameters()),
+    Tool("end_turn", "stop here", _parameters()),
+    Tool(
+        "recall",
+        "search older memories, for what is not in front of you",
+        _parameters(query="what to look for"),
+    ),
+    Tool(
+        "expand_message",
+        "read the whole of what is shown cut or cleared, by its ref",
+        _parameters(ref="the 12 letters and digits behind `ref`"),
+    ),
+    Tool(
+        "update_knowledge",
+        "write down or correct a durable fact about somebody, by name",
+        _parameters(title="what it is about", body="the whole section"),
+    ),
+    Tool("write_journal", "write in your diary", _parameters(text="the entry")),
+    Tool("list_skills", "list your how-to notes", _parameters(filter="a word, or empty for all")),
+    Tool("read_skill", "read one how-to note", _parameters(name="its name")),
+    Tool(
+        "update_skill",
+        "save how something is done, for next time",
+        _parameters(name="short title", description="one line", body="the steps, Markdown"),
+    ),
+)
+
+FILES: tuple[Tool, ...] = (
+    Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
+    Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
+    Tool(
+        "write_file",
+        "write a file in your workspace",
+        _parameters(path="its name", text="all that is to be in it"),
+    ),
+)
+NOTE = Tool(
+    "working_memory_note",
+    "jot down one line for later: a decision, a new view of something, an open thread or a "
+    "preference; never a secret",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "the line"},
+            "type": {"enum": list(scratch.KINDS)},
+        },
+        "required": ["text", "type"],
+        "additionalProperties": False,
+    },
+)
+COMMAND = Tool(
+    "run_command",
+    "run a program in your workspace",
+    _parameters(command="program and arguments, no shell"),
+)
+
+
+def declared(config: ToolsConfig) -> tuple[Tool, ...]:
+    """Return the tools an entity has: files and programs only where the owner allows them."""
+    notes = (NOTE,) if config.notes else ()
+    allowed = (*DECLARED, *notes, *(FILES if config.files else ()))
+    return (*allowed, COMMAND) if config.run_command else allowed
+
+
+def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
+    """Carry out a call; whatever is wrong with it is in the result."""
+    known_tools = declared(context.config)
+    found = next((tool for tool in known_tools if tool.name == name), None)
+    if found is None or name in AGENCY:
+        known = ", ".join(tool.name for tool in known_tools)
+        return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
+    problem = next(Draft202012Validator(found.parameters).iter_errors(arguments), None)
+    if problem is not None:
+        return Result(f"failed: {problem.message}", failed=True)
+    try:
+        if name in WRITES:
+            secrets.refuse(*(str(value) for value in arguments.values()))
+        result = _RUNNERS[name](dict(arguments), context)
+        context.read.update({trust_tiers.of_result(name, result.trust)} - {""})
+        return result
+    except (UserError, ValueError) as error:
+        return Result(f"failed: {error}", failed=True)
+    except OSError as error:  # a name too long for the system, a file where a folder should be
+        return Result(f"failed: {error.strerror or error}", failed=True)
+
+
+def _recall(arguments: Mapping[str, str], context: Context) -> Result:
+    answer = context.recall(arguments["query"])
+    return Result(answer.text, found=answer.is_memory, trust=answer.trust)
+
+
+def _vouch(context: Context, *texts: str) -> None:
+    """See to it that what is learnt was not only read.
+
+    Raises:
+        RefusedError: If it was.
+    """
+    if context.read and not trust_tiers.was_said("\n".join(texts), context.said, context.known):
+        raise RefusedError(
+            "that was only read, and nobody here said so; write down what the person tells you"
+        )
+
+
+def _may_correct(there: Provenance, what: str, context: Context) -> None:
+    """See to it that nobody overwrites what is not theirs.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    if not base.may_read(there.audience, context.readers):
+        raise RefusedError(f'"{what}" can\'t be changed in this conversation; use another title')
+    if base.is_lower(context.provenance.trust, there.trust):
+        raise RefusedError(f'only {context.owner} can correct "{what}"')
+
+
+def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Context) -> None:
+    """See to it that a text is not replaced by the change to it alone; once, for it may be meant.
+
+    Raises:
+        RefusedError: If most of what it says would go.
+    """
+    words = set(stop_words.telling_words(there))
+    kept = words & set(stop_words.telling_words(new))
+    small = len(words) < LEAST_WORDS or trust_tiers.is_quoted(origin.trust)
+    if small or len(kept) >= len(words) * LEAST_KEPT or name.casefold() in context.warned:
+        return
+    context.warned.add(name.casefold())
+    raise RefusedError(
+        f'not saved yet, for most of "{name}" would be lost. It says now: {there.strip()}\n'
+        "Call the same tool again with all of that and the change"
+    )
+
+
+def _expand(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(context.expand(arguments["ref"]))
+
+
+def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
+    title, body = arguments["title"], arguments["body"]
+    _vouch(context, title, body)
+
+    def plan() -> Change | None:
+        book = knowledge.read(context.entity.knowledge)
+        there = knowledge.find(book, title)
+        if there is not None and not there.locked:
+            _may_correct(there.provenance, title, context)
+        return knowledge.plan_set(
+            book,
+            title,
+            body,
+            f"know about {title}",
+            by_entity=True,
+            provenance=context.provenance,
+        )
+
+    new = plan()  # refuses what it would refuse later
+    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    if old is not None:
+        _keep_most(title, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
+    # the words are the entity's own, whoever it has listened to
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    origin = replace(context.provenance, trust=lowest)
+
+    def plan() -> Change:
+        return journal.plan_add(
+            context.at, arguments["text"], context.zone, "write in the journal", provenance=origin
+        )
+
+    plan()  # refuses what it would refuse later
+    return Result("written", plan=plan)
+
+
+def _note(arguments: Mapping[str, str], context: Context) -> Result:
+    text, kind = arguments["text"], arguments["type"]
+    _vouch(context, text)
+
+    def plan() -> Change:
+        origin = context.provenance
+        return scratch.plan_add(context.at, kind, text, context.zone, origin, "note it down")
+
+    plan()  # refuses what it would refuse later
+    return Result("noted", plan=plan)
+
+
+def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
+    word = arguments["filter"].casefold()
+    found = [
+        skill
+        for skill in _skills(context)
+        if word in f"{skill.name} {skill.description} {skill.text}".casefold()
+    ]
+    lines = [f"- {skill.name}: {skill.description}" for skill in found]
+    lowest = trust_tiers.quoted(skill.provenance.trust for skill in found)
+    return Result("\n".join(lines) or "no skill like that", trust=lowest)
+
+
+def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
+    name, there = arguments["name"], _skills(context)
+    skill = skills.match(there, name)
+    if skill is None:
+        raise RecordMissingError("skill", name, base.nearest(name, [one.name for one in there]))
+    return Result(skill.text, trust=trust_tiers.quoted((skill.provenance.trust,)))
+
+
+def _skills(context: Context) -> list[Skill]:
+    """Return the skills that everybody who takes part may meet."""
+    everything = skills.read(context.entity.skills)
+    return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
+
+
+def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
+    name, description, body = arguments["name"], arguments["description"], arguments["body"]
+    _vouch(context, name, description, body)
+
+    def plan() -> Change | None:
+        known = list(skills.read(context.entity.skills))
+        there = skills.match(known, name)
+        if there is not None:
+            _may_correct(there.provenance, name, context)
+        return skills.plan_set(
+            known,
+            name,
+            description,
+            body,
+            f"learn {name}",
+            overwrite=True,
+            provenance=context.provenance,
+        )
+
+    new = plan()  # refuses what it would refuse later
+    old = skills.match(skills.read(context.entity.skills), name)
+    if old is not None:
+        _keep_most(name, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _list_files(arguments: Mapping[str, str], context: Context) -> Result:
+    return Result(workspace.listing(context.entity, arguments["folder"]))
+
+
+def _read_file(arguments: Mapping[str, str], context: Context) -> Result:
+    state = workspace.state(context.entity, arguments["path"])
+    kept = context.cache.get("read_file", arguments, state, context.at)
+    if kept is not None:
+        return Result(kept)
+    text = workspace.read(context.entity, arguments["path"])
+    context.cache.put("read_file", arguments, state, text, context.at)
+    return Result(text)
+
+
+def _write_file(arguments: Mapping[str, str], context: Context) -> Result:
+    context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
+    return Result(f"written: workspace/{arguments['path']}")
+
+
+def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
+    text = workspace.run(context.entity, arguments["command"], context.config, context.environ)
+    return Result(text, failed=not text.startswith("exit 0"))
+
+
+_RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
+    "recall": _recall,
+    "expand_message": _expand,
+    "update_knowledge": _update_knowledge,
+    "write_journal": _write_journal,
+    "working_memory_note": _note,
+    "list_skills": _list_skills,
+    "read_skill": _read_skill,
+    "update_skill": _update_skill,
+    "list_files": _list_files,
+    "read_file": _read_file,
+    "write_file": _write_file,
+    "run_command": _run_command,
+}

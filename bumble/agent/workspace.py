@@ -1,0 +1,207 @@
+"""Files and programs of the entity: everything stays inside its `workspace/`.
+
+Off unless the owner allows it. A path that leads out, by dots or by a link, is refused; a program
+runs in the workspace with next to no environment, for so long and with so much output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from bumble import files
+from bumble.agent import programs
+from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
+from bumble.entity.folder import Entity
+from bumble.errors import RefusedError, UnsafePathError, UsageError
+
+FOLDER = "workspace"
+# On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
+GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
+MAX_NAME_BYTES, MAX_PATH_BYTES = 200, 1000  # of what is written
+MAX_READ_BYTES = 1_000_000
+
+
+def locate(entity: Entity, path: str) -> Path:
+    """Return the place of a path in the workspace.
+
+    `workspace/a.txt` is `a.txt`, as people name it, unless there is such a folder in it.
+
+    Raises:
+        UnsafePathError: If it leads out.
+    """
+    files.make_folder(entity.workspace)
+    place = files.inside(entity.workspace, path or ".")
+    first, _, rest = Path(path).as_posix().partition("/")
+    if first == FOLDER and not (entity.workspace / FOLDER).exists():
+        return files.inside(entity.workspace, rest or ".")
+    return place
+
+
+def read(entity: Entity, path: str) -> str:
+    """Read a file.
+
+    Raises:
+        UsageError: If there is none, or it is no text, or too long.
+    """
+    file = locate(entity, path)
+    _refuse_special(file, path)
+    if not file.is_file():
+        raise UsageError(f"there is no file {path}; there are: {listing(entity, '')}")
+    if files.is_elsewhere(file):
+        raise UnsafePathError(path, "it is another name of a file outside the entity folder")
+    try:
+        data = files.read(file, most=MAX_READ_BYTES + 1)
+        if len(data) > MAX_READ_BYTES:
+            raise UsageError(f"{path} is longer than {MAX_READ_BYTES:,} bytes")
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not text") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from error
+
+
+def state(entity: Entity, path: str) -> tuple[int, ...]:
+    """Return what tells that a file has changed: its time and size; empty if it is not there."""
+    file = locate(entity, path)
+    if not file.is_file():
+        return ()
+    found = file.stat()
+    return (found.st_mtime_ns, found.st_size)
+
+
+def listing(entity: Entity, path: str) -> str:
+    """List a folder, a line a file."""
+    folder = locate(entity, path)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
+    found = [one for one in sorted(folder.iterdir()) if one.name != ".gitkeep"]  # git's, no file
+    listed = [readable(f"{one.name}/" if one.is_dir() else one.name) for one in found]
+    return "\n".join(listed) or "(empty)"
+
+
+def names(entity: Entity) -> list[str]:
+    """Return the files of the workspace and of the folders in it, by name; no deeper, no hidden."""
+    found: list[str] = []
+    for one in _visible(entity.workspace):
+        inside = _visible(one) if one.is_dir() and not one.is_symlink() else [one]
+        found += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
+    return found
+
+
+def readable(name: str) -> str:
+    """Return a file's name as text that can be sent: not every name is UTF-8."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _visible(folder: Path) -> list[Path]:
+    """Return what lies in a folder; nothing if it may not be read, for no turn fails for that."""
+    with contextlib.suppress(OSError):
+        return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    return []
+
+
+def plan_write(entity: Entity, path: str, text: str) -> Change:
+    """Plan to write a file; what it held goes to `.history/`.
+
+    Raises:
+        UsageError: If something else than a file is there.
+        RefusedError: If git would take it for its own.
+        UnsafePathError: If it leads out.
+    """
+    file = locate(entity, path)
+    if file.is_dir() or file == entity.workspace:
+        raise UsageError(f"{path} is a folder")
+    _refuse_special(file, path)
+    top = Path(os.path.realpath(entity.workspace))
+    _refuse_gits(file, top, path)
+    _refuse_long(file.relative_to(top))
+    name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
+    try:
+        old = files.read_if_there(file)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror}") from error
+    data = text if text.endswith("\n") else f"{text}\n"
+    digest = None if old is None else files.sha256(old)
+    return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
+
+
+def _refuse_special(file: Path, path: str) -> None:
+    """Refuse a pipe, a socket or a device: who opens one may wait for ever.
+
+    Raises:
+        UsageError: If it is one.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise UsageError(f"{path} is a pipe, a socket or a device, not a file")
+
+
+def _refuse_gits(file: Path, top: Path, path: str) -> None:
+    """Refuse what git reads, since some of that makes git run programs for whoever looks.
+
+    That is any name that begins with `.git`, and `HEAD`, without which no folder is a repository;
+    where there is one all the same, nothing is written into it.
+
+    Raises:
+        RefusedError: If it is such.
+    """
+    names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
+    if any(GITS.match(_as_git_sees(name)) for name in names):
+        raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
+    above = [folder for folder in file.parents if folder.is_relative_to(top)]
+    if any(os.path.lexists(folder / "HEAD") for folder in above):
+        raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
+
+
+def _refuse_long(path: Path) -> None:
+    """Refuse what a system may take and not its copy in `.history/`, whose name is longer.
+
+    Raises:
+        UsageError: If it is too long.
+    """
+    if max(len(os.fsencode(name)) for name in path.parts) > MAX_NAME_BYTES:
+        raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
+
+
+def _as_git_sees(name: str) -> str:
+    """Return what some file system takes a name for: case and invisible letters do not count."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
+
+
+def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:
+    """Run a program in the workspace, without a shell.
+
+    Returns:
+        Its exit code and output.
+
+    Raises:
+        UsageError: If the command can't be read.
+        RefusedError: If it can't be started or took too long; all it started is killed.
+    """
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the command can't be read: {error}") from error
+    if not arguments:
+        raise UsageError("there is no command")
+    workspace = locate(entity, "")
+    own = programs.environment(environ, config.command_variables)
+    done = programs.run(
+        arguments,
+        folder=workspace,
+        environ={**own, "HOME": str(workspace)},
+        timeout_seconds=config.command_timeout_seconds,
+    )
+    if done.problem:
+        printed = f"; until then it printed:\n{done.output}" if done.output else ""
+        raise RefusedError(f"{arguments[0]}: {done.problem}{printed}")
+    return f"exit {done.code}\n{done.output}".strip()

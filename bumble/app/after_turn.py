@@ -1,0 +1,93 @@
+"""After an answer: what it left to be made of it, in the background, at once, or later.
+
+The answer is printed and committed by then; whatever happens here, nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bumble.app import models, output
+from bumble.errors import UserError
+from bumble.upkeep import jobs, locks, tick
+
+if TYPE_CHECKING:
+    from bumble.app.conversation import OpenMind
+    from bumble.app.opening import Opened
+
+
+def pending(mind: OpenMind) -> dict[str, int]:
+    """Return how many jobs of each pass are due; passes without any are left out."""
+    waiting: dict[str, int] = {}
+    if not mind.life.writes:
+        return waiting
+    for each in jobs.AFTER_TURN:
+        with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
+            due = each.check(mind.life)
+            if due.due:
+                waiting[each.name] = len(due.jobs)
+    return waiting
+
+
+def describe(mind: OpenMind) -> list[str]:
+    """Say what waits, and where it is done: a line, or none."""
+    waiting = pending(mind)
+    if not waiting:
+        return []
+    limits = mind.opened.config.limits
+    mode = limits.settle if limits.passes_per_turn else "later"
+    where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}[mode]
+    listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
+    return [f"[waiting: {listed}; settled {where}]"]
+
+
+def after_answer(mind: OpenMind) -> bool:
+    """Settle what the last answer left, if that is to be waited for.
+
+    Returns:
+        Whether it is to be settled in the background, once this process has let go of its model.
+    """
+    limits = mind.opened.config.limits
+    if limits.settle == "later" or not limits.passes_per_turn or not pending(mind):
+        return False
+    if limits.settle == "background":
+        return mind.opened.shell.spawn is not None
+    try:
+        _settle(mind)
+    except KeyboardInterrupt:
+        output.say("interrupted: the rest is left for later")
+    return False
+
+
+def in_background(opened: Opened) -> None:
+    """Start a process that settles; it has the time and the seed of this one."""
+    shell = opened.shell
+    if shell.spawn is None:
+        return
+    arguments = ["-e", str(opened.entity.root), "tick", "--settle-only"]
+    if shell.now_given is not None:
+        arguments += ["--now", shell.now_given.isoformat()]
+    if shell.seed is not None:
+        arguments += ["--seed", str(shell.seed)]
+    try:
+        shell.spawn(arguments)
+    except OSError as error:
+        output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
+
+
+def _settle(mind: OpenMind) -> None:
+    opened, limits = mind.opened, mind.opened.config.limits
+    used = len(mind.last.outcome.completions) if mind.last else 0
+    model = models.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
+    life, into = replace(mind.life, model=model), tick.Work()
+    with locks.hold_work(opened.entity) as free, tick.recorded(life, "settle", model, into):
+        if not free:
+            return
+        output.say("settling (Ctrl-C leaves it for later) …")
+        for run in tick.run(
+            life, jobs.AFTER_TURN, into, limit=limits.passes_per_turn, held=lambda: None
+        ):
+            if run.problem is not None:
+                output.warn(opened.shell, f"{run.name} waits: {run.problem}")

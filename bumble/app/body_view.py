@@ -1,0 +1,67 @@
+"""The body as a command looks at it: no model, no index, nothing written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from bumble.app import opening
+from bumble.app.opening import Opened
+from bumble.body import affects, parameters
+from bumble.body import soma as body
+from bumble.body.affects import Mood
+from bumble.body.parameters import BodyConfig
+from bumble.body.soma import Soma
+from bumble.records import soma as store
+from bumble.runtime import body_state
+
+if TYPE_CHECKING:
+    from bumble.body.noise import Fragment
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A body at the present."""
+
+    soma: Soma
+    stored_at: datetime | None  # when the values of its file were true; None: not written yet
+    config: BodyConfig
+
+    @property
+    def mood(self) -> Mood:
+        """The feeling that stands out."""
+        return affects.mood(self.soma.bars, self.config.soma.affects)
+
+
+def body_of(opened: Opened) -> BodyConfig:
+    """Read the parameters of the body from the settings in force."""
+    values = opened.settings.values
+    return parameters.read(values["soma"], values["memory"], values["recall"])
+
+
+def look(opened: Opened) -> Presence:
+    """Read the body from its file and bring it to the present.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body.
+    """
+    config, zone = body_of(opened), opening.zone(opened)
+    place = opening.within(opened, opened.entity.soma)
+    file = store.read(place)
+    stored = body_state.stored(place, file)
+    at = opened.shell.now().astimezone(zone)
+    if stored is None:
+        return Presence(body.birth(at, config.soma), None, config)
+    return Presence(body.advance(stored, at, zone, config.soma), stored.at, config)
+
+
+def fragment_data(held: Fragment) -> dict[str, Any]:
+    """Return a stray thought as data."""
+    return {
+        "text": held.text,
+        "kind": held.kind,
+        "salience": held.salience,
+        "at": held.at.isoformat(),
+        "audience": list(held.audience),
+    }

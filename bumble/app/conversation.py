@@ -1,0 +1,371 @@
+"""Open an entity to talk: model, memory, the person, the conversation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from bumble import files
+from bumble.agent import attachments, context_report, participants, turn
+from bumble.agent.attachments import Attached
+from bumble.agent.participants import Person
+from bumble.agent.turn import Turn
+from bumble.app import models, output, weights
+from bumble.app.body_view import body_of
+from bumble.app.model_choice import choose_model
+from bumble.app.opening import Opened
+from bumble.context import compact, flush
+from bumble.entity.folder import Entity
+from bumble.errors import UserError
+from bumble.index.memory import Memory
+from bumble.llm.absent import AbsentModel
+from bumble.llm.protocol import Model
+from bumble.records import session_files
+from bumble.runtime import body_state
+from bumble.runtime.job import apply
+from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
+from bumble.text import tokens
+from bumble.upkeep import locks
+from bumble.weights.choice import Choice
+
+if TYPE_CHECKING:
+    from bumble.records.sessions import Session
+
+LAST_REQUEST = "last_request.json"
+LAST_REPORT = "last_report.json"
+
+
+class OpenMind:
+    """An entity that is being talked to."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        life: Runtime,
+        person: Person,
+        choice: Choice | None,
+        present: Sequence[Person] = (),
+    ) -> None:
+        self.opened, self.life, self.person, self.choice = opened, life, person, choice
+        self.present = present  # who else hears it
+        self.session: Session
+        self.is_new = self.joins = True  # whether it goes on with one that another has begun
+        self.last: Turn | None = None
+        self.spent: dict[str, float] = {}  # seconds by what they went into
+
+    def begin(self, *, session_id: str | None, new: bool) -> None:
+        """Choose the conversation."""
+        at, self.joins = self.life.clock(), not new
+        self.session, self.is_new = participants.open_session(
+            self.life,
+            self.person,
+            at,
+            session_id=session_id,
+            new=new,
+            present=self.present,
+        )
+
+    def answer(
+        self,
+        text: str,
+        say: Callable[[str], None],
+        *,
+        think: bool | None = None,
+        typed: bool = False,
+    ) -> Turn:
+        """Store what was said, and answer it; who settles in the background makes way.
+
+        Args:
+            text: What was said.
+            say: Hears the answer as it comes.
+            think: Whether to think about it first; None: as the rules say.
+            typed: Whether the person typed it; then `@path` in it is a file of theirs.
+        """
+        if not self.life.writes:
+            return self._answer(text, say, think, typed=typed)
+        with locks.hold_turn(self.opened.entity):
+            locks.stop_settling(self.opened.entity)
+            return self._answer(text, say, think, typed=typed)
+
+    def _answer(
+        self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
+    ) -> Turn:
+        last_spoke = self._last_spoke()
+        heard = participants.listen(
+            self.life, self.session, self.is_new, self.person, text, joins=self.joins
+        )
+        self.session, self.is_new = heard, False
+        with self._timed("recall"):
+            self._sync()
+            attached = self._attached(text) if typed else Attached()
+            prepared = turn.prepare(
+                self.life,
+                heard,
+                self.person,
+                last_spoke=last_spoke,
+                profile_name=_profile_name(think),
+                attached=attached.text,
+            )
+            prepared.notes += attached.notes
+        voice, stops = output.Voice(say), self.opened.shell.stops
+        with self._timed("answer"), stops.held():
+            self.last = turn.answer(self.life, prepared, voice, breakable=stops.open)
+            self.session = self.last.session
+        voice.complain()
+        return self.last
+
+    def _attached(self, text: str) -> Attached:
+        """Read the files a message points to; only the owner's are."""
+        if self.person.trust != "owner":
+            return Attached()
+        shell = self.opened.shell
+        return attachments.read(text, shell.cwd, self.opened.config.prompt)
+
+    def unheard(self) -> list[str]:
+        """Return what the entity said by itself since the person last spoke, as reminders."""
+        said: list[str] = []
+        for message in reversed(self.session.messages):
+            if not message.unprompted:
+                break
+            said.append(message.text)
+        return said[::-1]
+
+    def compact(self, note: Callable[[str], None]) -> Sequence[str]:
+        """Show the conversation shorter from now on; say what was done."""
+        if self.is_new:
+            return ["Nothing was said yet."]
+        if not self.life.writes:
+            return ["Nothing may be written in this conversation."]
+        stable = turn.stable_part(self.life, self.session.people)
+        job = compact.CompactJob(
+            self.session, tokens.estimate_message(stable.text), falls_back=True
+        )
+        outcome = compact.run(self.life, job, note)
+        outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
+        apply(self.life, outcome)
+        self.session = session_files.find(self.opened.entity.sessions, self.session.id)
+        return outcome.lines
+
+    def look(self, text: str, *, think: bool | None = None) -> Turn:
+        """Build the request that would answer a typed message; nothing is sent or written."""
+        heard = participants.listen(self.life, self.session, self.is_new, self.person, text)
+        self._sync()
+        return turn.prepare(
+            self.life,
+            heard,
+            self.person,
+            last_spoke=self._last_spoke(),
+            compacts=False,
+            profile_name=_profile_name(think),
+            attached=self._attached(text).text,
+        )
+
+    def finish(self, done: Turn) -> None:
+        """Evaluate ahead what the next request will begin with; keep this one for comparing."""
+        if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
+            return
+        self._keep_request(done)
+        with self._timed("warm"):
+            self.life.model.warm(turn.stored_request(self.life, done))
+
+    def _sync(self) -> None:
+        bar = output.Progress("indexing", self.opened.shell.environ)
+        self.life.memory.sync(lambda what, at, of: bar(at, of))
+        bar.done()
+        report = self.life.memory.report
+        for problem in report.problems if report else ():
+            output.warn(self.opened.shell, str(problem))
+
+    def _last_spoke(self) -> datetime | None:
+        if self.session.messages:
+            return self.session.last_at
+        newest = session_files.newest(self.opened.entity.sessions, self.person.id)
+        return newest.last_at if newest else None
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.spent[what] = time.perf_counter() - started
+
+    def timing(self) -> str:
+        """Say where the time went."""
+        return " · ".join(f"{what} {seconds:.2f} s" for what, seconds in self.spent.items())
+
+    def status(self) -> list[str]:
+        """Say who talks with whom, by which model."""
+        names = [self.person.name, *(one.name for one in self.present)]
+        session = "not begun" if self.is_new else self.session.id
+        why = self.choice.why if self.choice else "none could be opened"
+        return [
+            f"{self.opened.identity.name} in {self.opened.entity.root}",
+            f"with {', '.join(names)}, conversation {session}",
+            f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
+        ]
+
+    def fullness(self) -> str:
+        """Say how full the model's window is before the next message."""
+        stable = turn.stable_part(self.life, self.session.people)
+        size = compact.measure(self.life, self.session, tokens.estimate_message(stable.text))
+        told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
+        return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
+
+    def mood(self) -> str:
+        """Say how the entity feels."""
+        found = body_state.mood(self.life, body_state.read(self.life, self.life.now()))
+        return f"{found.name} ({found.intensity:.2f})"
+
+    def report(self) -> context_report.Report | None:
+        """Say what the last request of this process was made of."""
+        return None if self.last is None else context_report.of(self.life, self.last, "run")
+
+    def _keep_request(self, done: Turn) -> None:
+        """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
+        place = self.opened.entity.private / "cache" / LAST_REQUEST
+        data = [[one.role, one.content] for one in done.request.messages]
+        files.write_atomic(place, json.dumps(data).encode())
+        told = context_report.to_data(context_report.of(self.life, done, "run"))
+        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode())
+
+    def prefix_report(self, done: Turn) -> str:
+        """Say how much of this request the one before had already, and where they part."""
+        before = last_request(self.opened.entity)
+        if not before:
+            return "prefix: there is no earlier request to compare with"
+        now = [(one.role, one.content) for one in done.request.messages]
+        shared = 0
+        for (role, old), (new_role, new) in zip(before, now, strict=False):
+            if (role, old) == (new_role, new):
+                shared += len(new.encode())
+                continue
+            first = len(files.common_prefix(old.encode(), new.encode()))
+            part = "stable block" if role == "system" else f"{role} message"
+            return (
+                f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
+            )
+        return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+
+
+def _profile_name(think: bool | None) -> ProfileName | None:
+    return None if think is None else "deliberate" if think else "reflex"
+
+
+def last_request(entity: Entity) -> list[tuple[str, str]]:
+    """Return role and content of each message of the last request; nothing if it is not kept."""
+    found = _cached(entity, LAST_REQUEST)
+    try:
+        return [(str(role), str(content)) for role, content in found or ()]
+    except (TypeError, ValueError):
+        return []  # damaged: it is only a cache
+
+
+def last_report(entity: Entity) -> context_report.Report | None:
+    """Return the report of the last request, None if it is not kept."""
+    found = _cached(entity, LAST_REPORT)
+    return context_report.from_data(found) if isinstance(found, dict) else None
+
+
+def _cached(entity: Entity, name: str) -> Any:
+    raw = files.read_cache(entity.private / "cache" / name)
+    try:
+        return json.loads(raw) if raw else None
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def open_mind(
+    opened: Opened,
+    speaker: str | None,
+    *,
+    yes: bool,
+    writes: bool = True,
+    present: Sequence[str] = (),
+) -> Iterator[OpenMind]:
+    """Open everything a conversation needs, and close it behind it."""
+    person = participants.person(opened.entity, opened.identity, speaker)
+    others = [participants.person(opened.entity, opened.identity, name) for name in present]
+    chosen = choose_model(opened, yes=yes)
+    backend = models.open_model(opened, chosen, writes=writes)
+    model = models.recorded(opened, backend, "chat", writes=writes)
+    try:
+        life = _life(opened, chosen, model, yes=yes, writes=writes)
+        yield OpenMind(opened, life, person, chosen, others)
+    finally:
+        model.close()
+
+
+@contextmanager
+def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
+    """Open what a request is built from; no weights are fetched, and nothing is written."""
+    person = participants.person(opened.entity, opened.identity, speaker)
+    chosen, model = None, None
+    try:
+        chosen = choose_model(opened)
+        model = models.open_model(opened, chosen, writes=False)
+    except UserError as error:  # a request can be built for a model that is not there
+        model = AbsentModel(error)
+    try:
+        life = _life(opened, chosen, model, yes=False, writes=False)
+        life.memory.syncs = True  # derived files may be brought up to date by looking
+        mind = OpenMind(opened, life, person, chosen)
+        mind.begin(session_id=None, new=False)
+        yield mind
+    finally:
+        model.close()
+
+
+@contextmanager
+def open_life(
+    opened: Opened, command: str, *, yes: bool = False, needs_model: bool = True
+) -> Iterator[Runtime]:
+    """Open everything a cycle needs; model and embedder only once they are asked for.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+        needs_model: False: nothing is fetched, and where there is none its window is not known.
+    """
+    asked = models.lazy_model(opened, command, yes=yes, needed=needs_model)
+    model = models.budgeted(opened, asked, calls=None)
+    try:
+        yield _life(opened, None, model, yes=yes, writes=True)
+    finally:
+        model.close()
+
+
+def _life(
+    opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool
+) -> Runtime:
+    memory = Memory(
+        opened.entity,
+        lambda: weights.embedder(opened, fetch_with_yes=yes),
+        name=opened.identity.name,
+        zone=ZoneInfo(opened.identity.timezone),
+        config=opened.config.recall,
+        syncs=writes,
+    )
+    run = chosen.entry.chat if chosen and chosen.entry else None
+    return Runtime(
+        entity=opened.entity,
+        identity=opened.identity,
+        config=opened.config,
+        body=body_of(opened),
+        model=model,
+        memory=memory,
+        clock=opened.shell.now,
+        rng=opened.shell.rng,
+        writes=writes,
+        environ=opened.shell.environ,
+        judges=run.judges if run else True,
+        trusted=opened.settings.trusted,
+        local=run is not None,
+        temperature=run.temperature if run else TEMPERATURE,
+        tell=lambda text: output.warn(opened.shell, text),
+    )

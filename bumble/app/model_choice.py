@@ -1,0 +1,70 @@
+"""Which model talks, decided from the settings, the servers of this machine and the weights here.
+
+Imports neither models nor memory, so that `status` can tell without opening either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bumble.app import weights
+from bumble.app.opening import Opened
+from bumble.llm import detect
+from bumble.weights import choice
+from bumble.weights.choice import Choice
+
+if TYPE_CHECKING:
+    from bumble.records.sessions import Session
+    from bumble.weights.catalog import Catalog, Entry
+
+
+def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
+    """Decide which model talks, fetching the weights of an embedded one if need be.
+
+    Args:
+        opened: The entity.
+        yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
+    """
+    shell, config = opened.shell, opened.config.llm
+    catalog = weights.catalog_of(shell)
+    here = weights.installed(shell, catalog.of_kind("chat"))
+    chosen = choice.choose(
+        config,
+        catalog,
+        here,
+        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
+        opened.settings.origin("llm.model"),
+    )
+    if chosen.entry is None or chosen.entry in here or yes is None:
+        return chosen
+    return _fetched(opened, catalog, chosen, yes=yes)
+
+
+def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+    entry: Entry
+    if opened.config.llm.model == "auto":
+        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    else:
+        entry = catalog.entry(chosen.model)
+        weights.fetch(opened.shell, entry, yes=yes)
+    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+
+
+def window(opened: Opened) -> int:
+    """Return the context window to ask for, in tokens."""
+    return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
+
+
+def stable_tokens(opened: Opened, talk: Session | None) -> int:
+    """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
+    from bumble.agent import tools
+    from bumble.context import system
+    from bumble.runtime.people import owner_id
+    from bumble.text import tokens
+
+    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
+    declared = tools.declared(opened.config.tools)
+    stable = system.of_entity(
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
+    )
+    return tokens.estimate_message(stable.text)

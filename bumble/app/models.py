@@ -1,0 +1,124 @@
+"""Open the model that an entity's settings choose: embedded, on a server, or a script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bumble.app import output
+from bumble.app.model_choice import choose_model, window
+from bumble.app.opening import Opened
+from bumble.entity import credentials
+from bumble.errors import UserError, WeightsMissingError
+from bumble.llm import budget
+from bumble.llm.absent import AbsentModel
+from bumble.llm.budget import Budgeted, Limits
+from bumble.llm.lazy import LazyModel
+from bumble.llm.ledger import Recorded
+from bumble.llm.protocol import Model
+from bumble.llm.stream_timeouts import Timeouts
+from bumble.weights import store
+from bumble.weights.choice import Choice
+
+
+def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) -> LazyModel:
+    """Return the model of an entity's settings, opened once it is asked something.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+        needed: False: nothing is fetched, and where there is none an absent model stands for it.
+    """
+
+    def opens() -> Model:
+        try:
+            chosen = choose_model(opened, yes=yes if needed else None)
+            model = open_model(opened, chosen, writes=True)
+        except UserError as error:
+            if needed:
+                raise
+            return AbsentModel(error)
+        return recorded(opened, model, command, writes=True)
+
+    return LazyModel(opens)
+
+
+def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
+    """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
+    now, zone = opened.shell.now, ZoneInfo(opened.identity.timezone)
+    limits = Limits(
+        calls,
+        opened.config.limits.tokens_per_day,
+        lambda: budget.today(opened.entity.ledger, now(), zone),
+    )
+    return Budgeted(model, limits)
+
+
+def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+    """Open the model that was chosen; nothing is loaded or asked yet."""
+    config, shell = opened.config.llm, opened.shell
+    if chosen.script is not None:
+        from bumble.llm import scripted
+
+        script = shell.cwd / chosen.script
+        return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
+    timeouts = Timeouts(
+        connect_seconds=config.connect_timeout_seconds,
+        first_token_seconds=config.first_token_timeout_seconds,
+        silence_seconds=config.silence_timeout_seconds,
+    )
+    if chosen.backend == "embedded":
+        return _embedded(opened, chosen, writes=writes)
+    if chosen.backend == "ollama":
+        from bumble.llm.ollama import OllamaModel
+
+        return OllamaModel(
+            chosen.model,
+            host=chosen.url,
+            context_tokens=window(opened),
+            timeouts=timeouts,
+            on_warning=lambda text: output.warn(shell, text),
+        )
+    from bumble.llm.openai_compatible import OpenAICompatibleModel
+
+    return OpenAICompatibleModel(
+        chosen.url,
+        chosen.model,
+        api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
+        timeouts=timeouts,
+        context_tokens=config.context_tokens,
+        enforces=config.tool_choice == "required",
+    )
+
+
+def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+    try:
+        from bumble.llm.embedded import EmbeddedModel
+    except ImportError as error:
+        raise WeightsMissingError(
+            f"the embedded engine is not installed here ({error})\n"
+            "There is no wheel of it for this system: run a local server, such as Ollama, instead."
+        ) from error
+    if chosen.entry is None:
+        raise TypeError("an embedded choice names its entry")
+    installed = store.require(opened.shell.weights, chosen.entry)
+    limit = opened.config.llm.prompt_cache_megabytes
+    return EmbeddedModel(
+        installed.weights,
+        name=chosen.entry.name,
+        sha256=chosen.entry.files[0].sha256,
+        context_tokens=min(window(opened), chosen.entry.context_tokens),
+        cache_dir=opened.shell.prompt_caches if writes and limit else None,
+        cache_limit_bytes=limit * 1_000_000,
+        on_load=lambda: None,
+    )
+
+
+def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
+    """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
+    detail: Mapping[str, Any] = {"command": command}
+    ledger = opened.entity.ledger if writes else None
+    prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
+    return Recorded(model, ledger, opened.shell.now, detail=detail, prompts=prompts)

@@ -1,0 +1,182 @@
+"""What most commands do first: find the entity, read its settings, open models.
+
+Heavy rooms are imported inside the functions that need them, so that a command pays for what it
+uses.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import typer
+
+from bumble import files, git
+from bumble.app import output
+from bumble.app.process import Shell
+from bumble.entity import folder
+from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
+from bumble.errors import NotAnEntityError, RefusedError
+from bumble.text.whole_text import HALF
+
+if TYPE_CHECKING:
+    from bumble.entity.config import Config, Identity
+    from bumble.entity.settings import Settings
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An entity with its settings, in the process of a command."""
+
+    shell: Shell
+    entity: Entity
+    why: str  # how it was found, for `status`
+    settings: Settings
+    identity: Identity
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
+
+
+def shell_of(ctx: typer.Context) -> Shell:
+    """Return the process a command runs in."""
+    shell = ctx.find_root().obj
+    if not isinstance(shell, Shell):
+        raise TypeError("the command was not started by bumble.cli.app.main")
+    return shell
+
+
+def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
+    """Return the entity folder that is meant, and why that one.
+
+    Raises:
+        NotAnEntityError: If there is none.
+        RefusedError: If the path to it is no text.
+    """
+    named = folder_name or shell.entity
+    variable = shell.environ.get("BUMBLE_ENTITY")
+    if named is not None:
+        root, why = named, "--entity"
+    elif variable:
+        root, why = Path(variable), "BUMBLE_ENTITY"
+    else:
+        place = folder.find(shell.cwd)
+        if place is None:
+            raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
+        named_in_text(place)
+        _enclose(shell, place)
+        return place, "the nearest entity.yaml from here upward"
+    root = named_in_text((shell.cwd / root.expanduser()).resolve())
+    if not (root / ENTITY_FILE).is_file():
+        raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
+    _enclose(shell, root)
+    return root, why
+
+
+def named_in_text(root: Path) -> Path:
+    """Return a folder whose path is text: the index takes no other.
+
+    Raises:
+        RefusedError: If it is not.
+    """
+    if HALF.search(str(root)):
+        raise RefusedError(
+            f"{root}: its path is not UTF-8 text, or this locale takes it for none\n"
+            "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
+        )
+    return root
+
+
+def _enclose(shell: Shell, root: Path) -> None:
+    """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
+    from bumble.entity import settings
+
+    linked = settings.linked(shell.user_file)
+    files.enclose(root, also=linked, group=git.shared_rights(root))
+    brought = git.unchanged(root, PRIVATE)
+    if brought:
+        files.pass_over(brought)
+        names = ", ".join(path.relative_to(root).as_posix() for path in brought[:3])
+        output.warn(
+            shell,
+            f"git keeps {names}{' …' if len(brought) > 3 else ''}: nothing of it is used.\n"
+            f"Take it out: git -C {shlex.quote(str(root))} rm -r --cached {PRIVATE}",
+        )
+
+
+def _tell_of_foreign(shell: Shell, root: Path) -> None:
+    """Say that work of another installation waits, which is not done unasked."""
+    from bumble.entity import changes, commits
+
+    waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
+    if waiting:
+        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
+        output.warn(
+            shell,
+            f"{count} that another installation left half done in {PRIVATE}: not touched.\n"
+            "If they are yours, `bumble doctor --adopt` finishes them.",
+        )
+
+
+def open_entity(
+    ctx: typer.Context, folder_option: Path | None, *, incognito: bool = False, **flags: object
+) -> Opened:
+    """Open the entity a command is about.
+
+    Finishes what a killed process left half written, unless nothing may be written.
+
+    Args:
+        ctx: Of the command.
+        folder_option: --entity behind the command.
+        incognito: Whether the folder must stay as it is in every byte.
+        flags: Settings that flags of this command override: `llm__model="…"` for `llm.model`.
+
+    Raises:
+        NotAnEntityError: If there is none.
+        SettingInvalidError: If its settings can't be read.
+        RefusedError: If it is half written and nothing may be written.
+    """
+    from bumble.entity import changes, settings
+
+    shell = shell_of(ctx)
+    root, why = locate(shell, folder_option)
+    entity = Entity(root)
+    if incognito and changes.leftovers(root).own:
+        raise RefusedError(
+            f"{root}: a change is being written, or was cut off\n"
+            "Run `bumble doctor --fix` first; incognito writes nothing."
+        )
+    changes.recover(root)
+    _tell_of_foreign(shell, root)
+    settings_of_entity = settings.load(
+        entity.file,
+        shell.user_file,
+        shell.environ,
+        {key.replace("__", "."): value for key, value in flags.items() if value is not None},
+    )
+    for warning in settings_of_entity.warnings:
+        output.warn(shell, warning)
+    if settings_of_entity.identity is None:
+        raise NotAnEntityError(root)
+    shell.entity_name = settings_of_entity.identity.name
+    return Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+
+
+def zone(opened: Opened) -> ZoneInfo:
+    """Return the entity's time zone."""
+    return ZoneInfo(opened.identity.timezone)
+
+
+def within(opened: Opened, path: Path) -> Path:
+    """Return a path of the entity folder, checked that no link leads out of it.
+
+    Raises:
+        UnsafePathError: If one does.
+    """
+    files.inside(opened.entity.root, opened.entity.relative(path))
+    return path

@@ -1,0 +1,241 @@
+"""Everything bumble says: results on stdout, the rest on stderr. The only module that prints."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from bumble.app.process import Shell
+from bumble.errors import FULL, UserError
+
+# Escape sequences and control characters that a terminal would act on; tab and newline are text.
+CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
+)
+# Characters that delete, command or turn the text around them; plain direction marks and joiners,
+# which words and emoji are written with, are none of them.
+DECEIVING = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class ReaderLeftError(Exception):
+    """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
+
+
+def clean(text: str) -> str:
+    """Take out what a terminal would act on, and show what would deceive its reader."""
+    return escaped(CONTROL.sub("", text.replace("\r\n", "\n")))
+
+
+def escaped(text: str) -> str:
+    """Write what would deceive a reader by its number; inside JSON it means the same."""
+    return DECEIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _json(data: Any) -> str:
+    return escaped(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
+    """Print the result of a command: `data` with --json, else `text`."""
+    if shell.json:
+        _print(_json(envelope(shell, command, data)))
+        return
+    lines = [text] if isinstance(text, str) else list(text)
+    if lines:
+        _print("\n".join(clean(line) for line in lines))
+
+
+def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
+    """Return what every --json answer is wrapped in."""
+    return {
+        "schema": f"bumble/{command.replace(' ', '-')}/1",
+        "command": command,
+        "entity": shell.entity_name,
+        "data": data,
+        "warnings": shell.warnings,
+    }
+
+
+def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
+    """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
+    if shell.json:
+        wrapped = envelope(shell, command, None)
+        wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
+        _print(_json(wrapped))
+    say(f"error: {message}")
+
+
+def warn(shell: Shell, message: str) -> None:
+    """Say something the user should know; once per command and text."""
+    if message not in shell.warnings:
+        shell.warnings.append(message)
+        say(f"warning: {message}")
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(f"{clean(text)}\n")
+        stream.flush()
+    except OSError:  # nobody can be told that nobody can be told
+        abandon(stream)
+
+
+def piece(text: str, stream: TextIO | None = None) -> None:
+    """Print part of a line at once, as tokens come."""
+    _write(clean(text), stream or sys.stdout)
+
+
+class Voice:
+    """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._trouble: ReaderLeftError | UserError | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say a piece."""
+        if self._trouble is None:
+            try:
+                self._say(text)
+            except (ReaderLeftError, UserError) as error:
+                self._trouble = error
+
+    def complain(self) -> None:
+        """Tell what was in the way of saying it.
+
+        Raises:
+            ReaderLeftError: If whoever listened has gone.
+            UserError: If the system refused the output.
+        """
+        if self._trouble is not None:
+            raise self._trouble
+
+
+def flush() -> None:
+    """See to it that everything printed has left the process."""
+    _write("", sys.stdout)
+
+
+def _print(text: str) -> None:
+    _write(text + "\n", sys.stdout)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed before bumble began: nobody wants to hear it
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError as error:
+        abandon(stream)
+        raise ReaderLeftError from error
+    except OSError as error:
+        abandon(stream)
+        reason = FULL if error.errno == errno.ENOSPC else error.strerror or error
+        raise UserError(f"The output could not be written: {reason}") from error
+
+
+def abandon(stream: TextIO) -> None:
+    """Let what a stream can't take go nowhere: Python would try once more at its end, and fail."""
+    with suppress(OSError, ValueError):  # not every stream is a file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
+    """Line up rows in columns; the last column is not padded."""
+    if not rows:
+        return []
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]) - 1)]
+    return [
+        indent
+        + "  ".join(
+            [*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def shorten(text: str, width: int = 80) -> str:
+    """Return the start of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def size(count: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+class Progress:
+    """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
+
+    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
+        self.what = what
+        dumb = (environ or os.environ).get("TERM") == "dumb"
+        self.shown = sys.stderr.isatty() and not dumb
+        self.last = ""
+
+    def __call__(self, done: float, total: float | None, *, in_bytes: bool = False) -> None:
+        """Show `done` of `total`; None where the end is not known."""
+        if not self.shown:
+            return
+        amount = size(done) if in_bytes else f"{done:,.0f}"
+        whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
+        bar = f" {_bar(done / total)}" if total else ""
+        line = f"{self.what}:{bar} {amount}{whole}"
+        if line != self.last:
+            sys.stderr.write(f"\r\x1b[2K{line}")
+            sys.stderr.flush()
+            self.last = line
+
+    def done(self) -> None:
+        """Take the line away."""
+        if self.shown and self.last:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self.last = ""
+
+
+def _bar(share: float, width: int = 24) -> str:
+    filled = round(max(0.0, min(1.0, share)) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+STOPPED = {
+    "waiting": "the entity waits: it thinks there is more to come",
+    "step_cap": "the entity used all the steps it has for one turn",
+    "length": "the answer reached its longest length, again and again",
+    "repeating": "the answer only repeated itself",
+    "unfinished": "the entity did not finish, however often it was asked",
+    "interrupted": "interrupted; what was said is kept",
+    "unreadable": "",
+    "failed": "the answer broke off, and what came of it until then is kept",
+}
+
+
+def stopped(reason: str, why: str = "") -> None:
+    """Say why a turn ended, if it did not end by itself.
+
+    Args:
+        reason: As the loop names it.
+        why: What the loop knows of it, in its own words.
+    """
+    told = ": ".join(part for part in (STOPPED.get(reason, ""), why) if part)
+    if told and reason != "done":
+        say(f"stopped: {told}")

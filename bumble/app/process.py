@@ -1,0 +1,148 @@
+"""The process a command runs in: environment, folders of the user, clock, chance, streams.
+
+The one place that reads them; everything below `cli/` gets them as arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bumble.app.stopping import Stops
+from bumble.errors import UsageError
+from bumble.text import moments
+
+if TYPE_CHECKING:
+    from bumble.weights.sources import Means
+
+NICENESS = 10  # of what nobody waits for
+
+
+@dataclass
+class Shell:
+    """What a command may know of its surroundings."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    entity: Path | None = None  # --entity in front of the command
+    json: bool = False  # --json somewhere in the arguments: errors are JSON too
+    now_given: datetime | None = None  # --now
+    rng: random.Random = field(default_factory=random.Random)  # which the system seeds
+    warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
+    entity_name: str | None = None  # known once an entity is open; part of JSON answers
+    means: Means | None = None  # of pulls, once there was one: sources are asked once a process
+    notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
+    seed: int | None = None  # --seed
+    stops: Stops = field(default_factory=Stops)  # what told the process to stop
+    spawn: Callable[[Sequence[str]], None] | None = None  # starts a process that goes on alone
+
+    @classmethod
+    def of_process(cls) -> Shell:
+        """Read the surroundings of this process."""
+        try:
+            cwd = Path.cwd()
+        except FileNotFoundError:  # the folder was removed under the shell
+            cwd = Path(os.environ.get("PWD") or os.sep)
+        return cls(environ=dict(os.environ), cwd=cwd, spawn=spawn_detached)
+
+    def now(self) -> datetime:
+        """The time, with the offset of this machine, or what --now said."""
+        return self.now_given or local(datetime.now(UTC))
+
+    def set_now(self, text: str | None) -> None:
+        """Take the time from --now."""
+        if text is None:
+            return
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
+        if not moments.is_sane(at):
+            raise UsageError(f"--now {text}: {moments.YEARS}")
+        self.now_given = at if at.tzinfo else local(at)
+
+    def set_seed(self, seed: int | None) -> None:
+        """Take the random source from --seed."""
+        if seed is not None:
+            self.rng, self.seed = random.Random(seed), seed
+
+    @property
+    def user_file(self) -> Path:
+        """The user's own settings."""
+        return self._user_folder("config") / "config.yaml"
+
+    @property
+    def secrets_file(self) -> Path:
+        """The user's keys, readable by the user only."""
+        return self._user_folder("config") / "secrets.yaml"
+
+    @property
+    def weights(self) -> Path:
+        """Where weights lie."""
+        folder = self.environ.get("BUMBLE_WEIGHTS")
+        return Path(folder) if folder else self._user_folder("cache") / "weights"
+
+    @property
+    def prompt_caches(self) -> Path:
+        """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
+        return self._user_folder("cache") / "prompts"
+
+    @property
+    def crash_logs(self) -> Path:
+        """Where tracebacks of bugs go."""
+        return self._user_folder("state") / "crashes"
+
+    def _user_folder(self, kind: str) -> Path:
+        """Return the user's folder of a kind; works without HOME, as under cron."""
+        from platformdirs import PlatformDirs
+
+        dirs = PlatformDirs("bumble", appauthor=False)
+        return Path(
+            {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}.get(
+                kind, dirs.user_state_dir
+            )
+        )
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits at both ends, so that a question makes sense."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def local(at: datetime) -> datetime:
+    """Return a time with the offset of this machine; that of UTC where TZ names none there is."""
+    try:
+        return at.astimezone()
+    except ValueError:  # TZ=UTC+25: no offset is a day or more
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def spawn_detached(arguments: Sequence[str]) -> None:
+    """Start `bumble ARGUMENTS` as a process that outlives this one and hears nothing of its end.
+
+    Modules are not looked for in the folder it runs in: an entity that came by clone may hold any.
+    """
+    detached: dict[str, Any] = {}
+    if sys.platform == "win32":
+        detached["creationflags"] = (
+            subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        )
+    started = subprocess.Popen(
+        [sys.executable, "-P", "-m", "bumble", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **detached,
+    )
+    if sys.platform != "win32":
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, started.pid, NICENESS)

@@ -1,0 +1,220 @@
+"""Weights for a command: which are here, and fetching what is missing, with the person's leave."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from bumble.app import output
+from bumble.app.process import Shell
+from bumble.errors import UserError, WeightsMissingError
+
+if TYPE_CHECKING:
+    from bumble.app.opening import Opened
+    from bumble.embed.protocol import Embedder
+    from bumble.weights.catalog import Catalog, Entry
+    from bumble.weights.sources import Means
+    from bumble.weights.store import Installed
+
+
+def catalog_of(shell: Shell) -> Catalog:
+    """Read the catalog, the user's own entries first."""
+    from bumble.weights import catalog
+
+    own = shell.user_file.with_name("models.yaml")
+    return catalog.load(own if own.exists() else None)
+
+
+def memory_mb() -> int | None:
+    """Return the memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
+    """Return those of some models whose weights are here and whole."""
+    from bumble.weights import store
+
+    present = []
+    for entry in entries:
+        try:
+            if store.find(shell.weights, entry):
+                present.append(entry)
+        except WeightsMissingError as error:
+            output.warn(shell, str(error))
+    return present
+
+
+def offered(shell: Shell, entry: Entry) -> str | None:
+    """Say what would be fetched, how large, and from where; None if every source says no."""
+    from bumble.weights import pull
+
+    offer = pull.choose([entry], means(shell))
+    return _described(entry, str(offer.source)) if offer else None
+
+
+def _described(entry: Entry, source: str) -> str:
+    return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
+
+
+def fetch(shell: Shell, entry: Entry, *, yes: bool) -> Installed:
+    """Pull a model after asking; a bar shows how far it is.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or no source gives it.
+    """
+    what = offered(shell, entry)
+    if what is not None:
+        _agree(shell, what, entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+    return bring(shell, entry)  # without an offer, to say what each source said
+
+
+def bring(shell: Shell, entry: Entry, own: Path | None = None) -> Installed:
+    """Pull a model without asking, and say how long it took.
+
+    Args:
+        shell: The process.
+        entry: The model.
+        own: A file or folder on this machine to look in before any other source.
+
+    Raises:
+        WeightsMissingError: If no source gives it.
+    """
+    from bumble.weights import pull
+
+    started = time.monotonic()
+    bar = output.Progress(entry.name, shell.environ)
+    with _resumable(entry.name, bar):
+        result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
+    output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
+    return result
+
+
+@contextmanager
+def _resumable(name: str, bar: output.Progress) -> Iterator[None]:
+    """Take the bar away at the end, and say after Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        bar.done()
+        output.say(f"What has come is kept: `bumble model pull {name}` goes on from there.")
+        raise
+    finally:
+        bar.done()
+
+
+def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
+    if yes:
+        return
+    if shell.interactive:
+        if typer.confirm(f"Fetch {what}?", default=True, err=True):
+            return
+        raise WeightsMissingError(
+            f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
+        )
+    raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
+
+
+def means(shell: Shell, bar: output.Progress | None = None) -> Means:
+    """Return what pulls of this process may use of the world; they share what sources answered."""
+    from bumble.weights.sources import Means
+
+    if shell.means is None:
+        shell.means = Means(environment=shell.environ)
+    notes = shell.notes
+
+    def progress(count: int, total: int) -> None:
+        if bar is not None:
+            bar(count, total, in_bytes=True)
+
+    def note(line: str) -> None:
+        if line in notes:  # a source is asked for an offer, and again in the pull
+            return
+        notes.append(line)
+        if bar is not None:
+            bar.done()
+        output.say(line)
+
+    return replace(shell.means, progress=progress, note=note)
+
+
+def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder | None:
+    """Open the embedding model, or none: then words alone find things, which is said.
+
+    Args:
+        opened: The entity.
+        fetch_with_yes: None fetches nothing; else whether --yes was given.
+    """
+    shell, wanted = opened.shell, opened.config.embedding.model
+    if wanted == "none":
+        return None
+    catalog = catalog_of(shell)
+    named = [catalog.entry(wanted)] if wanted != "auto" else catalog.of_kind("embedding")
+    here = installed(shell, named)
+    try:
+        if not here and fetch_with_yes is not None:
+            here = [_first_that_comes(shell, named, yes=fetch_with_yes)]
+    except WeightsMissingError as error:
+        output.warn(shell, f"{error}\nUntil then words alone find memories, not their meaning.")
+        return None
+    if not here:
+        names = " or ".join(entry.name for entry in named[:2])
+        output.warn(
+            shell,
+            "No embedding model is here: words alone find things, not their meaning.\n"
+            f"Get one with `bumble model pull NAME`: {names}.",
+        )
+        return None
+    from bumble.weights.embedders import open_embedder  # only now: it loads onnxruntime
+
+    entry = here[0]
+    widths = entry.embedding.dimensions if entry.embedding else ()
+    asked = opened.config.memory.embedding_dimensions
+    return open_embedder(shell.weights, entry, asked if asked in widths else None)
+
+
+def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> Entry:
+    """Fetch the first of some models that a source offers and gives."""
+    from bumble.weights import pull, store
+
+    left, failed = list(entries), None
+    while (offer := pull.choose(left, means(shell))) is not None:
+        what = _described(offer.entry, str(offer.source))
+        _agree(shell, what, offer.entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+        try:
+            bring(shell, offer.entry)
+        except WeightsMissingError as error:
+            if (shell.weights / f"{offer.entry.name}{store.PART}").exists():
+                raise  # it broke off: better the rest of it later than a lesser model now
+            failed, left = error, left[left.index(offer.entry) + 1 :]
+            continue
+        return offer.entry
+    names = ", ".join(entry.name for entry in entries)
+    raise failed or WeightsMissingError(
+        f"No source that answers has any of {names}.\n"
+        "Connect this machine, or bring the files from another one: "
+        f"`bumble model pull {entries[-1].name} --from PATH`."
+    )
+
+
+def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> Entry:
+    """Fetch the best chat model that this machine can run and a source offers.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or there is none.
+    """
+    fitting = catalog.of_kind("chat", memory_mb())
+    if not fitting:
+        raise UserError("This machine has too little memory for any chat model in the catalog.")
+    return _first_that_comes(shell, fitting, yes=yes)

@@ -1,0 +1,206 @@
+"""What the commands over records share when they write: apply or show, ask, and edit by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import unified_diff
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from bumble import files
+from bumble.app import output, setting_files
+from bumble.app.opening import Opened, within
+from bumble.app.process import Shell
+from bumble.cli import editor, text_input
+from bumble.entity import changes, commits
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import Keeping
+from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
+from bumble.records import base
+from bumble.text import markdown
+
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Take the whole text from a file, `-` being standard input."
+    ),
+]
+
+
+def commit(
+    opened: Opened,
+    command: str,
+    planned: Sequence[Change | None],
+    sentence: str,
+    *,
+    unchanged: str = "Nothing to do: it says so already.",
+    dry_run: bool,
+    **data: Any,
+) -> None:
+    """Write what was planned, or show it, and print what came of it.
+
+    Args:
+        opened: The entity.
+        command: For JSON, and the title of the change set.
+        planned: The changes; None where nothing differs.
+        said: What to say once they are written.
+        unchanged: What to say when there are none.
+        dry_run: Whether to show them only.
+        data: What else JSON tells.
+
+    Raises:
+        RefusedError: If a file would grow beyond what bumble reads.
+    """
+    wanted = [change for change in planned if change is not None]
+    shown = [shown_change(opened, change) for change in wanted]
+    if wanted and not dry_run:
+        apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)))
+    answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
+    answer["changes"] = shown if dry_run else [_without_diff(one) for one in shown]
+    lines = [unchanged if not wanted else sentence]
+    if wanted and dry_run:
+        lines = [
+            line
+            for change in shown
+            for line in (f"{change['path']}: {change['why']}", *change["diff"])
+        ]
+    output.result(opened.shell, command, answer, lines)
+    if wanted and dry_run:
+        output.say("Nothing was written: --dry-run.")
+
+
+def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None:
+    """Write a change set; in a git folder it becomes a commit.
+
+    Args:
+        opened: The entity.
+        change_set: What is written.
+        trusts: Whether its owner worded it just now, so that what it makes run needs no new trust.
+    """
+    timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
+    paths = [change.path for change in change_set.changes] if trusts else []
+    with setting_files.trust_renewed(opened.shell, root, paths):
+        commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
+
+
+def keeping(opened: Opened) -> Keeping:
+    """Return how this process makes commits."""
+    shell = opened.shell
+    zone = ZoneInfo(opened.identity.timezone)
+    return Keeping(
+        opened.config.git.autocommit,
+        opened.identity.name,
+        lambda: shell.now().astimezone(zone),
+        lambda text: output.warn(shell, text),
+        opened.settings.trusted,
+    )
+
+
+def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in shown.items() if key != "diff"}
+
+
+def shown_change(opened: Opened, change: Change) -> dict[str, Any]:
+    """Return a change as data, with its diff against the file as it is."""
+    path = files.inside(opened.entity.root, change.path)
+    before = files.read_if_there(path)
+    after = (before or b"") + (change.data or b"") if change.adds else change.data
+    limit = markdown.MAX_BYTES
+    if after is not None and len(after) > limit and path.suffix == ".md":
+        raise RefusedError(
+            f"{change.path}: it would grow to {len(after):,} bytes; bumble reads up to {limit:,}\n"
+            "Nothing was written. Keep the text in a file of its own."
+        )
+    action = "change" if before is not None else "make"
+    return {
+        "path": change.path,
+        "why": change.why,
+        "action": "remove" if after is None else action,
+        "diff": _diff(before, after),
+    }
+
+
+def _diff(before: bytes | None, after: bytes | None) -> list[str]:
+    old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before, after))
+    return list(unified_diff(old, new, lineterm="", n=1))[2:]
+
+
+def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
+    """Ask before something is lost.
+
+    Raises:
+        RefusedError: If the answer is no, or nobody is there to ask and --yes was not given.
+    """
+    if yes:
+        return
+    if not shell.interactive:
+        raise RefusedError(f"{question} Nobody is here to answer.\n{advice}")
+    if not typer.confirm(question, default=False, err=True):
+        raise RefusedError("Nothing was changed.")
+
+
+def edit(
+    opened: Opened,
+    command: str,
+    path: str,
+    parse: Callable[[str], object],
+    *,
+    source: str | None,
+    dry_run: bool,
+    guard: Callable[[str, str], None] | None = None,
+) -> None:
+    """Let the user edit a record's file, and write it if it can still be read.
+
+    The file may be broken before: this is how it is mended.
+
+    Args:
+        opened: The entity.
+        command: For JSON and messages: `belief edit`.
+        path: Of the file, relative to the entity folder.
+        parse: Reads the record; raises ValueError if the text is not one.
+        source: Where the new text is, instead of an editor: a file, or `-`.
+        dry_run: Whether to show the change only.
+        guard: Takes the old and the new text; raises RefusedError if it may not become that.
+
+    Raises:
+        DraftInvalidError: If the new text can't be read as such a record.
+        FileChangedError: If the file moved on while the editor was open.
+    """
+    file = within(opened, opened.entity.root / path)
+    before = base.read_text(file) if file.exists() else ""
+    read = before if file.exists() else None
+
+    def check(text: str, place: Path | None) -> None:
+        _check(text, place, path, parse)
+        if guard is not None:
+            guard(before, text)
+
+    def write(text: str) -> None:
+        planned = [changes.write(path, text, read, f"edit {path} by hand")]
+        unchanged = f"Nothing to do: {path} is as it was."
+        changed = planned if text != before else []
+        commit(opened, command, changed, f"Wrote {path}.", unchanged=unchanged, dry_run=dry_run)
+
+    if source is not None:
+        text = text_input.from_file(opened.shell, source)
+        check(text, None if source == "-" else opened.shell.cwd / Path(source).expanduser())
+        write(text)
+        return
+    with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+        write(typed)
+
+
+def _check(text: str, place: Path | None, record: str, parse: Callable[[str], object]) -> None:
+    """Hold a text against its parser; the errors of a file name its line."""
+    try:
+        if place is not None:
+            base.load(place, lambda source, _: parse(source))
+        else:
+            parse(text)
+    except RecordInvalidError as error:
+        raise DraftInvalidError(str(place), error.problem, error.line, record) from error
+    except ValueError as error:
+        raise DraftInvalidError("standard input", str(error), None, record) from error

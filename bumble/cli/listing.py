@@ -1,0 +1,208 @@
+"""What the commands over records share when they read: ids in short, broken files, times, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import typer
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened
+from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
+from bumble.records import base
+from bumble.text import moments
+
+T = TypeVar("T")
+LAST = "last"
+SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
+GENERATED_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many, the newest.")
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="From this day or time on, in the entity's time zone."),
+]
+
+
+def when(at: datetime | None, opened: Opened) -> str:
+    """Write a time for people, in the entity's time zone."""
+    return f"{at.astimezone(opening.zone(opened)):%Y-%m-%d %H:%M}" if at else "never"
+
+
+def moment(text: str, opened: Opened, option: str) -> datetime:
+    """Read a day or a time; one without an offset is in the entity's time zone.
+
+    Raises:
+        UsageError: If it is neither.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=opening.zone(opened))
+    except ValueError:
+        raise UsageError(
+            f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
+        ) from None
+    if not moments.is_sane(at):
+        raise UsageError(f"{option} {text}: {moments.YEARS}")
+    return at
+
+
+@dataclass(frozen=True)
+class Found(Generic[T]):
+    """What could be read of some files."""
+
+    records: tuple[T, ...]  # in the order of the files
+    broken: int  # files that could not be read; a warning told of each
+    more: bool  # whether the limit left some out
+
+
+def readable(
+    opened: Opened,
+    paths: Sequence[Path],
+    load: Callable[[Path], T],
+    *,
+    keep: Callable[[T], bool] | None = None,
+    limit: int | None = None,
+) -> Found[T]:
+    """Read what can be read, and warn of the rest by file and line.
+
+    Args:
+        opened: The entity.
+        paths: The files, the newest last.
+        load: Reads one.
+        keep: Whether a record is wanted.
+        limit: How many are wanted, from the newest; all by default.
+
+    Raises:
+        UnsafePathError: If a file is a link out of the entity folder.
+    """
+    items: list[T] = []
+    broken, left = 0, list(paths)
+    while left and (limit is None or len(items) < limit):
+        try:
+            record = load(opening.within(opened, left.pop()))
+        except RecordInvalidError as error:
+            output.warn(opened.shell, str(error))
+            broken += 1
+            continue
+        if keep is None or keep(record):
+            items.append(record)
+    return Found(tuple(reversed(items)), broken, bool(left))
+
+
+def show_list(
+    opened: Opened,
+    command: str,
+    listing: Found[T],
+    data: Callable[[T], dict[str, Any]],
+    line: Callable[[T], Sequence[str]],
+    empty: str,
+    *,
+    newest_first: bool = False,
+) -> None:
+    """Print a list, and beside it what is missing from it.
+
+    Args:
+        opened: The entity.
+        command: For JSON.
+        found: The records.
+        data: Makes JSON of one.
+        line: Makes the cells of a line of one.
+        empty: What to say when there are none.
+        newest_first: Whether to turn the order around.
+
+    Raises:
+        Exit: With the code of a broken file, if there was one.
+    """
+    shown = listing.records[::-1] if newest_first else listing.records
+    rows = [] if opened.shell.json else [line(record) for record in shown]
+    table = output.table([[output.clean(cell) for cell in row] for row in rows])
+    output.result(opened.shell, command, [data(record) for record in shown], table)
+    if not listing.records and not listing.broken:
+        output.say(empty)
+    if listing.more:
+        output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
+    ended(listing)
+
+
+def ended(listing: Found[Any]) -> None:
+    """End with the exit code of a broken file, if there was one."""
+    if listing.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
+    """Find a record by its id, by an end that no other id has, or as `last`.
+
+    Args:
+        paths: Files by id, the newest last.
+        given: What the user wrote.
+        what: What such a record is called.
+
+    Raises:
+        RecordMissingError: If there is none.
+        UserError: If it could be more than one.
+    """
+    wanted = prefix.strip()
+    if wanted == LAST:
+        if not paths:
+            raise UserError(f"There is no {what} yet.")
+        return list(paths.values())[-1]
+    if wanted in paths:
+        return paths[wanted]
+    matching = [path for path in paths if wanted and path.casefold().endswith(wanted.casefold())]
+    if len(matching) > 1:
+        shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
+        raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
+    if not matching:
+        raise missing(what, prefix, paths)
+    return paths[matching[0]]
+
+
+def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
+    """Return the error for a name that nothing has, with the nearest one that something has."""
+    spelt = {name.casefold(): name for name in names}
+    nearest = base.nearest(name.casefold(), spelt)
+    return RecordMissingError(what, name, spelt[nearest] if nearest else None)
+
+
+def counted(number: int, what: str) -> str:
+    """Say how many of something there are."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
+    """Return the end of each id that is enough to name it among others; names are not cut."""
+    length, everyone = SHORTEST_END, list(among)
+    ends: dict[str, int] = {}
+    while length < 26:
+        ends = {}
+        for id_ in everyone:
+            ends[id_[-length:].casefold()] = ends.get(id_[-length:].casefold(), 0) + 1
+        if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):
+            break
+        length += 1
+    return {id_: id_[-length:] if GENERATED_ID.fullmatch(id_) else id_ for id_ in ids}
+
+
+def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Line up what is known of a record, the empty left out."""
+    return output.table([(name, text) for name, text in pairs if text], indent="  ")
+
+
+def origin(provenance: base.Provenance) -> str:
+    """Say where a text comes from; nothing for what a person wrote."""
+    meta = provenance.meta()
+    if not meta:
+        return ""
+    parts = [str(meta.get("by", "")), str(meta.get("model", "")), str(meta.get("trust", ""))]
+    sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
+    audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
+    return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))

@@ -1,0 +1,194 @@
+"""What the commands of the cycles share: `--check`, `--dry-run`, and saying what was done.
+
+Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import output
+from bumble.app.opening import Opened
+from bumble.cli import commit
+from bumble.errors import UserError
+from bumble.runtime import job
+from bumble.runtime.job import Condition, Due, JobResult
+
+if TYPE_CHECKING:
+    from bumble.llm.budget import Budgeted
+    from bumble.runtime.runtime import Runtime
+
+NOTHING_DUE = 4  # with --exit-code
+
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Say what is due and why; write nothing, ask no model.")
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches.")
+]
+
+
+def carry_out(
+    opened: Opened,
+    life: Runtime,
+    command: str,
+    check: Callable[[Runtime], Due[Any]],
+    run: Callable[[Runtime, Any], JobResult],
+    *,
+    only_check: bool,
+    dry_run: bool,
+    exit_code: bool,
+    verbose: bool,
+    limit: int | None = None,
+) -> None:
+    """Do what a cycle finds due, one job after another.
+
+    Args:
+        opened: The entity.
+        life: The same, to work with.
+        command: For JSON.
+        check: Finds what is due.
+        run: Does one job, writing nothing.
+        only_check: --check.
+        dry_run: --dry-run.
+        exit_code: --exit-code.
+        verbose: -v.
+        limit: At most this many jobs; None: all that were due at the beginning.
+    """
+    due = check(life)
+    if only_check:
+        show_check(opened, command, due)
+        finish(due.due, exit_code=exit_code)
+        return
+    runs: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for outcome, shown in _done(opened, life, command, due, run, limit, dry_run=dry_run):
+        late = {"late": list(outcome.late)} if outcome.late else {}
+        runs.append({"title": outcome.title, **outcome.data, **late, "changes": shown})
+        lines += _described(outcome, shown, dry_run=dry_run)
+    if not due.due:
+        lines = [f"Nothing to do: {why_not(due)}."]
+    # A job may find that there was nothing in it.
+    ran = any(entry.get("ran", True) for entry in runs)
+    data = {"ran": ran, "dry_run": dry_run, "gates": gates(due), "done": runs}
+    tell(opened, command, data, lines, verbose=verbose or dry_run)
+    finish(due.due, exit_code=exit_code)
+
+
+def _done(
+    opened: Opened,
+    life: Runtime,
+    command: str,
+    due: Due[Any],
+    run: Callable[[Runtime, Any], JobResult],
+    limit: int | None,
+    *,
+    dry_run: bool,
+) -> Iterator[tuple[JobResult, list[dict[str, Any]]]]:
+    """Do jobs, and write a line about them into the run ledger."""
+    from bumble.runtime.runner import Settled
+    from bumble.upkeep import tick
+
+    name, into = command.split(maxsplit=1)[0], tick.Work()
+    if not due.due:
+        return
+    with nullcontext() if dry_run else tick.recorded(life, command, _counted(life), into):
+        for job in due.jobs[:limit]:
+            tick.begun(life, name, into)
+            try:
+                outcome = run(life, job)
+                shown = _written(opened, life, outcome, dry_run=dry_run)
+            except UserError as error:
+                tick.note(life, Settled(name, None, error), into)
+                raise
+            tick.note(life, Settled(name, outcome), into)
+            yield outcome, shown
+
+
+def _counted(life: Runtime) -> Budgeted:
+    from bumble.llm.budget import Budgeted
+
+    if not isinstance(life.model, Budgeted):
+        raise TypeError("the life that a command opens counts its calls")
+    return life.model
+
+
+def _written(
+    opened: Opened, life: Runtime, outcome: JobResult, *, dry_run: bool
+) -> list[dict[str, Any]]:
+    shown = [commit.shown_change(opened, change) for change in outcome.change_set().changes]
+    if not dry_run:
+        job.apply(life, outcome)
+        return [{key: value for key, value in change.items() if key != "diff"} for change in shown]
+    return shown
+
+
+def _described(outcome: JobResult, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
+    if not dry_run:
+        return [*outcome.lines, *outcome.late]
+    diffs = [
+        line for change in shown for line in (f"{change['path']}: {change['why']}", *change["diff"])
+    ]
+    return [*outcome.lines, *outcome.late, *diffs]
+
+
+def tell(
+    opened: Opened, command: str, data: dict[str, Any], lines: Sequence[str], *, verbose: bool
+) -> None:
+    """Print what was done: nothing where nobody watches and nobody asked."""
+    watched = verbose or sys.stdout.isatty()
+    if opened.shell.json or watched:
+        output.result(opened.shell, command, data, list(lines))
+
+
+def show_check(
+    opened: Opened,
+    command: str,
+    due: Due[Any],
+    more: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
+) -> None:
+    """Print gates and verdict, and what else a cycle has to say of itself."""
+    rows = [
+        ["pass" if gate.passes else "wait", gate.name, gate.value, f"({gate.wants})"]
+        for gate in due.conditions
+    ]
+    verdict = f"due: {len(due.jobs)} to do" if due.due else f"not due: {why_not(due)}"
+    data = {"due": due.due, "gates": gates(due), "jobs": len(due.jobs)}
+    data |= more or {}
+    output.result(opened.shell, command, data, [*output.table(rows), *lines, verdict])
+
+
+def gates(due: Due[Any]) -> list[dict[str, Any]]:
+    """Return gates as data."""
+    return [
+        {
+            "name": condition.name,
+            "value": condition.value,
+            "wants": condition.wants,
+            "passes": condition.passes,
+        }
+        for condition in due.conditions
+    ]
+
+
+def why_not(due: Due[Any]) -> str:
+    """Say what stands in the way."""
+    closed: list[Condition] = [gate for gate in due.conditions if not gate.passes]
+    if closed:
+        return "; ".join(f"{gate.name}: {gate.value}, wants {gate.wants}" for gate in closed)
+    return "nothing is waiting"
+
+
+def finish(due: bool, *, exit_code: bool) -> None:
+    """Leave with the code that scripts asked for."""
+    if exit_code and not due:
+        raise typer.Exit(NOTHING_DUE)

@@ -1,0 +1,324 @@
+"""`bumble belief`: what the entity holds to be true."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble import files
+from bumble.app import output
+from bumble.app.opening import Opened, open_entity, within, zone
+from bumble.cli import commit, text_input
+from bumble.cli.commit import FromOption
+from bumble.cli.listing import (
+    LimitOption,
+    details,
+    origin,
+    pick,
+    readable,
+    short_ids,
+    show_list,
+    when,
+)
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.errors import UsageError
+from bumble.facts import beliefs as cycle
+from bumble.records import base as stored
+from bumble.records import beliefs
+from bumble.records.base import Provenance
+from bumble.records.beliefs import Belief
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what it holds to be true.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+CategoryOption = Annotated[
+    str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+]
+NONE = 'No beliefs. Add one with `bumble belief add "..."`.'
+BY = ("user", "extracted", "dream")
+TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
+TOLD_CATEGORY = "world_fact"
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    category: CategoryOption = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", "--all", help="Those that were put away, too.")
+    ] = False,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List beliefs, the newest first, each with how sure it is of it now."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    if category is not None:
+        _known(category)
+
+    def wanted(belief: Belief) -> bool:
+        return (archived or not belief.archived) and category in (None, belief.category)
+
+    paths = beliefs.paths(opened.entity.beliefs)
+    listing = readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = short_ids([record.id for record in listing.records], _by_id(opened))
+
+    def line(belief: Belief) -> list[str]:
+        kind = f"{belief.category}{' (archived)' if belief.archived else ''}"
+        claim = output.shorten(belief.text)
+        day = when(belief.formed, opened)
+        return [short[belief.id], day, f"{_strength(opened, belief):.2f}", kind, claim]
+
+    def data(belief: Belief) -> dict[str, Any]:
+        return _data(opened, belief)
+
+    show_list(opened, "belief list", listing, data, line, NONE, newest_first=True)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a belief, how sure it is of it now, and what it rests on."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    path = _path(opened, belief_id)
+    belief = _load(path)
+    rows = [
+        ("id", belief.id),
+        ("category", belief.category),
+        ("confidence", f"{_strength(opened, belief):.2f}"),
+        ("stored", f"{belief.confidence:.2f} as of {when(belief.reinforced, opened)}"),
+        ("formed", when(belief.formed, opened)),
+        ("source", belief.origin),
+        ("rests on", ", ".join(belief.evidence)),
+        ("contradicts", ", ".join(belief.contradicts)),
+        ("status", "archived" if belief.archived else ""),
+        ("written", origin(belief.provenance)),
+        ("file", opened.entity.relative(path)),
+    ]
+    text = [belief.text, "", *details(rows)]
+    output.result(opened.shell, "belief show", _data(opened, belief), text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    editor: EditorOption = False,
+    category: Annotated[
+        str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
+    ] = TOLD_CATEGORY,
+    confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
+    ] = TOLD_CONFIDENCE,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
+    ] = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell the entity something it should hold to be true.
+
+    The same claim twice is one belief.
+    """
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    _known(category)
+    rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
+    with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
+        same_claim = _same(opened, claim, category)
+        if same_claim is not None:
+            unchanged = f"Nothing to do: it holds that already, as {same_claim.id}."
+            commit.commit(
+                opened, "belief add", [], "", unchanged=unchanged, dry_run=dry_run, id=same_claim.id
+            )
+            return
+        at = _at(opened)
+        belief_id = stored.new_id(beliefs.PREFIX, at, opened.shell.rng)
+        belief = beliefs.new(
+            *(belief_id, claim, category, confidence, at),
+            evidence=rests_on,
+            provenance=Provenance(by="belief add"),
+        )
+        planned = [beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")]
+        commit.commit(
+            opened, "belief add", planned, f"Added {belief_id}.", dry_run=dry_run, id=belief_id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit a belief's file in $VISUAL or $EDITOR."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = _path(opened, belief_id)
+    commit.edit(
+        opened,
+        "belief edit",
+        opened.entity.relative(path),
+        lambda text: beliefs.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+@app.command()
+def confirm(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    by: Annotated[
+        str, typer.Option(metavar="WHO", help=f"What the confirmation counts: {', '.join(BY)}.")
+    ] = "user",
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the entity surer of a belief; one that was put away comes back."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    if by not in BY:
+        raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
+    belief = _load(_path(opened, belief_id))
+    at, config = _at(opened), opened.config.memory.beliefs
+    before = _strength(opened, belief)
+    after = min(cycle.confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
+    commit.commit(
+        opened,
+        "belief confirm",
+        [cycle.plan_confirm(belief, by, at, config)],
+        f"{belief.id}: {before:.2f}, now {after:.2f}.",
+        dry_run=dry_run,
+        id=belief.id,
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+
+
+@app.command()
+def contradict(
+    ctx: typer.Context,
+    belief_id: IdArgument,
+    *,
+    other: Annotated[
+        str | None,
+        typer.Option("--with", metavar="ID", help="The belief that speaks against it."),
+    ] = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the entity less sure of a belief, and link it to the one that speaks against it."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    belief = _load(_path(opened, belief_id))
+    against = _load(_path(opened, other)) if other is not None else None
+    if against is not None and against.id == belief.id:
+        raise UsageError("A belief can't contradict itself.")
+    at, config = _at(opened), opened.config.memory.beliefs
+    planned = [cycle.plan_contradict(belief, against.id if against else None, at, config)]
+    if against is not None:
+        why = f"contradicts {belief.id}"
+        planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
+    before = _strength(opened, belief)
+    after = before * config.contradict_factor
+    commit.commit(
+        opened,
+        "belief contradict",
+        planned,
+        f"{belief.id}: {before:.2f}, now {after:.2f}.",
+        dry_run=dry_run,
+        id=belief.id,
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+
+
+def _at(opened: Opened) -> datetime:
+    return opened.shell.now().astimezone(zone(opened))
+
+
+def _strength(opened: Opened, belief: Belief) -> float:
+    return cycle.strength(belief, opened.shell.now(), opened.config.memory.beliefs)
+
+
+def _known(category: str) -> None:
+    if category not in beliefs.CATEGORIES:
+        meant = stored.nearest(category, beliefs.CATEGORIES)
+        hint = f" Did you mean {meant}?" if meant else ""
+        names = ", ".join(beliefs.CATEGORIES)
+        raise UsageError(f"There is no category {category}; there are {names}.{hint}")
+
+
+def _same(opened: Opened, claim: str, category: str) -> Belief | None:
+    paths = beliefs.paths(opened.entity.beliefs)
+    listing = readable(opened, paths, _load, keep=lambda belief: belief.category == category)
+    wanted = files.same_name(claim)
+    return next(
+        (belief for belief in listing.records if files.same_name(belief.text) == wanted), None
+    )
+
+
+def _load(path: Path) -> Belief:
+    return stored.load(path, beliefs.parse)
+
+
+def _by_id(opened: Opened) -> dict[str, Path]:
+    return {path.stem: path for path in beliefs.paths(opened.entity.beliefs)}
+
+
+def _path(opened: Opened, belief_id: str) -> Path:
+    return within(opened, pick(_by_id(opened), belief_id, "belief"))
+
+
+def _data(opened: Opened, belief: Belief) -> dict[str, Any]:
+    return {
+        "id": belief.id,
+        "text": belief.text,
+        "category": belief.category,
+        "confidence": round(_strength(opened, belief), 4),
+        "stored_confidence": belief.confidence,
+        "formed": belief.formed.isoformat(),
+        "reinforced": belief.reinforced.isoformat(),
+        "evidence": list(belief.evidence),
+        "source": belief.origin,
+        "contradicts": list(belief.contradicts),
+        "archived": belief.archived,
+        "provenance": belief.provenance.meta(),
+    }

@@ -1,0 +1,311 @@
+"""`bumble chat`: one message, standard input, or a conversation at the terminal."""
+
+from __future__ import annotations
+
+import json as jsons
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import output
+from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.cli import directives
+from bumble.cli.directives import Wishes
+from bumble.cli.options import EntityOption, JsonOption, NowOption, SeedOption, YesOption
+from bumble.errors import UsageError
+
+if TYPE_CHECKING:
+    from bumble.agent.turn import Turn
+    from bumble.app.conversation import OpenMind
+
+app = typer.Typer(rich_markup_mode=None)
+MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
+
+ELSEWHERE = {  # what the commands of a conversation are outside of one
+    "help": "bumble --help",
+    "status": "bumble status",
+    "me": "bumble person show NAME",
+    "context": "bumble context list",
+    "usage": "bumble chat --usage MESSAGE",
+    "compact": "bumble compact",
+    "model": "bumble config set llm.model NAME",
+    "new": "bumble chat --new-session MESSAGE",
+    "quit": "nothing is open",
+    "exit": "nothing is open",
+}
+
+MessageArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
+]
+WithOption = Annotated[
+    str | None,
+    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
+]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
+]
+NewSessionOption = Annotated[bool, typer.Option("--new-session", help="Begin a new conversation.")]
+IncognitoOption = Annotated[
+    bool, typer.Option("--incognito", help="Leave no trace: not one byte of the folder changes.")
+]
+UsageOption = Annotated[
+    bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
+]
+NewOption = Annotated[
+    bool, typer.Option("--new", help="Make the entity folder if it is not there.")
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tool-rounds",
+        min=0,
+        max=16,
+        metavar="N",
+        help="How often the entity may use tools before it has to answer.",
+    ),
+]
+DebugPrefixOption = Annotated[
+    bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
+]
+
+
+@app.command()
+def chat(
+    ctx: typer.Context,
+    message: MessageArgument = None,
+    *,
+    entity: EntityOption = None,
+    speaker: AsOption = None,
+    company: WithOption = None,
+    session: SessionOption = None,
+    new_session: NewSessionOption = False,
+    incognito: IncognitoOption = False,
+    new: NewOption = False,
+    usage: UsageOption = False,
+    max_tool_rounds: RoundsOption = None,
+    debug_prefix: DebugPrefixOption = False,
+    json: JsonOption = False,
+    yes: YesOption = False,
+    now: NowOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Talk to the entity.
+
+    With a message, or one on standard input, answers it and ends; without, opens a conversation.
+    The next `bumble chat` goes on where this one ended.
+    """
+    from bumble.app import after_turn, conversation
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    shell.set_seed(seed)
+    if new:
+        _make_if_missing(ctx, entity)
+    if session and new_session:
+        raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
+    text = _message(message)
+    ctx.with_resource(shell.stops.watched())
+    opened = open_entity(
+        ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
+    )
+    said = None if text is None else _said(text, typed=message is not None and message != ["-"])
+    others = [name.strip() for name in company.split(",")] if company is not None else []
+    with conversation.open_mind(
+        opened, speaker, yes=yes, writes=not incognito, present=others
+    ) as mind:
+        mind.begin(session_id=session, new=new_session)
+        if said is None:
+            from bumble.commands import repl
+
+            wants_usage = usage or opened.config.output.usage
+            repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
+            return
+        one(opened, mind, said, usage=usage, debug_prefix=debug_prefix)
+        settles = after_turn.after_answer(mind)
+    if settles:
+        after_turn.in_background(opened)
+
+
+def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
+    from bumble.commands import new
+    from bumble.entity.folder import ENTITY_FILE
+
+    shell = shell_of(ctx)
+    folder = entity or shell.entity
+    if folder is None:
+        raise UsageError("--new needs to know where: bumble chat -e DIR --new")
+    if not (shell.cwd / folder / ENTITY_FILE).exists():
+        made = new.make(shell, folder)
+        output.say(f"{made['name']} lives in {made['folder']} from now on.")
+
+
+def _message(words: list[str] | None) -> str | None:
+    """Return what was said; None opens a conversation at the terminal."""
+    if words and words != ["-"]:
+        text = " ".join(words)
+    elif words == ["-"] or not sys.stdin.isatty():
+        text = sys.stdin.read(MAX_MESSAGE_CHARS + 1)
+    else:
+        return None
+    if not text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise UsageError(
+            f"That message is longer than {MAX_MESSAGE_CHARS:,} characters; nothing was stored.\n"
+            "Keep it in a file and say what you want to know about it."
+        )
+    return text.strip("\n")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message, as it was given."""
+
+    text: str  # without the directives
+    typed: bool  # else it came on standard input, and is nothing but text
+    wishes: Wishes = field(default_factory=Wishes)
+
+
+def _said(text: str, *, typed: bool) -> Said:
+    """Take the directives out of a typed message, and refuse what is a command of conversations.
+
+    Raises:
+        UsageError: If it is one, or there is no such command, or nothing is left to say.
+    """
+    if not typed:
+        return Said(text, typed)
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    alone = f"/{name}" == text.strip() or name == "model"
+    taken = directives.parse(text, shortcuts=False)
+    if alone and name in ELSEWHERE:
+        raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
+    if text.startswith("/") and taken.text.startswith("/"):
+        raise UsageError(
+            f"There is no command /{name}; nothing was sent.\n"
+            "A message that begins with / is sent from standard input: bumble chat -"
+        )
+    if not taken.text:
+        raise UsageError("There is nothing to say: a directive alone needs a conversation.")
+    if taken.model is not None:
+        output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
+    for ignored in taken.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    return Said(taken.text, typed, taken.wishes)
+
+
+def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix: bool) -> None:
+    """Answer one message and print the answer as it comes."""
+    from bumble.app import after_turn
+
+    shell, wishes = opened.shell, said.wishes
+    for unheard in mind.unheard():
+        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
+    say = _ignore if shell.json else output.piece
+    turn = mind.answer(said.text, say, think=wishes.think, typed=said.typed)
+    if not shell.json:
+        output.piece("\n" if turn.outcome.said else "")
+    for note in turn.notes:
+        output.warn(shell, note)
+    output.stopped(turn.outcome.stopped, why_stopped(turn))
+    if shell.json:
+        output.result(shell, "chat", report(turn) | {"pending": after_turn.pending(mind)}, "")
+    shell.stops.obey()
+    if debug_prefix:
+        output.say(mind.prefix_report(turn))
+    mind.finish(turn)
+    tell_more(turn, wishes)
+    if usage or opened.config.output.usage:
+        output.say(footer(mind, turn))
+    if turn.outcome.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if turn.outcome.problem is not None:
+        raise typer.Exit(turn.outcome.problem.exit_code)
+
+
+def why_stopped(turn: Turn) -> str:
+    """Say what the loop knows of why a turn ended; empty where the reason says it all."""
+    if turn.outcome.problem is not None:
+        return str(turn.outcome.problem)
+    return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
+
+
+def tell_more(turn: Turn, wishes: Wishes) -> None:
+    """Say what went on behind an answer, as far as that is wanted."""
+    if wishes.reasoning:
+        thoughts = [one.reasoning.strip() for one in turn.outcome.completions]
+        for thought in filter(None, thoughts):
+            output.say(f"[reasoning: {thought}]")
+        if not any(thoughts):
+            output.say("[no reasoning came with this answer]")
+    if wishes.verbose:
+        output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
+        for step in turn.outcome.steps:
+            for call, result in zip(step.calls, step.results, strict=True):
+                shown = output.shorten(jsons.dumps(dict(call.arguments), ensure_ascii=False))
+                output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
+
+
+def _ignore(piece: str) -> None:
+    """With --json nothing is printed before the end."""
+
+
+def report(turn: Turn) -> dict[str, Any]:
+    """Return a turn as data."""
+    used = [completion.usage for completion in turn.outcome.completions]
+    return {
+        "reply": turn.outcome.said,
+        "session": turn.session.id,
+        "person": turn.person.id,
+        "model": next((one.model for one in turn.outcome.completions), None),
+        "stopped": turn.outcome.stopped,
+        "why": why_stopped(turn),
+        "route": {"profile": turn.route.profile, "rule": turn.route.rule},
+        "steps": [
+            {
+                "said": step.said,
+                "calls": [call.name for call in step.calls],
+                "failed": [result.text for result in step.results if result.failed],
+            }
+            for step in turn.outcome.steps
+        ],
+        "missing": turn.outcome.missing,
+        "prompt_sha256": turn.stable.sha256,
+        "preamble": {block.name: block.tokens for block in turn.blocks},
+        "usage": {
+            "prompt_tokens": [one.prompt_tokens for one in used],
+            "cached_tokens": [one.cached_tokens for one in used],
+            "completion_tokens": [one.completion_tokens for one in used],
+        },
+        "seconds": {
+            "first_token": [one.first_token_seconds for one in turn.outcome.completions],
+            "total": [one.seconds for one in turn.outcome.completions],
+        },
+    }
+
+
+def footer(mind: OpenMind, turn: Turn) -> str:
+    """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
+    from bumble.app import after_turn
+
+    lines = []
+    for one in turn.outcome.completions:
+        used = one.usage
+        prompt, cached = used.prompt_tokens or 0, used.cached_tokens or 0
+        first = "?" if one.first_token_seconds is None else f"{one.first_token_seconds:.2f}"
+        lines.append(
+            f"[{one.model} · prompt {prompt} tokens: {cached} cached, {prompt - cached} evaluated"
+            f" · answer {used.completion_tokens or 0} tokens · first after {first} s,"
+            f" all after {one.seconds:.2f} s]"
+        )
+    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
+    lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
+    lines.append(f"[{mind.timing()}]")
+    lines += after_turn.describe(mind)
+    return "\n".join(lines)

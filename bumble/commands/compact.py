@@ -1,0 +1,131 @@
+"""`bumble compact`: show a long conversation shorter; the transcript keeps every word."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import conversation, model_choice, output
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import listing, run_job
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
+from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.context import compact as compacting
+from bumble.context import flush
+from bumble.context.compact import CompactJob
+from bumble.errors import UsageError
+from bumble.records import session_files, sessions
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from bumble.records.sessions import Session
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def compact(
+    ctx: typer.Context,
+    *,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="ID", help="This conversation. Default: the newest."),
+    ] = None,
+    prune_only: Annotated[
+        bool, typer.Option("--prune-only", help="Clear old tool results only; needs no model.")
+    ] = False,
+    no_model: Annotated[
+        bool,
+        typer.Option("--no-model", help="Keep the lines that say most, instead of a summary."),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back the last compaction; nothing was lost.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is not too long yet.")] = False,
+    check: CheckOption = False,
+    dry_run: DryRunOption = False,
+    exit_code: ExitCodeOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a long conversation shorter: cut, clear, summarise.
+
+    What was said stays in the transcript, word for word; only what the model is shown changes.
+    """
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    if undo and (prune_only or no_model or force or check):
+        raise UsageError("--undo takes back the last compaction; it goes with no other.")
+    talk = _session(opened, session)
+    thinks = not (undo or prune_only or no_model or check)
+    with conversation.open_life(opened, "compact", needs_model=thinks) as life:
+        due: Due[Any]
+        if undo:
+            due = _undo_check(talk)
+        else:
+            due = compacting.check(life, talk, model_choice.stable_tokens(opened, talk))
+            gates = () if prune_only or force else due.conditions
+            jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
+            due = Due(gates, tuple(jobs))
+        run_job.carry_out(
+            opened,
+            life,
+            "compact",
+            lambda _: due,
+            _undo if undo else partial(_compact, dry_run=dry_run),
+            only_check=check,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+def _compact(life: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
+    note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
+    result = compacting.run(life, job, note)
+    if not job.use_model:
+        return result
+    if not dry_run:
+        return flush.before(life, result, limit=None, judge=True, note=note)
+    if flush.job(life, result) is None:
+        return result
+    sentence = (
+        "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
+    )
+    return replace(result, lines=(*result.lines, sentence))
+
+
+def _undo_check(talk: Session | None) -> Due[Session]:
+    count = len(talk.compactions) if talk else 0
+    gate = Condition("compactions", str(count), "one to take back", count > 0)
+    return Due((gate,), (talk,) if talk else ())
+
+
+def _undo(life: Runtime, talk: Session) -> JobResult:
+    last = talk.compactions[-1]
+    line = sessions.Undo(life.now(), last.id)
+    sentence = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
+    return JobResult(
+        f"compact: take back {last.id}",
+        lambda: [sessions.plan_append(talk, [line], "show the conversation as it was")],
+        (sentence,),
+        {"session": talk.id, "undone": last.id},
+    )
+
+
+def _session(opened: Opened, session_id: str | None) -> Session | None:
+    if session_id is not None:
+        return session_files.find(opened.entity.sessions, session_id)
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    newest = max(infos, key=lambda info: info.last_at, default=None)
+    return session_files.find(opened.entity.sessions, newest.id) if newest else None

@@ -1,0 +1,297 @@
+"""`bumble config`: see and change settings, of one entity or of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import opening, output, setting_files
+from bumble.app.opening import shell_of
+from bumble.app.process import Shell
+from bumble.app.setting_files import Place
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
+from bumble.entity import defaults, folder_trust, layers, schema, setting_edits, settings
+from bumble.entity.config import Identity
+from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.schema import ValueProblem
+from bumble.entity.settings import Settings
+from bumble.errors import NotAnEntityError, UsageError
+from bumble.text import yaml_render
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
+
+
+def _keys(ctx: typer.Context, incomplete: str) -> Iterator[str]:
+    """Complete the name of a setting."""
+    for keys, _ in layers.leaves(defaults.read()):
+        if (key := ".".join(keys)).startswith(incomplete):
+            yield key
+
+
+KeyArgument = Annotated[
+    str,
+    typer.Argument(metavar="KEY", help="The setting, as in llm.model.", autocompletion=_keys),
+]
+SectionArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[KEY]", help="A setting or a section. Default: all.", autocompletion=_keys
+    ),
+]
+UserOption = Annotated[
+    bool, typer.Option("--user", help="In your own config, for all entities; not in entity.yaml.")
+]
+OriginOption = Annotated[
+    bool, typer.Option("--origin", "--effective", help="Say where each value comes from.")
+]
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")]
+Row = tuple[str, Any, str]  # dotted key, value, origin
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    key: SectionArgument = None,
+    *,
+    origin: OriginOption = False,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the settings in force."""
+    shell = shell_of(ctx)
+    found = _load(shell, entity)
+    rows = list(_rows(found, key))
+    lines = [_line(row, origin=origin) for row in rows]
+    output.result(shell, "config show", [_data(row) for row in rows], lines)
+    if origin and not shell.json:
+        there = "" if shell.user_file.exists() else ", which is not there yet"
+        output.say(f"Your own settings are in {shell.user_file}{there}.")
+
+
+def _line(row: Row, *, origin: bool) -> str:
+    key, value, where = row
+    return f"{key}: {yaml_render.inline(value)}" + (f"  # {where}" if origin else "")
+
+
+def _data(row: Row) -> dict[str, Any]:
+    return dict(zip(("key", "value", "origin"), row, strict=True))
+
+
+@app.command()
+def get(
+    ctx: typer.Context, key: KeyArgument, *, entity: EntityOption = None, json: JsonOption = False
+) -> None:
+    """Print the value of a setting."""
+    shell = shell_of(ctx)
+    rows = list(_rows(_load(shell, entity), key))
+    if len(rows) == 1 and rows[0][0] == key:
+        value = rows[0][1]
+        text = value if isinstance(value, str) else yaml_render.inline(value)
+        output.result(shell, "config get", _data(rows[0]), text)
+        return
+    lines = [_line(row, origin=False) for row in rows]
+    output.result(shell, "config get", [_data(row) for row in rows], lines)
+
+
+def _load(shell: Shell, given: Path | None) -> Settings:
+    """Read the settings: of the entity, if there is one, else of the user alone."""
+    file = None
+    try:
+        file = opening.locate(shell, given)[0] / ENTITY_FILE
+    except NotAnEntityError:
+        if given or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
+            raise
+    found = settings.load(file, shell.user_file, shell.environ)
+    shell.entity_name = found.identity.name if found.identity else None
+    for warning in found.warnings:
+        output.warn(shell, warning)
+    return found
+
+
+def _rows(found: Settings, key: str | None) -> Iterator[Row]:
+    """Yield the settings below a key."""
+    if key is None:
+        yield from found.flat()
+        return
+    if key.split(".")[0] in schema.fields(Identity):
+        yield from _identity_rows(found, key)
+        return
+    value = found.get(key)
+    if not (isinstance(value, Mapping) and value):
+        yield key, value, found.origin(key)
+        return
+    yield from (row for row in found.flat() if row[0].startswith(f"{key}."))
+
+
+def _identity_rows(found: Settings, key: str) -> Iterator[Row]:
+    """Yield what entity.yaml says of who the entity is, which is no setting."""
+    if found.identity is None:
+        raise UsageError(f"`{key}` is part of who an entity is, and there is none here.")
+    try:
+        kind = schema.at(Identity, tuple(key.split(".")))
+    except ValueProblem as problem:
+        raise UsageError(layers.sentence(problem)) from problem
+    if schema.is_section(kind):
+        for name in schema.fields(schema.bare(kind)[0]):
+            yield from _identity_rows(found, f"{key}.{name}")
+        return
+    value: Any = found.identity
+    for name in key.split("."):
+        value = getattr(value, name)
+    source = next(layer.source for layer in found.layers if layer.name == ENTITY_FILE)
+    yield key, value, layers.place(ENTITY_FILE, source, tuple(key.split(".")))
+
+
+@app.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -1
+def set_(
+    ctx: typer.Context,
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Text as it is; all else as YAML.")],
+    *,
+    user: UserOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Change a setting of the entity, or one of your own."""
+
+    def plan(source: str, file: str) -> str:
+        return setting_edits.plan_set(source, key, value, file=file)
+
+    if key == "schema_version":
+        raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
+    shell = shell_of(ctx)
+    place = _place(shell, entity, key, user=user)
+    before, after = setting_files.edit(
+        shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
+    )
+    _report(shell, "config set", place, key, before, after, dry_run=dry_run)
+
+
+@app.command()
+def unset(
+    ctx: typer.Context,
+    key: KeyArgument,
+    *,
+    user: UserOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take a setting out of a file, so that the value below it shows again."""
+
+    def plan(source: str, file: str) -> str:
+        return setting_edits.plan_unset(source, key, file=file)
+
+    shell = shell_of(ctx)
+    place = _place(shell, entity, key, user=user)
+    before, after = setting_files.edit(
+        shell, place, plan, f"unset {key}", dry_run=dry_run, lock_timeout=lock_timeout
+    )
+    _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
+
+
+def _place(shell: Shell, given: Path | None, key: str, *, user: bool) -> Place:
+    """Return the file that is meant."""
+    if user and key.split(".")[0] in schema.fields(Identity):
+        raise UsageError(f"`{key}` is part of who an entity is, not of your own config.")
+    if user:
+        return setting_files.users(shell)
+    try:
+        return setting_files.entitys(opening.locate(shell, given)[0])
+    except NotAnEntityError as error:
+        error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
+        raise
+
+
+def _report(
+    shell: Shell, command: str, place: Place, key: str, before: str, after: str, *, dry_run: bool
+) -> None:
+    """Print what came of an edit, and say why it does not count if it does not."""
+    changed = after != before
+    data: dict[str, Any] = {"key": key, "file": str(place.path), "changed": changed}
+    data["dry_run"] = dry_run
+    if dry_run:
+        data["diff"] = setting_files.diff(before, after)
+        lines = data["diff"] or ["Nothing to do: it says so already."]
+        output.result(shell, command, data, lines)
+        output.say("Nothing was written: --dry-run.")
+        return
+    found = setting_files.load(shell, place)
+    shell.entity_name = found.identity.name if found.identity else None
+    try:
+        row = next(iter(_rows(found, key)))
+    except UsageError:  # an entry of a mapping, that nobody makes now
+        row = (key, None, "not set")
+    setting_files.warn_if_idle(shell, found, place, key, row[2])
+    said = "" if changed else "Nothing to do: "
+    data |= {"value": row[1], "origin": row[2]}
+    output.result(shell, command, data, f"{said}{_line(row, origin=True)}")
+
+
+@app.command("trust")
+def trust_(
+    ctx: typer.Context,
+    folder: FolderArgument,
+    *,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Let an entity, as it is now, run programs and reach beyond its folder.
+
+    Shows what that lets it do. When something of it is new or changed, by a pull or by hand, it is
+    asked again; your own bumble commands renew the trust.
+    """
+    shell = shell_of(ctx)
+    root, _ = opening.locate(shell, folder)
+    counts, items = setting_files.runnable_in(root)  # what can't be read is not trusted
+    before, after = setting_files.edit(
+        shell,
+        setting_files.users(shell),
+        lambda source, file: folder_trust.plan(source, root, {item.digest for item in items}),
+        f"trust {root}",
+        dry_run=dry_run,
+    )
+    changed = before != after
+    said = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
+    lines = [f"{said}: {root}"]
+    lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in counts.items()]
+    runs = {item.path: item.summary for item in items if item.path != ENTITY_FILE}
+    lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
+    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": counts}
+    output.result(shell, "config trust", {**data, "runs": runs}, lines)
+
+
+@app.command()
+def untrust(
+    ctx: typer.Context,
+    folder: FolderArgument,
+    *,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Stop trusting an entity folder, which may be gone."""
+    shell = shell_of(ctx)
+    root = (shell.cwd / folder.expanduser()).resolve()
+    before, after = setting_files.edit(
+        shell,
+        setting_files.users(shell),
+        lambda source, file: folder_trust.plan_not(source, root),
+        f"untrust {root}",
+        dry_run=dry_run,
+    )
+    changed = before != after
+    said = (
+        "Not trusted anyway"
+        if not changed
+        else "Would stop trusting"
+        if dry_run
+        else "No longer trusted"
+    )
+    data = {"folder": str(root), "changed": changed, "dry_run": dry_run}
+    output.result(shell, "config untrust", data, f"{said}: {root}")

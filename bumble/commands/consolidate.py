@@ -1,0 +1,64 @@
+"""`bumble consolidate`: put memory in order."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from bumble.app import conversation
+from bumble.app.opening import open_entity, shell_of
+from bumble.cli import run_job
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
+from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.sleep import consolidate as cycle
+
+app = typer.Typer(rich_markup_mode=None)
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Do it however short ago the last time was.")
+]
+
+
+@app.command()
+def consolidate(
+    ctx: typer.Context,
+    *,
+    check: CheckOption = False,
+    force: ForceOption = False,
+    exit_code: ExitCodeOption = False,
+    dry_run: DryRunOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Put memory in order: what has faded, weak beliefs, the story.
+
+    Does nothing where nothing has changed since the last time.
+    """
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    shell.set_seed(seed)
+    opened = open_entity(ctx, entity)
+    with conversation.open_life(opened, "consolidate", yes=yes) as life:
+        run_job.carry_out(
+            opened,
+            life,
+            "consolidate",
+            partial(cycle.check, force=force),
+            cycle.run,
+            only_check=check,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )

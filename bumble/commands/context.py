@@ -1,0 +1,255 @@
+"""`bumble context`: what the model is told, how long each part of it is, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble import files
+from bumble.agent import context_report as reports
+from bumble.agent.context_report import Part, Report
+from bumble.app import conversation, output
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import directives
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
+from bumble.records import scratch
+
+if TYPE_CHECKING:
+    from bumble.agent.turn import Turn
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="See what the model is told.",
+)
+TOP = 30
+SAMPLE = "Hello."  # stands for the next message where none is given
+MessageOption = Annotated[
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who says it. Default: the owner.")
+]
+EstimateOption = Annotated[
+    bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")
+]
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what is in the prompt, and the size of each part."""
+    opened = _opened(ctx, entity, now)
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context list", reports.to_data(report), list(listed(report)))
+
+
+@app.command()
+def detail(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show each skill, tool and block by its size, and the token budget."""
+    opened = _opened(ctx, entity, now)
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context detail", reports.to_data(report), list(_detailed(report)))
+
+
+@app.command("json")
+def json_(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    estimate: EstimateOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+) -> None:
+    """Print the report as JSON."""
+    opened = _opened(ctx, entity, now)
+    opened.shell.json = True
+    report = _report(opened, speaker, message, estimate=estimate)
+    output.result(opened.shell, "context json", reports.to_data(report), "")
+
+
+@app.command()
+def prompt(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the next request, word for word."""
+    opened = _opened(ctx, entity, now)
+    turn = _estimated(opened, speaker, message)[1]
+    messages = [
+        {"role": message.role, "content": message.content} for message in turn.request.messages
+    ]
+    data = {"messages": messages, "schema": turn.request.schema}
+    text = [f"--- {message['role']} ---\n{message['content']}" for message in messages]
+    output.result(opened.shell, "context prompt", data, text)
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what differs between the last request and the next, and from which byte on."""
+    opened = _opened(ctx, entity, now)
+    sent = conversation.last_request(opened.entity)
+    before = _joined(sent)
+    turn = _estimated(opened, speaker, message)[1]
+    after = _joined([(message.role, message.content) for message in turn.request.messages])
+    shared = len(files.common_prefix(before.encode(), after.encode()))
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
+    data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
+    head = f"{shared} bytes shared from the beginning"
+    shown = [head, *(line.rstrip("\n") for line in lines)]
+    text = shown if sent else ["Nothing has been sent yet."]
+    output.result(opened.shell, "context diff", data, text)
+
+
+def _joined(messages: list[tuple[str, str]]) -> str:
+    return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
+
+
+def _opened(ctx: typer.Context, entity: Any, now: str | None) -> Opened:
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    return opened
+
+
+def _report(opened: Opened, speaker: str | None, message: str | None, *, estimate: bool) -> Report:
+    """Return the report of the last request if that is asked for and there is one."""
+    if not estimate and message is None and speaker is None:
+        stored = conversation.last_report(opened.entity)
+        if stored is not None:
+            return stored
+    return _estimated(opened, speaker, message)[0]
+
+
+def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tuple[Report, Turn]:
+    """Build the next request as `chat` would, sending and writing nothing.
+
+    Raises:
+        UsageError: If the message is nothing but directives.
+    """
+    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    if not typed.text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
+    with conversation.open_to_look(opened, speaker) as mind:
+        turn = mind.look(typed.text, think=typed.wishes.think)
+        return reports.of(mind.life, turn, "estimate"), turn
+
+
+def _size(chars: int) -> str:
+    return f"{chars:,} chars (~{chars // 4:,} tok)"
+
+
+def listed(report: Report) -> Iterator[str]:
+    """Write a report in lines."""
+    yield "Context breakdown"
+    yield f"Workspace: {report.workspace}"
+    yield f"System prompt ({report.source}): {_size(report.system_chars)}"
+    yield "Files of your own:"
+    for file in report.files:
+        sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
+        yield f"- {file.name}: {file.status} | {sizes}"
+    if report.scratch_notes:
+        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}, not in the prompt"
+    skill_chars = sum(part.chars for part in report.skills)
+    yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
+    yield f"Tools: {', '.join(part.name for part in report.tools)}"
+    yield f"Allowed by the owner: {', '.join(report.allowed) or 'no files, programs or notes'}"
+    yield f"Tool list: {_size(sum(part.chars for part in report.tools))}"
+    yield f"Answer schema (JSON): {_size(report.schema_chars)} (beside the messages, not text)"
+    yield f"Before the message: {_size(sum(part.chars for part in report.preamble))}"
+    yield f"Attached files, in that: {_size(report.attached_chars)}"
+    yield (
+        f"Conversation: {_size(report.history_chars)} in {report.history_messages} messages,"
+        f" {report.summarized_messages} summarised, {report.left_out_messages} left out"
+    )
+    yield (
+        f"Wrapping by the backend: {report.wrapping_bytes:,} bytes around texts and schema,"
+        f" ~{report.wrapping_tokens:,} tok (estimated)"
+    )
+    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
+    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
+    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
+    window = f"{report.window_tokens:,}"
+    yield f"Session tokens: {report.total_tokens:,} ({counted}{cached}) / ctx={window}"
+    yield f"Total sent: {report.total_bytes:,} bytes ({report.source}, {report.model}, {report.at})"
+    if report.too_long:
+        yield "The next message compacts the conversation first (`bumble compact --check`)."
+
+
+def _detailed(report: Report) -> Iterator[str]:
+    yield from listed(report)
+    groups = (
+        ("System prompt, by part", report.system),
+        ("Top skills (prompt entry size)", report.skills),
+        ("Top tools (schema size)", report.schemas),
+        ("Before the message, by block", report.preamble),
+    )
+    for title, parts in groups:
+        yield ""
+        yield f"{title}:"
+        yield from _top(parts)
+    yield ""
+    yield f"Brief of the last conversation: {_continuity(report)}"
+    yield ""
+    yield "Token budget:"
+    rows = [[name, f"~{count:,}"] for name, count in reports.budget(report)]
+    yield from output.table(rows, indent="- ")
+
+
+def _continuity(report: Report) -> str:
+    """Say whether the brief of the last conversation is in the prompt, and why."""
+    brief = report.handover
+    if brief is None:
+        return "none"
+    if brief.likeness is None:
+        likeness = "likeness unknown without an embedding model"
+    else:
+        likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    is_there = any(part.name == "handover" for part in report.preamble)
+    outcome = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
+    return f"{brief.session}, {likeness}: {outcome}"
+
+
+def _top(parts: tuple[Part, ...]) -> Iterator[str]:
+    ranked, more = reports.largest(parts, TOP)
+    for part in ranked:
+        yield f"- {part.name}: {_size(part.chars)}"
+    if more:
+        yield f"... (+{more} more)"
+    if not ranked:
+        yield "- none"

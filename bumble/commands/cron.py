@@ -1,0 +1,275 @@
+"""`bumble cron`: have the system run `bumble tick`, and see what runs by itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import unified_diff
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import commit, listing, text_input
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
+from bumble.errors import RefusedError, UsageError
+from bumble.records import automations
+from bumble.records import base as stored
+from bumble.records.automations import Automation
+from bumble.records.base import Provenance
+from bumble.upkeep import cron, schedule
+from bumble.upkeep.cron import Job
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Have the system run `bumble tick`.",
+)
+WithOption = Annotated[
+    Literal["crontab", "systemd"] | None,
+    typer.Option("--with", help="What runs it. Default: crontab if there is one."),
+]
+PrintOption = Annotated[
+    bool, typer.Option("--print", help="Print what would be done; the default without --yes.")
+]
+NOT_YET = "Nothing was changed: --yes does it."
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what would run the ticks, what does, and the automations with their times."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    job = _job(opened)
+    crontab = _crontab(opened)
+    listed = listing.readable(
+        opened, automations.paths(opened.entity.automations), automations.load
+    )
+    data = {
+        "crontab": cron.block(job),
+        "units": cron.units(job),
+        "installed": {
+            "crontab": crontab is not None and crontab != cron.without_block(crontab, job),
+            "systemd": cron.has_units(job, _units(opened)),
+        },
+        "automations": [_automation(opened, automation) for automation in listed.records],
+    }
+    output.result(opened.shell, "cron show", data, _shown(opened, data))
+    listing.ended(listed)
+
+
+@app.command()
+def install(
+    ctx: typer.Context,
+    *,
+    scheduler: WithOption = None,
+    only_print: PrintOption = False,
+    yes: YesOption = False,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Have the system run a tick every ten minutes; without --yes, print what that takes."""
+    opened = open_entity(ctx, entity)
+    job, chosen = _job(opened), scheduler or _scheduler(opened)
+    acts = yes and not only_print
+    if chosen == "systemd":
+        if acts:
+            cron.install_units(job, _units(opened), opened.shell.environ)
+        text = [
+            line
+            for name, unit in cron.units(job).items()
+            for line in (f"# {_units(opened) / name}", unit)
+        ]
+    else:
+        before = _crontab(opened)
+        after = cron.with_block(before or "", job)
+        if acts:
+            _replace(opened, before, after)
+        text = [cron.block(job)]
+    _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    *,
+    scheduler: WithOption = None,
+    only_print: PrintOption = False,
+    yes: YesOption = False,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Have the system run no tick any more; without --yes, print what that changes."""
+    opened = open_entity(ctx, entity)
+    job = _job(opened)
+    has_units = cron.has_units(job, _units(opened))
+    chosen = scheduler or ("systemd" if has_units else "crontab")
+    acts = yes and not only_print
+    text: list[str] = []
+    if chosen == "systemd" and has_units:
+        text = [str(_units(opened) / name) for name in cron.units(job)]
+        if acts:
+            cron.remove_units(job, _units(opened), opened.shell.environ)
+    elif chosen == "crontab":
+        before = _crontab(opened) or ""
+        after = cron.without_block(before, job)
+        text = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[3:]
+        if acts and after != before:
+            cron.write_crontab(after, opened.shell.environ)
+    if not text:
+        output.result(opened.shell, "cron remove", {"changed": False}, "There is nothing of it.")
+        return
+    sentence = f"{chosen} runs no tick any more."
+    _say(opened, "cron remove", chosen, text, acts=acts, sentence=sentence)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    when: Annotated[str, typer.Argument(metavar="SCHEDULE", help='As "0 8 * * MON-FRI".')],
+    prompt: text_input.TextArgument = None,
+    *,
+    editor: text_input.EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Add an automation: what the entity does by itself at set times, into its journal.
+
+    It is a file in `automations/`: edit it, switch it off with `enabled: false`, or remove it.
+    """
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    at = opened.shell.now().astimezone(opening.zone(opened))
+    try:
+        following = schedule.following(when, at, opening.zone(opened))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    limit = opened.config.automations.max_count
+    if len(automations.paths(opened.entity.automations)) >= limit:
+        raise RefusedError(
+            f"There are {limit} automations, the most there may be (automations.max_count)\n"
+            "Remove a file from `automations/` first."
+        )
+    with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
+        automation = automations.new(
+            stored.new_id(automations.PREFIX, at, opened.shell.rng),
+            when,
+            text,
+            at,
+            provenance=Provenance(by="cron add", trust="owner"),
+        )
+        change = automations.plan_new(automation, f"do at {when}: {output.shorten(text, 50)}")
+        first = listing.when(following, opened)
+        sentence = f"{automations.path(automation.id)} runs first at {first}, with `bumble tick`."
+        commit.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
+
+
+def _job(opened: Opened) -> Job:
+    return Job(opened.entity.root, opened.identity.name, sys.executable)
+
+
+def _scheduler(opened: Opened) -> str:
+    environ = opened.shell.environ
+    if not cron.available("crontab", environ) and cron.available("systemctl", environ):
+        return "systemd"
+    return "crontab"
+
+
+def _crontab(opened: Opened) -> str | None:
+    """Return the user's crontab; None where there is no cron."""
+    environ = opened.shell.environ
+    return cron.read_crontab(environ) if cron.available("crontab", environ) else None
+
+
+def _replace(opened: Opened, before: str | None, after: str) -> None:
+    if after != before:
+        cron.write_crontab(after, opened.shell.environ)
+
+
+def _units(opened: Opened) -> Path:
+    """Return where a user's systemd units lie."""
+    environ = opened.shell.environ
+    config = environ.get("XDG_CONFIG_HOME")
+    return (Path(config) if config else Path.home() / ".config") / "systemd" / "user"
+
+
+def _say(
+    opened: Opened, command: str, chosen: str, text: Sequence[str], *, acts: bool, sentence: str
+) -> None:
+    data = {"changed": acts, "with": chosen, "text": list(text)}
+    output.result(opened.shell, command, data, [line.rstrip("\n") for line in text])
+    output.say(sentence if acts else NOT_YET)
+
+
+def _automation(opened: Opened, automation: Automation) -> dict[str, Any]:
+    following: datetime | None = None
+    problem = None
+    try:
+        zone, now = opening.zone(opened), opened.shell.now()
+        following = (
+            schedule.following(automation.schedule, now, zone) if automation.enabled else None
+        )
+    except ValueError as error:
+        problem = str(error)
+    return {
+        "id": automation.id,
+        "schedule": automation.schedule,
+        "enabled": automation.enabled,
+        "failures": automation.failures,
+        "last": automation.last.isoformat() if automation.last else None,
+        "next": following.isoformat() if following else None,
+        "problem": problem,
+        "prompt": automation.prompt,
+    }
+
+
+def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
+    installed = [name for name, is_installed in data["installed"].items() if is_installed]
+    lines = [f"ticks: run by {' and '.join(installed)}"] if installed else []
+    if not installed:
+        lines = ["ticks: run by nothing yet; `bumble cron install --yes` has this done:"]
+        lines += [f"  {line}" for line in data["crontab"].splitlines()]
+    if not data["automations"]:
+        return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
+    rows = [
+        [
+            automation["id"],
+            automation["schedule"],
+            automation["problem"]
+            or (
+                f"next {_when(opened, automation['next'])}"
+                if automation["enabled"]
+                else "switched off"
+            ),
+            output.shorten(automation["prompt"], 50),
+        ]
+        for automation in data["automations"]
+    ]
+    return [*lines, "automations:", *output.table(rows, indent="  ")]
+
+
+def _when(opened: Opened, at: str) -> str:
+    return listing.when(datetime.fromisoformat(at), opened)

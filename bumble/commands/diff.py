@@ -1,0 +1,74 @@
+"""`bumble diff`: what changed, in memories rather than lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bumble.app import output
+from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import RecordMissingError
+
+if TYPE_CHECKING:
+    from bumble.history.log import Commit
+
+app = typer.Typer(rich_markup_mode=None)
+LAST = "last"
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="A commit, `last`, or a file, id or person: the last commit that touched it. "
+            "Default: what is not committed yet.",
+        ),
+    ] = None,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what changed, in memories rather than lines."""
+    from bumble.cli import commits_view
+    from bumble.history import log
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    opened = open_entity(ctx, entity)
+    commits_view.look(opened)
+    root = opened.entity.root
+    commit = _meant(opened, what) if what else None
+    actions = commits_view.actions(log.versions(root, commit) if commit else log.uncommitted(root))
+    head = [" ".join(commits_view.line(opened, commit))] if commit else []
+    data = {"commit": commits_view.data(commit) if commit else None, "changes": actions}
+    output.result(shell, "diff", data, [*head, *commits_view.lines(actions)])
+    if commit is None and not actions:
+        output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
+
+
+def _meant(opened: Opened, what: str) -> Commit:
+    """Return the commit that a word of the user's stands for.
+
+    Raises:
+        RecordMissingError: If there is none.
+    """
+    from bumble.cli import commits_view
+    from bumble.history import log
+
+    root = opened.entity.root
+    if what == LAST:
+        commits = log.read(root, limit=1)
+    else:
+        try:
+            return log.find(root, what)
+        except RecordMissingError:
+            commits = log.read(root, limit=1, wanted=commits_view.wanted(opened, what))
+    if not commits:
+        raise RecordMissingError("commit, record or person", what)
+    return commits[0]

@@ -1,0 +1,188 @@
+"""`bumble doctor`: check every file of the entity, and mend what is derived."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import output, weights
+from bumble.app.opening import Opened, locate, shell_of
+from bumble.app.process import Shell
+from bumble.cli import listing
+from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.commands import index
+from bumble.entity.commits import Keeping
+from bumble.entity.folder import Entity
+from bumble.errors import LockedError, RecordInvalidError, UserError
+
+if TYPE_CHECKING:
+    from bumble.upkeep.doctor import DoctorInput, DoctorReport
+    from bumble.upkeep.findings import Finding
+
+app = typer.Typer(rich_markup_mode=None)
+DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
+FixOption = Annotated[
+    bool,
+    typer.Option("--fix", help="Mend what is derived or left over; never what a file says."),
+]
+AdoptOption = Annotated[
+    bool,
+    typer.Option(
+        "--adopt",
+        help="Mend, and finish what another installation left half done in .bumble: in a folder "
+        "that you copied while it was being written.",
+    ),
+]
+
+
+@app.command()
+def doctor(
+    ctx: typer.Context,
+    *,
+    fix: FixOption = False,
+    adopt: AdoptOption = False,
+    entity: EntityOption = None,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check every file of the entity, and mend what is derived.
+
+    Without --fix nothing is written. Ends with exit code 12 if something is wrong.
+    """
+    from bumble.upkeep.doctor import DoctorInput
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    root, why = locate(shell, entity)  # not opened: that would finish what is left half written
+    catalog = weights.catalog_of(shell)
+    inputs = DoctorInput(
+        Entity(root),
+        shell.now(),
+        shell.environ,
+        shell.user_file,
+        shell.secrets_file,
+        shell.weights,
+        catalog,
+    )
+    before = report = _examined(shell, inputs)
+    if report.settings and report.settings.identity:
+        shell.entity_name = report.settings.identity.name
+    if adopt or (fix and any(finding.mends for finding in before.findings)):
+        _mend(shell, inputs, why, before, lock_timeout, adopts=adopt)
+        report = _examined(shell, inputs)
+    left = {(finding.code, finding.path) for finding in report.findings}
+    mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
+    aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
+    output.result(shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim))
+    if report.problems:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
+    from bumble.upkeep import doctor as room
+
+    bar = output.Progress("reading", shell.environ)
+    try:
+        return room.examine(inputs, bar)
+    finally:
+        bar.done()
+
+
+def _mend(
+    shell: Shell,
+    inputs: DoctorInput,
+    why: str,
+    report: DoctorReport,
+    lock_timeout: float | None,
+    *,
+    adopts: bool,
+) -> None:
+    """Put right what can be; what can't be is a warning, and found again."""
+    from bumble.upkeep import doctor as room
+
+    limits = report.settings.config.limits if report.settings else None
+    waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
+    try:
+        room.mend_files(
+            inputs.entity,
+            _keeping(shell, report),
+            timeout_seconds=waits if lock_timeout is None else lock_timeout,
+            adopts=adopts,
+        )
+        if any(finding.code in room.INDEX_CODES for finding in report.findings):
+            _mend_index(shell, inputs, why, report)
+    except LockedError:
+        raise
+    except UserError as error:
+        output.warn(shell, str(error))
+
+
+def _keeping(shell: Shell, report: DoctorReport) -> Keeping:
+    """Return how commits are made; none where the settings can't be read."""
+    autocommit = report.settings.config.git.autocommit if report.settings else False
+    name = shell.entity_name or "bumble"
+    return Keeping(
+        autocommit,
+        name,
+        shell.now,
+        lambda text: output.warn(shell, text),
+        report.settings.trusted if report.settings else False,
+    )
+
+
+def _mend_index(shell: Shell, inputs: DoctorInput, why: str, report: DoctorReport) -> None:
+    if report.settings is None or report.settings.identity is None:
+        output.warn(shell, "The index was left as it is: mend the settings first.")
+        return
+    opened = Opened(shell, inputs.entity, why, report.settings, report.settings.identity)
+    broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
+    index.synced(opened, weights.embedder(opened), None, rebuild=broken)
+
+
+def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:
+    lines = [f"mended: {_sentence(finding)}" for finding in mended]
+    for finding in report.findings:
+        head = "note: " if finding.level == "note" else ""
+        lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
+        if finding.fix:
+            lines.append(f"    {_aimed(finding.fix, aim)}")
+    problems = len(report.problems)
+    read = f"{listing.counted(report.files, 'file')} read"
+    lines.append(
+        f"{listing.counted(problems, 'problem') if problems else 'Nothing is wrong'}; {read}."
+    )
+    return lines
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.where}: {finding.sentence}" if finding.path else finding.sentence
+
+
+def _aimed(fix: str, aim: str) -> str:
+    """Name the entity in a command of ours, if this one had to."""
+    return aim + fix.removeprefix("bumble ") if fix.startswith("bumble ") else fix
+
+
+def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str, Any]:
+    def data(finding: Finding) -> dict[str, Any]:
+        return {
+            "code": finding.code,
+            "level": finding.level,
+            "path": finding.path or None,
+            "line": finding.line,
+            "said": finding.sentence,
+            "fix": _aimed(finding.fix, aim) if finding.fix else None,
+            "mends": finding.mends,
+        }
+
+    return {
+        "clean": not report.problems,
+        "findings": [data(finding) for finding in report.findings],
+        "mended": [data(finding) for finding in mended],
+        "files": report.files,
+        "versions": dict(report.versions),
+    }

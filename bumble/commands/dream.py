@@ -1,0 +1,90 @@
+"""`bumble dream`: let the entity dream, if it is deep in the night and nobody talks."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bumble.app import conversation
+from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.cli import listing, run_job
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
+from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import dream as cycle
+from bumble.sleep import dream_pool
+
+app = typer.Typer(rich_markup_mode=None)
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Go past the gates; the dream's record says so.")
+]
+
+
+@app.command()
+def dream(
+    ctx: typer.Context,
+    *,
+    check: CheckOption = False,
+    force: ForceOption = False,
+    exit_code: ExitCodeOption = False,
+    dry_run: DryRunOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Let the entity dream, if it is deep in the night and nobody talks.
+
+    Off unless soma.dreams.enabled; safe to run every few minutes.
+    """
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    shell.set_seed(seed)
+    opened = dreaming(ctx, entity, open_entity(ctx, entity))
+    with conversation.open_life(opened, "dream", yes=yes) as life:
+        due = partial(cycle.check, force=force, seed=seed)
+        if check:
+            condition_report = due(life)
+            data, line = _pairs(opened, life)
+            run_job.show_check(opened, "dream", condition_report, data, [line])
+            run_job.finish(condition_report.due, exit_code=exit_code)
+            return
+        run_job.carry_out(
+            opened,
+            life,
+            "dream",
+            due,
+            cycle.run,
+            only_check=False,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
+    """Return an entity with the model that it dreams with, where that is another."""
+    model = opened.config.soma.dreams.model
+    return open_entity(ctx, entity, llm__model=model) if model else opened
+
+
+def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:
+    """Say how many pairs of memories there are to dream of."""
+    pool = dream_pool.find(life, life.now())
+    sentence = listing.counted(len(pool.pairs), "pair")
+    line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
+    if pool.similarity == "none":
+        line = f"{sentence} of memories may meet; {cycle.TIME_ALONE}"
+    return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line

@@ -1,0 +1,228 @@
+"""`bumble episode`: what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened, open_entity
+from bumble.body import significance as fading
+from bumble.body.significance import FadingConfig
+from bumble.cli import commit, listing, people, text_input
+from bumble.cli.commit import FromOption
+from bumble.cli.listing import LimitOption, SinceOption
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.records import base as stored
+from bumble.records import episodes
+from bumble.records.episodes import Episode
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change what happened.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+PeopleOption = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
+]
+NONE = 'No episodes. Conversations become some; add one with `bumble episode add "..."`.'
+TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
+    ] = None,
+    since: SinceOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List episodes, the newest first, each with what is left of its significance."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    left = _fading(opened)
+    who = people.find(opened, person).id if person is not None else None
+    start = listing.moment(since, opened, "--since") if since is not None else None
+
+    def wanted(episode: Episode) -> bool:
+        return (who is None or who in episode.people) and (start is None or episode.at >= start)
+
+    paths = episodes.paths(opened.entity.episodes)
+    listed = listing.readable(opened, paths, _load, keep=wanted, limit=limit)
+    short = listing.short_ids(
+        [record.id for record in listed.records], (path.stem for path in paths)
+    )
+
+    def line(episode: Episode) -> list[str]:
+        marks = [episode.summary_source, "dormant" if episode.dormant else ""]
+        marks = [f" ({mark})" for mark in marks if mark]
+        day = listing.when(episode.at, opened)
+        summary = output.shorten(episode.telling.narrative) + "".join(marks)
+        return [short[episode.id], day, f"{left(episode):.2f}", summary]
+
+    def data(episode: Episode) -> dict[str, Any]:
+        return _data(episode, left(episode))
+
+    listing.show_list(opened, "episode list", listed, data, line, NONE, newest_first=True)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    episode_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show an episode: what happened, why it mattered, and what is left of that."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    path = _path(opened, episode_id)
+    episode = _load(path)
+    names = people.names(opened)
+    left = _fading(opened)(episode)
+    felt = (
+        f"{imprint.emotion} {imprint.intensity:.2f}"
+        + (f" ({imprint.trigger})" if imprint.trigger else "")
+        for imprint in episode.imprints
+    )
+    rows = [
+        ("id", episode.id),
+        ("when", listing.when(episode.at, opened)),
+        ("people", ", ".join(names.get(person, person) for person in episode.people)),
+        ("significance", f"{left:.2f} now, {episode.significance:.2f} when it happened"),
+        ("felt", ", ".join(felt)),
+        ("body", episode.soma),
+        ("session", episode.session),
+        ("told from", _source(episode)),
+        ("status", "dormant" if episode.dormant else ""),
+        ("written", listing.origin(episode.provenance)),
+        ("file", opened.entity.relative(path)),
+    ]
+    text = [episode.text, "", *listing.details(rows)]
+    output.result(opened.shell, "episode show", _data(episode, left), text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    editor: EditorOption = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="When it happened, in the entity's time zone. Default: now."
+        ),
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
+    ] = TOLD_SIGNIFICANCE,
+    person: PeopleOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give the entity something to remember."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
+    moment = moment.astimezone(opening.zone(opened))
+    who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
+    with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
+        episode_id = stored.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
+        episode = episodes.new(episode_id, moment, significance, draft, people=who)
+        planned = [episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")]
+        commit.commit(
+            opened, "episode add", planned, f"Added {episode_id}.", dry_run=dry_run, id=episode_id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    episode_id: IdArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit an episode's file in $VISUAL or $EDITOR."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = _path(opened, episode_id)
+    commit.edit(
+        opened,
+        "episode edit",
+        opened.entity.relative(path),
+        lambda text: episodes.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _load(path: Path) -> Episode:
+    return stored.load(path, episodes.parse)
+
+
+def _path(opened: Opened, episode_id: str) -> Path:
+    by_id = {path.stem: path for path in episodes.paths(opened.entity.episodes)}
+    return opening.within(opened, listing.pick(by_id, episode_id, "episode"))
+
+
+def _fading(opened: Opened) -> Callable[[Episode], float]:
+    """Return what tells how much an episode matters now."""
+    memory, at = opened.config.memory, opened.shell.now()
+    config = FadingConfig(
+        memory.memory_decay_rate, memory.memory_decay_scale, memory.consolidation_interval
+    )
+
+    def left(episode: Episode) -> float:
+        return fading.decayed(episode.significance, (at - episode.at).total_seconds(), config)
+
+    return left
+
+
+def _source(episode: Episode) -> str:
+    if episode.summary_source != episodes.EXCERPT:
+        return episode.summary_source
+    return "excerpt: messages as they were said, until a model tells them"
+
+
+def _data(episode: Episode, left: float) -> dict[str, Any]:
+    return {
+        "id": episode.id,
+        "at": episode.at.isoformat(),
+        "text": episode.text,
+        "narrative": episode.telling.narrative,
+        "reflection": episode.telling.reflection,
+        "significance": episode.significance,
+        "significance_now": round(left, 4),
+        "people": list(episode.people),
+        "imprints": [vars(imprint) for imprint in episode.imprints],
+        "soma": episode.soma,
+        "session": episode.session,
+        "summary_source": episode.summary_source,
+        "dormant": episode.dormant,
+        "provenance": episode.provenance.meta(),
+    }

@@ -1,0 +1,31 @@
+"""`bumble expand`: the whole of a text that a prompt shows cut or cleared."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bumble.app import output
+from bumble.app.opening import open_entity
+from bumble.cli.options import EntityOption, JsonOption
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def expand(
+    ctx: typer.Context,
+    reference: Annotated[
+        str, typer.Argument(metavar="REF", help="The 12 letters and digits behind `ref`.")
+    ],
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the whole of a text that the entity was shown cut or cleared."""
+    from bumble.context import expand as expanding
+
+    opened = open_entity(ctx, entity)
+    text = expanding.everywhere(opened.entity, reference)
+    output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)

@@ -1,0 +1,220 @@
+"""`bumble journal`: the diary, which only grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import commit, listing, text_input
+from bumble.cli.commit import FromOption
+from bumble.cli.listing import Found, LimitOption, SinceOption
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.errors import UsageError
+from bumble.records import journal
+from bumble.records.journal import Entry
+from bumble.text import stop_words
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Read and write the diary.",
+)
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
+]
+NONE = 'No entries. Write one with `bumble journal add "..."`.'
+NO_MATCH = "No entry has these words."
+EXCERPT_CHARS = 100
+TAG = re.compile(r"[^\s#]+")
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List entries, a line each, the newest last."""
+    opened = open_entity(ctx, entity)
+    shown = _newest(_entries(opened, since, tag), limit)
+    listing.show_list(opened, "journal list", shown, _data, _line, _empty(since, tag))
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 10,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show entries, the newest last."""
+    opened = open_entity(ctx, entity)
+    shown = _newest(_entries(opened, since, tag), limit)
+    text = "\n\n".join(_whole(entry) for entry in shown.records)
+    data = [_data(entry) for entry in shown.records]
+    output.result(opened.shell, "journal show", data, [text] if text else [])
+    if not data:
+        output.say(_empty(since, tag))
+    if shown.more:
+        output.say(f"These are the newest {len(data)}; --limit N shows more.")
+
+
+@app.command()
+def search(
+    ctx: typer.Context,
+    query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
+    *,
+    since: SinceOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the entries that have all of some words, or words that begin so; the newest last."""
+    opened = open_entity(ctx, entity)
+    text = " ".join(query)
+    wanted = stop_words.telling_words(text) or stop_words.words(text)
+    if not wanted:
+        raise UsageError(f'"{text}" has no words to search for.')
+    matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
+    shown = _newest(matching, limit)
+
+    def line(entry: Entry) -> list[str]:
+        place = f"{journal.PATH}:{entry.line}"
+        return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
+
+    listing.show_list(opened, "journal search", shown, _data, line, NO_MATCH)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    tag: TagOption = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write an entry at the end of the diary."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    tags = tuple(_tag(text) for text in tag or ())
+    opening.within(opened, opened.entity.journal)
+    with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+        zone, at = opening.zone(opened), opened.shell.now()
+        why = f"write in the journal: {output.shorten(entry, 50)}"
+        change = journal.plan_add(at, entry, zone, why, tags=tags)
+        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
+        stamp = at.astimezone(zone).isoformat(timespec="seconds")
+        commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    commit.edit(
+        opened,
+        "journal edit",
+        journal.PATH,
+        lambda text: journal.parse(text, zone=opening.zone(opened)),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[Entry]:
+    """Return the entries that are wanted, the newest last."""
+    file = opening.within(opened, opened.entity.journal)
+    start = listing.moment(since, opened, "--since") if since is not None else None
+    wanted = {_tag(tag).casefold() for tag in tags or ()}
+    entries = journal.read(file, opening.zone(opened)).entries
+    return sorted(
+        (
+            entry
+            for entry in entries
+            if (start is None or entry.at >= start)
+            and wanted <= {tag.casefold() for tag in entry.tags}
+        ),
+        key=lambda entry: entry.at,
+    )
+
+
+def _newest(entries: Sequence[Entry], limit: int) -> Found[Entry]:
+    return Found(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+
+
+def _empty(since: str | None, tags: Sequence[str] | None) -> str:
+    return "No such entries." if since or tags else NONE
+
+
+def _tag(text: str) -> str:
+    tag = text_input.one_line(text, "tag").removeprefix("#")
+    if not TAG.fullmatch(tag):
+        raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
+    return tag
+
+
+def _has(entry: Entry, wanted: Sequence[str]) -> bool:
+    words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
+    return all(any(word.startswith(part) for word in words) for part in wanted)
+
+
+def _excerpt(entry: Entry, word: str) -> str:
+    """Return the text around the first place a word stands."""
+    line = " ".join(entry.text.split())
+    at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
+    start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
+    return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
+
+
+def _line(entry: Entry) -> list[str]:
+    marks = " ".join(f"#{tag}" for tag in entry.tags)
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
+
+
+def _heading(entry: Entry) -> str:
+    marks = "".join(f" #{tag}" for tag in entry.tags)
+    return f"## {entry.at:%Y-%m-%d %H:%M:%S}{marks}"
+
+
+def _whole(entry: Entry) -> str:
+    origin = listing.origin(entry.provenance)
+    return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
+
+
+def _data(entry: Entry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "tags": list(entry.tags),
+        "text": entry.text,
+        "line": entry.line,
+        "provenance": entry.provenance.meta(),
+    }

@@ -1,0 +1,235 @@
+"""`bumble new`: make an entity folder."""
+
+from __future__ import annotations
+
+import shlex
+import zoneinfo
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from bumble import git, gitdir
+from bumble.app import output
+from bumble.app.opening import named_in_text, shell_of
+from bumble.app.process import Shell
+from bumble.cli.options import JsonOption
+from bumble.entity.folder import find
+from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
+
+if TYPE_CHECKING:
+    from bumble.entity.create import Newborn
+
+app = typer.Typer(rich_markup_mode=None)
+DEFAULT_ARCHETYPE = "curious"
+MAX_NAME_CHARS = 100
+JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
+NameOption = Annotated[
+    str | None, typer.Option(help="What it is called. Default: the folder's name.")
+]
+ArchetypeOption = Annotated[
+    str | None, typer.Option(help="What it is like: curious, sardonic, gentle or guardian.")
+]
+OwnerOption = Annotated[
+    str | None, typer.Option(help="Whom it belongs to. Default: your user name.")
+]
+TimezoneOption = Annotated[
+    str | None, typer.Option(metavar="ZONE", help="Its time zone. Default: this machine's.")
+]
+
+
+@app.command()
+def new(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
+    *,
+    name: NameOption = None,
+    archetype: ArchetypeOption = None,
+    owner: OwnerOption = None,
+    timezone: TimezoneOption = None,
+    no_git: Annotated[
+        bool, typer.Option("--no-git", help="Don't make it a git repository.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Make an entity folder."""
+    shell = shell_of(ctx)
+    made = make(
+        shell,
+        folder,
+        name=name,
+        archetype=archetype,
+        owner=owner,
+        timezone=timezone,
+        use_git=not no_git,
+    )
+    shell.entity_name = made["name"]
+    here = f'bumble chat -e {shlex.quote(str(folder))} "Hello"'
+    lines = [f"{made['name']} lives in {made['folder']}", f"Say hello: {here}"]
+    if made["repository"] and made["repository"] != made["folder"]:
+        told = f"Its history is kept by the repository it lies in, {made['repository']};"
+        lines.insert(1, f"{told} bumble commits nothing there unless `git.autocommit` is set")
+    output.result(shell, "new", made, lines)
+
+
+def make(
+    shell: Shell,
+    folder: Path,
+    *,
+    name: str | None = None,
+    archetype: str | None = None,
+    owner: str | None = None,
+    timezone: str | None = None,
+    use_git: bool = True,
+) -> dict[str, Any]:
+    """Make an entity, asking on a terminal for what was not given.
+
+    Returns:
+        What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
+        its history, if one does.
+    """
+    from bumble.entity import create
+
+    root = _root(shell, folder)
+    kinds = list(create.archetypes())
+    called = root.name.strip("._- ").capitalize() or "Bee"
+    newborn = create.Newborn(
+        name=_ask(shell, "--name", "What is it called?", name, called, _line),
+        archetype=_ask(
+            shell,
+            "--archetype",
+            f"What is it like ({', '.join(kinds)})?",
+            archetype,
+            DEFAULT_ARCHETYPE,
+            lambda text: _one_of(text, kinds),
+        ),
+        owner=_ask(shell, "--owner", "And what is your name?", owner, _user_name(shell), _line),
+        timezone=_ask(
+            shell, "--timezone", "Which time zone does it live in?", timezone, _local_zone(), _zone
+        ),
+    )
+    above = find(root.parent)
+    if above is not None:
+        output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
+    entity = create.create(root, newborn)
+    return {
+        "folder": str(entity.root),
+        "name": newborn.name,
+        "archetype": newborn.archetype,
+        "owner": newborn.owner,
+        "timezone": newborn.timezone,
+        "repository": _look_after(shell, root, newborn) if use_git else None,
+    }
+
+
+def _root(shell: Shell, folder: Path) -> Path:
+    """Return the folder to make, checked that one can lie there.
+
+    Raises:
+        UsageError: If none is named.
+        RefusedError: If a file is in the way, or the path is no text.
+        FolderUnwritableError: If the system takes no such name.
+    """
+    if not folder.is_absolute() and not shell.cwd.is_dir():
+        raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
+    try:
+        root = named_in_text((shell.cwd / folder.expanduser()).resolve())
+        in_the_way = [place for place in (root, *root.parents) if place.is_file()]
+        root.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a ring of links, a NUL
+        raise FolderUnwritableError(folder, getattr(error, "strerror", "") or str(error)) from error
+    if in_the_way:
+        raise RefusedError(f"{in_the_way[0]} is a file, and stays one.\nChoose another folder.")
+    return root
+
+
+def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
+    """Make the folder a repository, unless it lies in one; return the one that keeps it."""
+    from bumble.entity import commits, create
+    from bumble.history import driver
+
+    around = gitdir.find(root)
+    kept_by = None if around is None else around.top
+    if kept_by is None and git.init(root):
+        driver.install(root)
+        zone = ZoneInfo(newborn.timezone)
+        keeping = commits.Keeping(
+            autocommit=True,
+            name=newborn.name,
+            clock=lambda: shell.now().astimezone(zone),
+            tell=lambda text: output.warn(shell, text),
+        )
+        commits.keep(root, create.plan(newborn), keeping)
+        kept_by = root
+    return str(kept_by) if kept_by else None
+
+
+def _ask(
+    shell: Shell,
+    option: str,
+    question: str,
+    given: str | None,
+    default: str,
+    check: Callable[[str], str],
+) -> str:
+    """Return what an option says, else what the person at the terminal says, else the default."""
+    if given is not None or not shell.interactive:
+        try:
+            return check(default if given is None else given.strip())
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from error
+    while True:
+        try:
+            return check(str(typer.prompt(question, default=default, err=True)).strip())
+        except ValueError as error:
+            output.say(f"{error}")
+
+
+def _line(text: str) -> str:
+    if not text or not text.replace(JOINER, "").isprintable():
+        raise ValueError("it should be one line of printable text")
+    if len(text) > MAX_NAME_CHARS:
+        raise ValueError(f"it should be at most {MAX_NAME_CHARS} characters long")
+    return text
+
+
+def _one_of(text: str, known: list[str]) -> str:
+    if text not in known:
+        raise ValueError(f"there is no {text!r}; there are {', '.join(known)}")
+    return text
+
+
+def _zone(text: str) -> str:
+    """Return the name of a time zone, if it is one.
+
+    Raises:
+        ValueError: If there is none of that name.
+        UserError: If the machine knows none at all.
+    """
+    try:
+        return ZoneInfo(text).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if not zoneinfo.available_timezones():
+            raise UserError(
+                "This machine has no time zone database, and an entity lives by one.\n"
+                "Install it: the package tzdata of your system, or `pip install tzdata`."
+            ) from None
+        raise ValueError(f"there is no time zone {text!r}; one is called Europe/Lisbon") from None
+
+
+def _user_name(shell: Shell) -> str:
+    name = shell.environ.get("USER") or shell.environ.get("USERNAME") or "friend"
+    return name.capitalize() if name.islower() else name
+
+
+def _local_zone() -> str:
+    from tzlocal import get_localzone_name
+
+    try:
+        return get_localzone_name() or "UTC"
+    except (ValueError, OSError, LookupError):
+        return "UTC"

@@ -1,0 +1,244 @@
+"""`bumble person`: the people the entity knows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import output
+from bumble.app.opening import open_entity, zone
+from bumble.cli import commit, people, text_input
+from bumble.cli.commit import FromOption
+from bumble.cli.listing import counted, details, origin, show_list, when
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    YesOption,
+)
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.records import base as stored
+from bumble.records import relationships
+from bumble.records.relationships import Relationship
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change the people it knows.",
+)
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+]
+NONE = "Nobody yet. People who talk with it come by themselves; add one with `bumble person add`."
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the people it knows."""
+    opened = open_entity(ctx, entity)
+
+    def line(person: Relationship) -> list[str]:
+        talked = counted(person.interaction_count, "talk")
+        last = f"last {when(person.last_interaction, opened)}"
+        closeness = f"familiarity {person.scores.familiarity:.2f}"
+        return [person.name, talked, last, closeness, output.shorten(person.dynamic)]
+
+    show_list(opened, "person list", people.everybody(opened), _data, line, NONE)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how the entity sees a person, and how the two stand."""
+    from bumble.runtime import people as standings
+
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    person = people.find(opened, name)
+    stages = opened.config.memory.relational.stages
+    bond = standings.standing(person, stages, opened.shell.now())
+    scores = asdict(person.scores).items()
+    rows = [
+        ("bond", bond.line),
+        ("names", ", ".join(person.names or (person.id,))),
+        ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
+        ("talks", str(person.interaction_count)),
+        ("met", when(person.first_met, opened)),
+        ("last talk", when(person.last_interaction, opened)),
+        ("reflected", when(person.last_reflection, opened)),
+        ("dynamic", person.dynamic),
+        ("topics", ", ".join(person.topics)),
+        ("unresolved", "; ".join(person.unresolved)),
+        *(("pending", note.text) for note in person.pending),
+        ("drawn from", person.portrait_source),
+        ("written", origin(person.provenance)),
+        ("file", relationships.path(person.id)),
+    ]
+    portrait = person.text or "No portrait yet."
+    text = [f"# {person.name}", "", portrait, "", *details(rows)]
+    silence = bond.silence
+    health = {
+        "stage": bond.stage,
+        "health": round(bond.health, 4),
+        "trajectory": bond.trajectory or None,
+        "silence_seconds": None if silence is None else int(silence.total_seconds()),
+    }
+    output.result(opened.shell, "person show", _data(person) | {"bond": health}, text)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
+    text: TextArgument = None,
+    *,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
+    ] = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Introduce somebody; TEXT is the portrait the entity begins with."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
+    everybody = people.everybody(opened).records
+    match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
+    if match is not None:
+        raise RecordExistsError(
+            Path(relationships.path(match.id)),
+            f"{match.name} is called that already. Change it with `bumble person edit`.",
+        )
+    at = opened.shell.now().astimezone(zone(opened))
+    person = relationships.new(names[0], at)
+    with text_input.collect(
+        opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
+    ) as portrait:
+        why = f"get to know {names[0]}"
+        spelt = tuple(dict.fromkeys(names)) if also else None
+        whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
+        planned = [relationships.plan_new(person, why), whole]
+        commit.commit(
+            opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
+        )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    source: FromOption = None,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = people.path(opened, name)
+    commit.edit(
+        opened,
+        "person edit",
+        opened.entity.relative(path),
+        lambda text: relationships.parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+@app.command()
+def forget(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Forget a person: what they said, their portrait, and what rests on it alone.
+
+    The one command that rewrites conversations. Earlier versions in git are not touched.
+    """
+    from bumble.upkeep import forget as forgetting
+
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    listing = people.everybody(opened)
+    if listing.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
+    person = relationships.match(listing.records, name)
+    names = (name, *(person.names if person else ()))
+    person_id = person.id if person else people.id_of(opened, name)
+    plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    if plan.changes and not dry_run:
+        question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
+        commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
+        # first: after a kill nobody would come back to it
+        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
+    sentence = f"Forgot {name}: {plan.summary}."
+    commit.commit(
+        opened,
+        "person forget",
+        plan.changes,
+        sentence,
+        unchanged=f"Nothing to do: there is nothing of {name}.",
+        dry_run=dry_run,
+        id=person_id,
+        counts=plan.counts,
+        mentions=list(plan.mentions),
+    )
+    if plan.changes and not dry_run:
+        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
+        output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
+    for place in plan.mentions:
+        output.say(f"{place} still has the name: it is yours to edit.")
+
+
+def _data(person: Relationship) -> dict[str, Any]:
+    def stamp(name: str) -> str | None:
+        at = getattr(person, name)
+        return None if at is None else stored.stamp(at)
+
+    return {
+        "id": person.id,
+        "names": list(person.names),
+        "scores": asdict(person.scores),
+        "interaction_count": person.interaction_count,
+        "first_met": stamp("first_met"),
+        "last_interaction": stamp("last_interaction"),
+        "last_reflection": stamp("last_reflection"),
+        "last_scored": stamp("last_scored"),
+        "reviewed_at_count": person.reviewed_at_count,
+        "pending": [note.text for note in person.pending],
+        "dynamic": person.dynamic,
+        "topics": list(person.topics),
+        "unresolved": list(person.unresolved),
+        "portrait_source": person.portrait_source,
+        "text": person.text,
+        "provenance": person.provenance.meta(),
+    }

@@ -1,0 +1,242 @@
+"""`bumble recall`: search everything the entity remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import opening, output, weights
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import listing, people, text_input
+from bumble.cli.options import EntityOption, JsonOption, LimitOption, NowOption
+from bumble.commands.index import up_to_date
+from bumble.errors import UsageError
+from bumble.records import session_files
+
+if TYPE_CHECKING:
+    from bumble.body.affects import ImprintConfig
+    from bumble.body.parameters import BodyConfig
+    from bumble.context.emotion_weight import Weight
+    from bumble.index.search import Hit, Parts
+
+app = typer.Typer(rich_markup_mode=None)
+MAX_QUERY_CHARS = 10_000
+WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
+QueryArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
+]
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
+]
+PersonOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What is about, or was shared with, this person.")
+]
+SessionOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
+
+
+@app.command()
+def recall(
+    ctx: typer.Context,
+    query: QueryArgument,
+    *,
+    kind: KindOption = None,
+    person: PersonOption = None,
+    session: SessionOption = None,
+    limit: LimitOption = 10,
+    explain: ExplainOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search everything the entity remembers.
+
+    By words and by meaning; without an embedding model by words alone. What left a feeling counts
+    more, most when the mood is akin to it.
+    """
+    from bumble.context import emotion_weight
+    from bumble.index import search, sync
+
+    asked = _query(query)
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    body, mood, present = _present(opened)
+    only = search.Filter(
+        kinds=_kinds(kind or ()),
+        people=(people.id_of(opened, person),) if person is not None else (),
+        session=_session(opened, session) if session is not None else "",
+    )
+    embedder = weights.embedder(opened)
+    if embedder is None and opened.config.embedding.model == "none":
+        output.say("By words alone: `embedding.model` is none.")
+    _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
+
+    def look() -> tuple[list[Hit], bool]:
+        with search.opened(opened.entity, at) as index:
+            hits = search.search(
+                index,
+                asked,
+                embedder,
+                only=only,
+                limit=limit,
+                dense_weight=1 - opened.config.recall.lexical_weight,
+                factor=emotion_weight.factor(opened.entity, body, mood, present),
+            )
+            return hits, index.lengths.chunks > 0
+
+    hits, anything = sync.mended(
+        look, at.fulltext, lambda rebuild: up_to_date(opened, embedder, rebuild=rebuild)
+    )
+    weighted = [
+        (hit, emotion_weight.weight(opened.entity, body, mood, present, hit)) for hit in hits
+    ]
+    data = {
+        "query": asked,
+        "embedding": embedder.identity.model if embedder else None,
+        "mood": mood,
+        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(weighted, 1)],
+    }
+    lines = list(_lines(opened, weighted, body.imprint if explain else None))
+    if explain:
+        lines = [f"mood     {mood}", "", *lines] if lines else []
+    output.result(opened.shell, "recall", data, lines)
+    if not hits:
+        output.say(_nothing(opened, anything=anything, person=person))
+
+
+def _present(opened: Opened) -> tuple[BodyConfig, str, datetime]:
+    """Return the parameters of the body, its mood, and the present."""
+    from bumble.body import affects, parameters
+    from bumble.records import soma
+    from bumble.runtime import body_state
+
+    values = opened.settings.values
+    body = parameters.read(values["soma"], values["memory"], values["recall"])
+    at, place = opened.shell.now(), opened.entity.soma
+    felt = body_state.present(place, soma.read(place), at, opening.zone(opened), body.soma)
+    return body, affects.mood(felt.bars, body.soma.affects).name, at
+
+
+def _query(words: Sequence[str]) -> str:
+    text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
+    if not text.strip():
+        raise UsageError("There is nothing to look for: the query is empty.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+    return text.strip()
+
+
+def _kinds(names: Sequence[str]) -> tuple[str, ...]:
+    from bumble.index.chunks import KINDS
+
+    for name in names:
+        if name not in KINDS:
+            near = listing.missing("kind of record", name, KINDS)
+            raise UsageError(f"{near}\nThere are {', '.join(KINDS)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def _session(opened: Opened, session_id: str) -> str:
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    by_time = sorted(infos, key=lambda info: (info.last_at, info.id))
+    by_id = {info.id: opened.entity.sessions / info.id for info in by_time}
+    return listing.pick(by_id, session_id, "conversation").name
+
+
+def _nothing(opened: Opened, *, anything: bool, person: str | None) -> str:
+    if not anything:
+        return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
+    names = people.names(opened)
+    if person is not None and people.id_of(opened, person) not in names:
+        return str(listing.missing("memory of anybody called", person, names.values()))
+    return "Nothing found."
+
+
+def _lines(
+    opened: Opened,
+    weighted_hits: Sequence[tuple[Hit, Weight | None]],
+    explained: ImprintConfig | None,
+) -> Iterator[str]:
+    for rank, (hit, felt) in enumerate(weighted_hits, 1):
+        yield from [""] * (rank > 1)
+        when = listing.when(hit.at, opened) if hit.at else ""
+        parts = (f"{rank:>2}.", f"{hit.score:.3f}", hit.kind, when, f"{hit.path}:{hit.line}")
+        yield "  ".join(part for part in parts if part)
+        statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+        yield from (f"    {line}".rstrip() for line in statement.splitlines())
+        if explained:
+            explanation = [*_explained_felt(felt, explained)] if felt else []
+            yield from (f"    | {line}" for line in [*explanation, *_explained(hit.parts)])
+
+
+def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
+    """Say what the imprints of an episode do to its score."""
+    for share in felt.shares:
+        trigger = f" ({share.trigger})" if share.trigger else ""
+        yield (
+            f"felt     {share.emotion} {share.intensity:.2f} × ({share.affinity:.2f} - 1 +"
+            f" {config.base:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
+        )
+    total = sum(share.share for share in felt.shares)
+    yield (
+        f"factor   1 + {config.recall_weight:.2f} × min({config.cap:.2f}, {total:.3f}) ="
+        f" {felt.factor:.3f}   {felt.age_days:.1f} days later"
+    )
+
+
+def _explained(parts: Parts) -> Iterator[str]:
+    """Say what a score is made of."""
+    words = parts.lexical_weight * parts.bm25_scaled
+    matched = ", ".join(parts.matched) or "no word of the query"
+    yield (
+        f"words    {parts.lexical_weight:.3f} × {parts.bm25_scaled:.3f} = {words:.3f}"
+        f"   BM25 {parts.bm25:.3f}: {matched}"
+    )
+    meaning = parts.dense_weight * parts.cosine_scaled
+    near = "no vector"
+    if parts.cosine is not None:
+        near = f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
+    yield (
+        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}   {near}"
+    )
+    whole = (words + meaning) * parts.factor
+    yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
+
+
+def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
+    parts = hit.parts
+    return {
+        "rank": rank,
+        "score": hit.score,
+        "kind": hit.kind,
+        "id": hit.id,
+        "path": hit.path,
+        "line": hit.line,
+        "at": hit.at.isoformat() if hit.at else None,
+        "text": hit.text,
+        "speaker": hit.speaker or None,
+        "people": list(hit.people),
+        "audience": list(hit.audience),
+        "trust": hit.trust or None,
+        "session": hit.session or None,
+        "parts": {
+            "bm25": parts.bm25,
+            "bm25_scaled": parts.bm25_scaled,
+            "lexical_weight": parts.lexical_weight,
+            "cosine": parts.cosine,
+            "cosine_scaled": parts.cosine_scaled,
+            "calibrated": parts.calibrated,
+            "dense_weight": parts.dense_weight,
+            "factor": parts.factor,
+            "imprints": [vars(share) for share in felt.shares] if felt else [],
+            "matched": list(parts.matched),
+        },
+    }

@@ -1,0 +1,290 @@
+"""`bumble remind`: what is to be said at some time."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import commit, listing, people, run_job, text_input
+from bumble.cli.listing import LimitOption
+from bumble.cli.options import (
+    DryRunOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    SeedOption,
+)
+from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.errors import UsageError
+from bumble.records import base as stored
+from bumble.records import reminders
+from bumble.records.base import Provenance
+from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
+from bumble.text import moments
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Have something said at some time.",
+)
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)\s*"
+)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: TextArgument = None,
+    *,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="ISO", help="When, in the entity's time zone.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--in", metavar="TIME", help="How long from now: 90m, 2h, 1d12h.")
+    ] = None,
+    cron: Annotated[
+        str | None,
+        typer.Option("--cron", metavar="SCHEDULE", help='Again and again: "0 9 * * MON-FRI".'),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option("--for", metavar="PERSON", help="Whom it is for.")
+    ] = None,
+    deliver: Annotated[
+        Literal["journal", "session", "command"] | None,
+        typer.Option(
+            "--deliver",
+            help="Into the journal, the person's conversation (with --for), or to --command.",
+        ),
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            "--command",
+            metavar="PROGRAM",
+            help="Program and arguments that get the text; needs tools.run_command.",
+        ),
+    ] = None,
+    editor: EditorOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Add a reminder; `bumble tick` says it."""
+    from bumble.agent import participants
+
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    made_at = opened.shell.now().astimezone(opening.zone(opened))
+    due = _due(opened, at, after, cron, made_at)
+    how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
+    whom = participants.person(opened.entity, opened.identity, person) if person else None
+    with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
+        try:
+            reminder = reminders.new(
+                stored.new_id(reminders.PREFIX, made_at, opened.shell.rng),
+                due,
+                draft,
+                repeat=cron or "",
+                person=whom.id if whom else "",
+                deliver=how,
+                command=tuple(shlex.split(command or "")),
+                provenance=Provenance(
+                    by="remind add", trust="owner", audience=(whom.id,) if whom else ()
+                ),
+            )
+        except ValueError as error:
+            raise UsageError(f"{error} (see `bumble remind add --help`)") from error
+        why = f"remind: {output.shorten(draft, 50)}"
+        sentence = f"{reminders.path(reminder.id)} is due {listing.when(due, opened)}."
+        planned = [reminders.plan_new(reminder, why)]
+        stamp = stored.stamp(due)
+        commit.commit(
+            opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
+        )
+    if how == COMMAND and not opened.config.tools.run_command:
+        output.warn(
+            opened.shell,
+            "it waits until tools.run_command is on and the folder trusted: `bumble config trust`",
+        )
+
+
+def _due(
+    opened: Opened, at: str | None, after: str | None, cron: str | None, now: datetime
+) -> datetime:
+    """Return when a reminder is due first.
+
+    Raises:
+        UsageError: If none or too many of the options say so, or one can't be read.
+    """
+    from bumble.upkeep import schedule
+
+    if at and after:
+        raise UsageError("--at and --in both say when: choose one.")
+    zone = opening.zone(opened)
+    try:
+        first = schedule.following(cron, now, zone) if cron else None
+    except ValueError as error:
+        raise UsageError(f"--cron: {error}") from error
+    if at:
+        return listing.moment(at, opened, "--at").astimezone(zone)
+    if after:
+        return _after(now, after)
+    if first is None:
+        raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
+    return first
+
+
+def _after(now: datetime, text: str) -> datetime:
+    try:
+        at = now + _duration(text)
+    except OverflowError:
+        at = None
+    if at is None or not moments.is_sane(at):
+        raise UsageError(f"--in {text}: that is too far away")
+    return at
+
+
+def _duration(text: str) -> timedelta:
+    wanted = text.strip().casefold()
+    parts = DURATION.findall(wanted)
+    if not parts or DURATION.sub("", wanted):
+        raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
+    try:
+        return sum((timedelta(**{UNITS[unit[0]]: float(n)}) for n, unit in parts), timedelta())
+    except OverflowError:
+        raise UsageError(f"--in {text}: that is too far away") from None
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Those that were said, too.")] = False,
+    limit: LimitOption = 20,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List reminders that are still to come, the next one first."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    listed = listing.readable(
+        opened,
+        reminders.paths(opened.entity.reminders),
+        reminders.load,
+        keep=lambda reminder: everything or not reminder.done,
+    )
+    ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
+    shown = listing.Found(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
+    short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
+    names = people.names(opened)
+
+    def line(reminder: Reminder) -> list[str]:
+        late = not reminder.done and reminder.at <= opened.shell.now()
+        state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
+        whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
+        when = listing.when(reminder.at, opened)
+        return [
+            short[reminder.id],
+            when,
+            state,
+            f"{reminder.deliver}{whom}",
+            output.shorten(reminder.text, 60),
+        ]
+
+    listing.show_list(opened, "remind list", shown, _data, line, NONE)
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    *,
+    check: CheckOption = False,
+    dry_run: DryRunOption = False,
+    exit_code: ExitCodeOption = False,
+    verbose: VerboseOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say the reminders that are due, and nothing else of what `bumble tick` does."""
+    from dataclasses import replace
+
+    from bumble.app import conversation
+    from bumble.upkeep import reminders as cycle
+
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    opened.shell.set_seed(seed)
+    with conversation.open_life(opened, "remind run") as life:
+        run_job.carry_out(
+            opened,
+            replace(life, writes=not dry_run),
+            "remind run",
+            cycle.check,
+            cycle.run,
+            only_check=check,
+            dry_run=dry_run,
+            exit_code=exit_code,
+            verbose=verbose,
+        )
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    reminder_id: IdArgument,
+    *,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Remove a reminder's file."""
+    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
+    path = listing.pick(_by_id(opened), reminder_id, "reminder")
+    reminder = reminders.load(opening.within(opened, path))
+    planned = [
+        reminders.plan_forget(reminder, f"forget to remind: {output.shorten(reminder.text, 50)}")
+    ]
+    sentence = f"Removed {reminders.path(reminder.id)}."
+    commit.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
+
+
+def _by_id(opened: Opened) -> dict[str, Path]:
+    return {path.stem: path for path in reminders.paths(opened.entity.reminders)}
+
+
+def _data(reminder: Reminder) -> dict[str, Any]:
+    return {
+        "id": reminder.id,
+        "at": reminder.at.isoformat(),
+        "text": reminder.text,
+        "repeat": reminder.repeat or None,
+        "for": reminder.person or None,
+        "deliver": reminder.deliver,
+        "command": list(reminder.command),
+        "delivered": reminder.delivered.isoformat() if reminder.delivered else None,
+        "done": reminder.done,
+    }

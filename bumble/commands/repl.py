@@ -1,0 +1,258 @@
+"""A conversation at the terminal: history, several lines, slash commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from bumble import files
+from bumble.app import after_turn, output
+from bumble.cli import directives
+from bumble.cli.directives import Wishes
+from bumble.commands import chat, context
+from bumble.errors import UserError
+from bumble.text.whole_text import whole
+
+if TYPE_CHECKING:
+    from bumble.app.conversation import OpenMind
+
+HELP = """\
+/help       this list
+/status     which entity, model and conversation this is, how full the window, what waits
+/me         how the entity sees you
+/context    what the last request was made of
+/usage      what the last answer cost
+/compact    show this conversation shorter from now on; nothing of it is lost
+/think      think before answers, `off`: never; until the next conversation
+/verbose    say which rule and which tools an answer used; `off` stops it
+/reasoning  show what the model thought, where it says; `off` stops it
+/model      which model answers
+/new        begin a new conversation
+/quit       leave (also Ctrl-D)
+Inside a message /think, /verbose and /reasoning hold for that message alone.
+@path puts a file below this folder beside your message.
+Enter sends; Alt-Enter, or Ctrl-J, begins a new line.
+Ctrl-C stops an answer and keeps what was said."""
+
+
+@dataclass
+class Talk:
+    """How a conversation at the terminal goes."""
+
+    usage: bool  # whether each answer says what it cost
+    debug_prefix: bool = False  # whether it says where its request first differs from the last
+    wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
+
+
+def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
+    """Talk until the person leaves."""
+    shell = mind.opened.shell
+    session: PromptSession[str] = PromptSession(
+        history=_history(mind),
+        completer=WordCompleter(_slashed(), sentence=True),
+        complete_while_typing=False,
+        key_bindings=_keys(),
+        multiline=True,
+    )
+    talk = Talk(usage, debug_prefix)
+    name = mind.opened.identity.name
+    output.say(f"{name} is here. /help lists the commands, /quit leaves.")
+    while True:
+        try:
+            typed = session.prompt(f"{mind.person.name}> ", prompt_continuation="  ")
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            if shell.stops.ending is not None:
+                raise
+            continue
+        text = whole(typed).strip()
+        if not text:
+            continue
+        try:
+            if _take(mind, talk, text):
+                return
+        except UserError as error:  # the conversation goes on: the message is stored
+            output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
+
+
+def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
+    """Carry out or answer what was typed; whether that ends the conversation."""
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    if text.startswith("/") and (text == f"/{name}" or name == "model") and name in COMMANDS:
+        return COMMANDS[name](mind, talk, text.removeprefix(f"/{name}").strip())
+    typed = directives.parse(text, shortcuts=mind.person.trust == "owner")
+    if text.startswith("/") and typed.text.startswith("/"):
+        output.say(f"There is no command /{name}; /help lists them. It was not sent.")
+        return False
+    for shortcut in typed.shortcuts:
+        COMMANDS[shortcut](mind, talk, "")
+    for ignored in typed.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    if typed.model is not None:
+        _model(mind, talk, typed.model)
+    if typed.text:
+        _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
+    else:
+        talk.wishes = typed.wishes.over(talk.wishes)
+        _confirm(typed.wishes)
+    return False
+
+
+def _confirm(wishes: Wishes) -> None:
+    """Say what holds from now on."""
+    for name in directives.SWITCHES:
+        value = getattr(wishes, name)
+        if value is not None:
+            output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
+
+
+def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
+    name = mind.opened.identity.name
+    for line in mind.unheard():
+        output.say(f"{name} said in the meantime: {line}")
+    output.piece(f"{name}> ")
+    turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
+    output.piece("\n")
+    if mind.opened.shell.stops.ending is not None:
+        raise KeyboardInterrupt
+    for note in turn.notes:
+        output.say(f"note: {note}")
+    output.stopped(turn.outcome.stopped, chat.why_stopped(turn))
+    if talk.debug_prefix:
+        output.say(mind.prefix_report(turn))
+    mind.finish(turn)
+    chat.tell_more(turn, wishes)
+    if talk.usage:
+        output.say(chat.footer(mind, turn))
+    if turn.outcome.stopped != "interrupted" and after_turn.after_answer(mind):
+        after_turn.in_background(mind.opened)
+
+
+def _slashed() -> list[str]:
+    return sorted(f"/{name}" for name in (*COMMANDS, *directives.SWITCHES))
+
+
+def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
+    """What was typed before, kept with the entity's private files; nothing of it when incognito."""
+    if not mind.life.writes:
+        return InMemoryHistory()
+    place = mind.opened.entity.private / "history"
+    with suppress(OSError):
+        files.append(place, b"")  # made here first, so that it is never readable by others
+        return _WholeHistory(os.fspath(files.settled(place)))
+    return InMemoryHistory()  # something else has its name, or nothing may be written
+
+
+class _WholeHistory(FileHistory):
+    """Takes what a terminal sends that is no text, too."""
+
+    def store_string(self, string: str) -> None:
+        """Keep what was typed."""
+        super().store_string(whole(string))
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    @keys.add("c-j")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
+
+
+def _help(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    output.say(HELP)
+    return False
+
+
+def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    switches = [
+        f"/{name} {'on' if value else 'off'}"
+        for name in directives.SWITCHES
+        if (value := getattr(talk.wishes, name)) is not None
+    ]
+    lines = [*mind.status(), mind.fullness(), f"mood: {mind.mood()}", *after_turn.describe(mind)]
+    lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
+    output.say("\n".join(filter(None, lines)))
+    return False
+
+
+def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    from bumble.runtime import people
+
+    person = people.find_person(mind.life, mind.person.id)
+    if person is None:
+        output.say("You have not talked yet.")
+        return False
+    stages = mind.life.config.memory.relational.stages
+    output.say(f"{person.name}: {people.standing(person, stages, mind.life.now()).line}")
+    output.say(person.text or "There is no portrait of you yet.")
+    return False
+
+
+def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    report = mind.report()
+    output.say("\n".join(context.listed(report)) if report else "Nothing has been sent yet.")
+    return False
+
+
+def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    output.say(chat.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
+    return False
+
+
+def _compact(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    for line in mind.compact(output.say):
+        output.say(line)
+    return False
+
+
+def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    if not rest:
+        output.say(mind.status()[-1])
+        return False
+    output.say(
+        f"A conversation keeps its model. Leave, and `bumble config set llm.model {rest}`;\n"
+        "`bumble model list` names those there are."
+    )
+    return False
+
+
+def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    mind.begin(session_id=None, new=True)
+    talk.wishes = Wishes()
+    output.say("A new conversation begins.")
+    return False
+
+
+def _quit(mind: OpenMind, talk: Talk, rest: str) -> bool:
+    return True
+
+
+COMMANDS: dict[str, Callable[[OpenMind, Talk, str], bool]] = {
+    "help": _help,
+    "status": _status,
+    "me": _me,
+    "context": _context,
+    "usage": _usage,
+    "compact": _compact,
+    "model": _model,
+    "new": _new,
+    "quit": _quit,
+    "exit": _quit,
+}

@@ -1,0 +1,61 @@
+"""`bumble route`: where a message would go, and by which rule."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import conversation, output
+from bumble.app.opening import open_entity
+from bumble.cli import text_input
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def route(
+    ctx: typer.Context,
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
+    ],
+    *,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Decide by the rules alone.")
+    ] = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """See whether a message is a reflex or is thought about.
+
+    Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
+    """
+    from bumble.agent import route as routes
+    from bumble.runtime import body_state
+
+    message = text_input.standard_input() if text == ["-"] else " ".join(text)
+    if not message.strip():
+        raise UsageError("There is nothing to route: the message is empty.")
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    with conversation.open_life(opened, "route") as life:
+        soma = body_state.read(life, life.now())
+        route = routes.decide(
+            None if no_model else life.model,
+            message,
+            opened.config.cognition.router,
+            mood=body_state.mood(life, soma).name,
+            intensity=body_state.intensity(life, soma),
+        )
+    data: dict[str, Any] = {
+        "profile": route.profile,
+        "rule": route.rule,
+        "confidence": route.confidence,
+        "by_model": route.rule.startswith("classifier"),
+    }
+    line = f"{route.profile}, by the rule {route.rule} (confidence {route.confidence:.2f})"
+    output.result(opened.shell, "route", data, line)

@@ -1,0 +1,388 @@
+"""`bumble status`: which entity this is, what it would talk with, and how full its window is.
+
+Looks only: no model is opened and nothing is fetched; a part that can't be read is a warning.
+"""
+
+from __future__ import annotations
+
+import json as jsons
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from bumble.app import body_view, model_choice, opening, output, weights
+from bumble.app.opening import Opened, open_entity
+from bumble.cli import listing, people
+from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.errors import IndexUnusableError, UserError
+from bumble.records import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    relationships,
+    session_files,
+    skills,
+    state,
+)
+from bumble.runtime import cursors
+from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
+from bumble.text import urls
+from bumble.weights import store
+
+if TYPE_CHECKING:
+    from bumble.records.sessions import Session
+    from bumble.weights.choice import Choice
+
+app = typer.Typer(rich_markup_mode=None)
+T = TypeVar("T")
+PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without an answer
+
+
+@app.command()
+def status(
+    ctx: typer.Context,
+    *,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show which entity this is, and how it is."""
+    opened = open_entity(ctx, entity)
+    opened.shell.set_now(now)
+    talks = _newest_conversations(opened)
+    chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
+    data = {
+        "root": str(opened.entity.root),
+        "why": opened.why,
+        "name": opened.identity.name,
+        "owner": opened.identity.owner.name or None,
+        "timezone": opened.identity.timezone,
+        "archetype": opened.identity.identity.archetype or None,
+        "model": _model(opened, chosen),
+        "embedding": _embedding(opened),
+        "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
+        "last_session": _last(talks[0]) if talks else None,
+        "mood": _or(opened, lambda: _mood(opened), None),
+        "pending": _or(opened, lambda: _pending(opened), None),
+        "due": _or(opened, lambda: _due(opened), None),
+        "unanswered": [message for talk in talks for message in _unanswered(talk)],
+        "today": _today(opened),
+        "counts": _counts(opened),
+        "index": _index(opened),
+    }
+    output.result(opened.shell, "status", data, _lines(opened, data))
+
+
+def _or(opened: Opened, look: Callable[[], T], otherwise: T) -> T:
+    """Look at a part; if it can't be read, warn and go on."""
+    try:
+        return look()
+    except UserError as error:
+        output.warn(opened.shell, str(error))
+        return otherwise
+
+
+def _newest_conversations(opened: Opened) -> list[Session]:
+    """Read the newest conversation of each of the people who spoke last, the newest first."""
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, lambda path: (path, session_files.read_info(path)))
+    newest = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
+    by_person = {info.by: path for path, info in reversed(newest)}
+    wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
+    return list(listing.readable(opened, wanted[::-1], session_files.load).records)[::-1]
+
+
+def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
+    """Say which model would talk, and what it lacks."""
+    if chosen is None:
+        return None
+    lacks = None
+    if chosen.backend == "embedded" and chosen.entry is not None:
+        if find_spec("xllamacpp") is None:
+            lacks = "the embedded engine has no wheel for this system; run a local server instead"
+        elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
+            lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
+    return {
+        "name": chosen.model,
+        "backend": chosen.backend,
+        "why": chosen.why,
+        "url": urls.bare(chosen.url) or None,
+        "lacks": lacks,
+    }
+
+
+def _embedding(opened: Opened) -> dict[str, Any] | None:
+    """Say which embedding model would be used; None: words alone find things."""
+    wanted = opened.config.embedding.model
+    if wanted == "none":
+        return None
+    catalog = weights.catalog_of(opened.shell)
+    named = catalog.of_kind("embedding")
+    if wanted != "auto":
+        named = _or(opened, lambda: [catalog.entry(wanted)], [])
+    here = weights.installed(opened.shell, named)
+    if not here or here[0].embedding is None:
+        return None
+    widths, asked = here[0].embedding.dimensions, opened.config.memory.embedding_dimensions
+    why = "the best that is here" if wanted == "auto" else "embedding.model"
+    return {
+        "name": here[0].name,
+        "dimensions": asked if asked in widths else widths[0],
+        "why": why,
+    }
+
+
+def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
+    """Estimate how full the window is before the next message."""
+    from bumble.context import transcript
+    from bumble.text import tokens
+
+    limit = min(model_choice.window(opened), opened.config.cognition.max_context_tokens)
+    if chosen is not None and chosen.entry is not None:
+        limit = min(limit, chosen.entry.context_tokens)
+    always = model_choice.stable_tokens(opened, talk)
+    view = transcript.view(talk, max(256, limit - always)) if talk else transcript.View((), 0)
+    tokens_shown = sum(tokens.estimate_message(message.content) for message in view.messages)
+    return {
+        "tokens": limit,
+        "stable_tokens": always,
+        "history_tokens": tokens_shown,
+        "left_out_messages": view.left_out,
+        "full": round((always + tokens_shown) / limit, 4),
+        "estimated": True,
+    }
+
+
+def _last(talk: Session) -> dict[str, Any]:
+    return {
+        "id": talk.id,
+        "at": talk.at.isoformat(),
+        "last_at": talk.last_at.isoformat(),
+        "people": list(talk.people),
+        "messages": sum(message.role != "tool" for message in talk.messages),
+        "ended": talk.ended.isoformat() if talk.ended else None,
+    }
+
+
+def _unanswered(talk: Session) -> list[dict[str, Any]]:
+    return [
+        {
+            "session": talk.id,
+            "id": message.id,
+            "at": message.at.isoformat(),
+            "person": message.speaker or talk.by,
+            "text": message.text,
+        }
+        for message in talk.unanswered
+    ]
+
+
+def _today(opened: Opened) -> dict[str, int | None]:
+    """Say what today has cost up to now."""
+    from bumble.llm import budget
+
+    spent = budget.today(opened.entity.ledger, opened.shell.now(), opening.zone(opened))
+    limit = opened.config.limits.tokens_per_day
+    return {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
+
+
+def _mood(opened: Opened) -> dict[str, Any]:
+    mood = body_view.look(opened).mood
+    return {"name": mood.name, "intensity": round(mood.intensity, 4)}
+
+
+def _pending(opened: Opened) -> dict[str, int]:
+    """Count what is still to be made of conversations: by pass, how many wait for it."""
+    counts = dict.fromkeys((APPRAISE, REMEMBER, REFLECT, DISTILL), 0)
+    ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
+    file = state.read(opening.within(opened, opened.entity.state))
+    for session_id, waiting in cursors.waiting(file).items():
+        for name in counts if session_id in ids else ():
+            left = waiting.get(name)
+            counts[name] += len(left) if isinstance(left, Mapping) else left is not None
+    return counts
+
+
+def _due(opened: Opened) -> dict[str, int]:
+    """Count the reminders and automations whose time has come."""
+    from bumble.app import conversation
+    from bumble.upkeep import jobs
+
+    with conversation.open_life(opened, "status", needs_model=False) as life:
+        return {each.name: len(each.check(life).jobs) for each in jobs.BEFORE}
+
+
+def _counts(opened: Opened) -> dict[str, int | None]:
+    """Count what there is by its files, without reading them; None for a file that is broken."""
+    entity, zone = opened.entity, opening.zone(opened)
+    return {
+        "sessions": len(session_files.paths(entity.sessions)),
+        "episodes": len(episodes.paths(entity.episodes)),
+        "beliefs": len(beliefs.paths(entity.beliefs)),
+        "people": len(relationships.paths(entity.relationships)),
+        "skills": len(skills.paths(entity.skills)),
+        "dreams": len(dreams.paths(entity.dreams)),
+        "knowledge": _or(opened, lambda: len(knowledge.read(entity.knowledge).sections), None),
+        "journal": _or(opened, lambda: len(journal.read(entity.journal, zone).entries), None),
+    }
+
+
+def _index(opened: Opened) -> dict[str, Any]:
+    """Say how the index stands to the files, and which model made its vectors."""
+    from bumble.index import sync
+
+    problem, state = None, sync.State(exists=False)
+    try:
+        state = sync.state(opened.entity)
+    except IndexUnusableError as error:
+        problem = str(error)
+    made_by = jsons.loads(state.identity) if state.identity else {}
+    return {
+        **{name: value for name, value in vars(state).items() if name != "identity"},
+        "embedding": made_by.get("model"),
+        "dimensions": made_by.get("dimensions"),
+        "problem": problem,
+    }
+
+
+def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
+    """Write it for people."""
+    rows = [
+        ("folder", f"{data['root']} ({data['why']})"),
+        ("owner", data["owner"] or ""),
+        ("time zone", data["timezone"]),
+        ("model", _model_line(data["model"])),
+        ("embedding", _embedding_line(data["embedding"])),
+        ("window", _window_line(data["window"])),
+        ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
+        *(("unanswered", _unanswered_line(opened, message)) for message in data["unanswered"]),
+        ("today", _today_line(data["today"])),
+        ("mood", _mood_line(data["mood"])),
+        ("pending", _pending_line(data["pending"])),
+        ("due", _due_line(data["due"])),
+        ("remembers", _counts_line(data["counts"])),
+        ("index", _index_line(data["index"])),
+    ]
+    return [data["name"], *listing.details(rows)]
+
+
+def _model_line(model: dict[str, Any] | None) -> str:
+    if model is None:
+        return "none can be chosen"
+    lacks = f": {model['lacks']}" if model["lacks"] else ""
+    return f"{model['name']} ({model['backend']}; {model['why']}){lacks}"
+
+
+def _embedding_line(embedding: dict[str, Any] | None) -> str:
+    if embedding is None:
+        return "none: words alone find things, not their meaning"
+    return f"{embedding['name']}, {embedding['dimensions']} dimensions ({embedding['why']})"
+
+
+def _window_line(window: dict[str, Any] | None) -> str:
+    if window is None:
+        return ""
+    used = window["stable_tokens"] + window["history_tokens"]
+    sentence = (
+        f"{window['full']:.0%} full: about {used:,} of {window['tokens']:,} tokens"
+        f" ({window['stable_tokens']:,} always, {window['history_tokens']:,} of the last talk)"
+    )
+    if window["left_out_messages"]:
+        sentence += f", {listing.counted(window['left_out_messages'], 'older message')} left out"
+    return sentence
+
+
+def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
+    if last is None and sessions:
+        return "can't be read (see `bumble doctor`)"
+    if last is None:
+        return 'none yet; begin with `bumble chat "Hello"`'
+    called = people.names(opened)
+    names = ", ".join(called.get(person, person) for person in last["people"])
+    at = listing.when(listing.moment(last["last_at"], opened, "last_at"), opened)
+    count = listing.counted(last["messages"], "message")
+    return f"{at} with {names}, {count}{', ended' if last['ended'] else ''} ({last['id']})"
+
+
+def _unanswered_line(opened: Opened, message: dict[str, Any]) -> str:
+    at = listing.when(listing.moment(message["at"], opened, "at"), opened)
+    return f"{at} {output.shorten(message['text'], 60)}"
+
+
+def _today_line(today: dict[str, int | None]) -> str:
+    calls, tokens, limit = today["calls"], today["tokens"], today["tokens_per_day"]
+    if not calls and limit is None:
+        return ""
+    most = f" of {limit:,}" if limit is not None else ""
+    return f"{listing.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens"
+
+
+def _mood_line(mood: dict[str, Any] | None) -> str:
+    if mood is None:
+        return "can't be read (see `bumble doctor`)"
+    return f"{mood['name']} ({mood['intensity']:.2f})" if mood["intensity"] else mood["name"]
+
+
+def _pending_line(pending: dict[str, int] | None) -> str:
+    """Say what waits; each count is of conversations, of people in them for reflection."""
+    if pending is None:
+        return "can't be read (see `bumble doctor`)"
+    return ", ".join(f"{count} to {name}" for name, count in pending.items() if count)
+
+
+def _due_line(due: dict[str, int] | None) -> str:
+    if due is None:
+        return "can't be read (see `bumble doctor`)"
+    parts = [listing.counted(count, name.removesuffix("s")) for name, count in due.items() if count]
+    return f"{', '.join(parts)}; `bumble tick` does them" if parts else ""
+
+
+def _counts_line(counts: dict[str, int | None]) -> str:
+    singular: Sequence[tuple[str, str]] = (
+        ("sessions", "conversation"),
+        ("episodes", "episode"),
+        ("beliefs", "belief"),
+        ("skills", "skill"),
+        ("dreams", "dream"),
+        ("knowledge", "section of knowledge"),
+        ("journal", "journal entry"),
+    )
+    parts = []
+    for key, what in singular:
+        count = counts[key]
+        if count:
+            parts.append(_counted(count, what))
+    if number := counts["people"]:
+        parts.append("1 person" if number == 1 else f"{number:,} people")
+    return ", ".join(parts) or "nothing yet"
+
+
+def _counted(count: int, what: str) -> str:
+    plurals = {"section of knowledge": "sections of knowledge", "journal entry": "journal entries"}
+    return (
+        f"{count:,} {plurals[what]}"
+        if count > 1 and what in plurals
+        else listing.counted(count, what)
+    )
+
+
+def _index_line(index: dict[str, Any]) -> str:
+    if index["problem"]:
+        return str(index["problem"]).replace("\n", " ")
+    if not index["exists"]:
+        return "not made yet; the first search makes it"
+    parts = [listing.counted(index["chunks"], "passage")]
+    parts.append(
+        f"{listing.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date"
+    )
+    if index["waiting"]:
+        parts.append(f"{index['waiting']:,} without a vector")
+    if index["problems"]:
+        parts.append(
+            f"{listing.counted(index['problems'], 'file')} unreadable (see `bumble doctor`)"
+        )
+    return ", ".join(parts)

@@ -1,0 +1,84 @@
+"""`bumble undo`: take back one change."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bumble import files
+from bumble.app import output
+from bumble.app.opening import open_entity, shell_of
+from bumble.cli.commit import apply
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption
+from bumble.errors import UsageError
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def undo(
+    ctx: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A commit, as `bumble log` shows it, or a record."),
+    ] = None,
+    *,
+    last: Annotated[
+        bool, typer.Option("--last", help="The newest change; conversations are passed over.")
+    ] = False,
+    cycle: Annotated[
+        str, typer.Option(metavar="NAME", help="The newest of this kind: dream, distill, …")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Take back what came of a conversation, too.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    entity: EntityOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take back one change.
+
+    Its files become what they were, in a commit of its own. What was written to them since stays,
+    or the undo is refused with exit code 13. Conversations stay word for word.
+    """
+    from bumble.cli import commits_view
+    from bumble.history import undo as room
+    from bumble.history.log import Version
+
+    shell = shell_of(ctx)
+    shell.set_now(now)
+    if sum((what is not None, last, bool(cycle))) != 1:
+        raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
+    opened = open_entity(ctx, entity)
+    waiting = commits_view.look(opened)
+    root = opened.entity.root
+    commit = room.choose(root, what, last=last, cycle=cycle, waiting=waiting)
+    plan = room.plan(root, commit, force=force)
+    changes = plan.change_set.changes
+    versions = [
+        Version(change.path, files.read_if_there(root / change.path), change.data)
+        for change in changes
+    ]
+    rows = commits_view.actions(versions)
+    if changes and not dry_run:
+        # what comes back may be what a pull once brought
+        apply(opened, plan.change_set, trusts=False)
+    title = f'"{plan.commit.title}" ({plan.commit.short})'
+    lines = [
+        f"Undid {title}:" if not dry_run else f"Would undo {title}:",
+        *commits_view.lines(rows),
+    ]
+    data = {
+        "changed": bool(changes) and not dry_run,
+        "dry_run": dry_run,
+        "undoes": commits_view.data(plan.commit),
+        "changes": rows,
+        "stays": list(plan.stays),
+    }
+    output.result(shell, "undo", data, lines if changes else [f"Nothing of {title} is left."])
+    for kept_file in plan.stays:
+        output.say(f"left as it is: {kept_file}")
+    if changes and dry_run:
+        output.say("Nothing was written: --dry-run.")

@@ -1,0 +1,104 @@
+"""How charged memories weigh more: the factor of an episode's imprints in the present mood."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.body import affects
+from bumble.body.parameters import BodyConfig
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.index.search import Factor, Hit
+from bumble.records import base, episodes
+from bumble.records.episodes import Episode
+
+KEY = "imprints"  # in the front matter; a file without it need not be parsed
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one imprint of an episode adds, and what that is made of."""
+
+    emotion: str
+    intensity: float
+    trigger: str
+    affinity: float  # of the present mood with the emotion; 1 counts nothing
+    decay: float  # what its age has left of it, in [0, 1]
+    share: float  # before cap and weight
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What all imprints of an episode do to its relevance."""
+
+    shares: tuple[Share, ...]
+    age_days: float
+    factor: float
+
+
+def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor | None:
+    """Return what to multiply the relevance of a hit by; None where imprints count nothing.
+
+    Args:
+        entity: Whose episodes.
+        body: Weight, half-life, cap and affinities.
+        mood: The mood now.
+        at: The present.
+    """
+    if not body.imprint.recall_weight:
+        return None
+
+    def of(hit: Hit) -> float:
+        found = weight(entity, body, mood, at, hit)
+        return found.factor if found else 1.0
+
+    return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
+
+
+def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) -> Weight | None:
+    """Return what the imprints of a hit do to it; None if it is no episode, or has none."""
+    episode = _charged(entity, hit) if hit.kind == "episode" else None
+    if episode is None:
+        return None
+    felt = [
+        affects.FeltImprint(one.emotion, one.intensity, one.trigger) for one in episode.imprints
+    ]
+    age = max(0.0, (at - episode.at).total_seconds())
+    return Weight(
+        _shares(felt, mood, age, body),
+        age / 86_400,
+        affects.imprint_factor(felt, mood, age, body.imprint, body.affinity),
+    )
+
+
+def _shares(
+    felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
+) -> tuple[Share, ...]:
+    decay = math.exp2(-age_seconds / body.imprint.decay_half_life_seconds)
+    counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
+    return tuple(
+        Share(
+            one.emotion,
+            one.intensity,
+            one.trigger,
+            affects.affinity(mood, one.emotion, body.affinity),
+            decay,
+            share,
+        )
+        for one, share in zip(felt, counted, strict=True)
+    )
+
+
+def _charged(entity: Entity, hit: Hit) -> Episode | None:
+    """Read the episode of a hit, if it has imprints; one that is gone or broken since has none."""
+    path = entity.root / hit.path
+    try:
+        if KEY not in base.read_text(path):
+            return None
+        episode = base.load(path, episodes.parse)
+    except RecordInvalidError:
+        return None
+    return episode if episode.imprints else None

@@ -1,0 +1,71 @@
+"""The flush: what old turns hold is in memory before they leave the view.
+
+It is distilling, sooner: the windows that still wait among the messages a summary will stand for,
+by the same questions, the same proof and the same cursor. So nothing is drawn twice, and where it
+fails the messages wait for the next distillation: the transcript keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bumble.errors import UserError
+from bumble.facts import distill
+from bumble.runtime.job import JobResult, apply
+from bumble.runtime.runtime import Runtime
+
+Listener = Callable[[str], None]
+
+
+def job(life: Runtime, compaction: JobResult) -> distill.DistillJob | None:
+    """Return the next window that is to be distilled before a compaction is written.
+
+    Args:
+        life: Whose conversation.
+        compaction: What `compact.run` made; not yet written.
+    """
+    config = life.config.cognition.history_compression
+    summaries = [record for record in compaction.data["records"] if record["kind"] == "summary"]
+    if not (config.compaction_flush_to_knowledge and life.writes and summaries):
+        return None
+    return distill.up_to(life, str(compaction.data["session"]), str(summaries[-1]["last"]))
+
+
+def before(
+    life: Runtime, compaction: JobResult, *, limit: int | None, judge: bool, note: Listener
+) -> JobResult:
+    """Distill what leaves the view, each window written at once; a failure is told, no more.
+
+    Args:
+        life: Whose conversation.
+        compaction: What is to be written next.
+        limit: At most so many windows, the oldest first; None: all.
+        judge: As of `distill.run`.
+        note: Hears what is going on.
+
+    Returns:
+        The compaction, with what was drawn told beside it.
+    """
+    tried: list[distill.DistillJob] = []
+    lines: list[str] = []
+    reports: list[dict[str, Any]] = []
+    while limit is None or len(tried) < limit:
+        window = job(life, compaction)
+        if window is None or window in tried:  # it waits for another try: so does what follows it
+            break
+        tried.append(window)
+        note(f"distilling what leaves the view, part {len(tried)}")
+        try:
+            outcome = distill.run(life, window, judge=judge)
+            apply(life, outcome)
+        except UserError as error:
+            lines.append(f"Nothing was distilled: {str(error).splitlines()[0]}")
+            break
+        lines += outcome.lines
+        reports.append({"title": outcome.title, **outcome.data})
+    if any(report["ran"] for report in reports):
+        life.memory.sync()  # so that the next answer can make use of it
+    data = {**compaction.data, "flush": reports}
+    return replace(compaction, lines=(*compaction.lines, *lines), data=data)

@@ -1,0 +1,285 @@
+"""Handover: the brief that one conversation leaves for the next with the same people.
+
+The model tells what was going on under six headings; what it names that nobody said is dropped, and
+a brief with too little in it is not written. The things that were touched (files, names, numbers)
+are collected by code, so that "it" and "that file" can be told later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bumble import prompts
+from bumble.embed.protocol import Embedder
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.grounding import claims
+from bumble.llm import structured
+from bumble.llm.protocol import Request
+from bumble.records import base, session_files, state
+from bumble.records.base import Provenance
+from bumble.records.session_files import SessionInfo
+from bumble.records.sessions import Message, Session
+from bumble.runtime import job_request
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+from bumble.text.markdown import Document
+
+HEADINGS = {
+    "subject": "What it was about",
+    "state": "Where it stands",
+    "decisions": "Decisions",
+    "open": "Open threads",
+    "mood": "How it felt",
+    "person": "What to remember of them",
+}
+TOUCHED = "Touched"
+SECTION, WITHOUT = "handover", "without"  # in state.yaml
+LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
+TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
+MAX_TOKENS = 300
+TEMPERATURE = 0.2
+MAX_TOUCHED = 16
+_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+
+
+@dataclass(frozen=True)
+class HandoverJob:
+    """A conversation that ended without leaving a brief."""
+
+    session: Session
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The brief of an earlier conversation, and how it fits the first message of the next."""
+
+    session: str
+    text: str
+    at: datetime
+    likeness: float | None  # calibrated, in [-1, 1]; None without an embedder
+    fits: bool
+
+
+def check(life: Runtime) -> Due[HandoverJob]:
+    """Find conversations that are over and have left no brief: the last one with each person."""
+    over, without = _over(life), _without(life)
+    jobs = [
+        HandoverJob(session)
+        for info in over
+        if info.id not in without
+        and not (life.entity.sessions / info.id / "handover.md").exists()
+        and is_worth(session := session_files.find(life.entity.sessions, info.id))
+    ]
+    condition = Condition(
+        "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
+    )
+    return Due((condition,), tuple(jobs))
+
+
+def _over(life: Runtime) -> list[SessionInfo]:
+    """Return the last conversation with each person, of those that are over, oldest first."""
+    now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
+    newest: dict[str, SessionInfo] = {}
+    for info in session_files.infos(life.entity.sessions):
+        if info.ended or now - info.last_at > idle:
+            newest[info.by] = max(newest.get(info.by, info), info, key=lambda talk: talk.last_at)
+    return sorted(newest.values(), key=lambda talk: talk.last_at)
+
+
+def is_worth(session: Session) -> bool:
+    """Whether there is enough in a conversation to hand over."""
+    return len(session.messages) >= LEAST_MESSAGES
+
+
+def _without(life: Runtime) -> list[str]:
+    """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
+    session_ids = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
+    return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
+
+
+def run(life: Runtime, job: HandoverJob) -> JobResult:
+    """Write the brief, or say why there is none; the same conversation is asked only once.
+
+    Raises:
+        ModelUnreachableError: If there is no model; likewise what else stands in its way.
+    """
+    session = job.session
+    least = life.config.session.handover_min_quality
+    data: dict[str, Any] = {"session": session.id, "written": False}
+    sources = [
+        f"I answered: {message.text}"
+        if message.role == "assistant"
+        else f"{_name(life, message)} said: {message.text}"
+        for message in session.messages
+    ]
+    try:
+        values = _ask_brief(life, session, sources)
+    except AnswerInvalidError as error:
+        return _none(life, session, str(error).splitlines()[0], data)
+    quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
+    data |= {"quality": quality, "least": least}
+    if quality < least:
+        return _none(life, session, f"quality {quality:.2f}, wants {least:.2f}", data)
+    text = _text(values, touched(session))
+    origin = Provenance(
+        by="handover",
+        model=life.model.name,
+        sources=(session.id,),
+        trust=base.lowest_trust(
+            message.trust for message in session.messages if message.role == "user"
+        ),
+        audience=session.people,
+    )
+
+    def plan() -> list[Change | None]:
+        old = session_files.read_handover(life.entity.sessions, session.id)
+        why = "leave word for the next conversation"
+        return [session_files.plan_handover(session.id, old, text, life.now(), origin, why)]
+
+    headline = f"left a brief for the next conversation: quality {quality:.2f}"
+    return JobResult(
+        f"handover: a brief of the talk {_of(session)}",
+        plan,
+        (headline,),
+        {**data, "written": True},
+        traced([session.id], life.model.name),
+    )
+
+
+def _none(life: Runtime, session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
+    """Say why there is no brief, and plan not to ask again."""
+
+    def plan() -> list[Change | None]:
+        remembered_ids = {info.id for info in _over(life)} & set(_without(life))
+        values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
+        return [state.plan_write(state.read(life.entity.state), values, "there is no brief")]
+
+    headline = f"no brief for the next conversation: {why}"
+    title = f"handover: no brief of the talk {_of(session)}"
+    return JobResult(title, plan, (headline,), {**data, "why": why})
+
+
+def _of(session: Session) -> str:
+    """Say with whom a conversation was, and when."""
+    spoken = (
+        str(message.extra.get("name", "")) for message in session.messages if message.role == "user"
+    )
+    names = list(dict.fromkeys(name for name in spoken if name))
+    return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
+
+
+def _ask_brief(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
+    """Ask the model for a brief; sentences with names that nobody said are dropped."""
+    answer = structured.answer(life.model, _request(life, sources), _schema())
+    known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
+    return {
+        name: claims.supported(" ".join(str(answer[name]).split()), sources, known_names)
+        for name in HEADINGS
+    }
+
+
+def _request(life: Runtime, sources: list[str]) -> Request:
+    lines: list[str] = []
+    left = TEXT_TOKENS
+    for line in reversed(sources):
+        left -= tokens.estimate(line)
+        if left < 0:
+            break
+        lines.insert(0, line)
+    slots = {"conversation": prompts.harmless("\n".join(lines), "conversation")}
+    return job_request.request(
+        life, "handover", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+
+
+def _schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "maxLength": 160} for name in HEADINGS},
+        "required": list(HEADINGS),
+        "additionalProperties": False,
+    }
+
+
+def _text(values: Mapping[str, str], things: list[str]) -> str:
+    parts = [f"## {title}\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
+    if things:
+        parts.append(f"## {TOUCHED}\n{', '.join(things)}")
+    return "\n\n".join(parts)
+
+
+def touched(session: Session) -> list[str]:
+    """Return the files, names and numbers of a conversation, the latest first."""
+    mentions: list[str] = []
+    for message in reversed(session.messages):
+        if message.role == "tool":
+            continue
+        files = _FILE.findall(message.text)
+        names = [
+            claim for claim in claims.claims(message.text) if not any(claim in f for f in files)
+        ]
+        mentions += [*files, *names]
+    return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
+
+
+def _name(life: Runtime, message: Message) -> str:
+    return life.identity.name if message.role != "user" else str(message.extra.get("name", ""))
+
+
+def brief(life: Runtime, session: Session) -> Brief | None:
+    """Return the brief of the last conversation with the same people, None if there is none.
+
+    It is held against what a person said first in this one: the entity may have greeted them.
+    """
+    first = next((message.text for message in session.messages if message.role == "user"), None)
+    if first is None:
+        return None
+    earlier = [
+        info
+        for info in session_files.infos(life.entity.sessions)
+        if info.by == session.by and info.id != session.id and info.at < session.at
+    ]
+    for info in sorted(earlier, key=lambda talk: talk.last_at, reverse=True)[:1]:
+        document = session_files.read_handover(life.entity.sessions, info.id)
+        if document is None or not _may_read(document, session):
+            return None
+        at = base.field(document.meta, "at", datetime)
+        likeness = _likeness(life.memory.embedder, document.body, first)
+        threshold = life.config.session.continuity_threshold
+        return Brief(
+            info.id, document.body, at, likeness, likeness is None or likeness >= threshold
+        )
+    return None
+
+
+def _may_read(document: Document, session: Session) -> bool:
+    allowed = base.provenance(document.meta).audience
+    return not allowed or set(session.people) <= set(allowed)
+
+
+def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:
+    """Compare a brief with what was said first, heading by heading: the nearest counts."""
+    if embedder is None:
+        return None
+    parts = [part for part in re.split(r"^## .*$", text, flags=re.MULTILINE) if part.strip()]
+    query = embedder.embed_query(message)
+    vectors = embedder.embed_documents(parts)
+    mean = embedder.unrelated_cosine
+    cosine = max(float(vector @ query) for vector in vectors)
+    return (cosine - mean) / (1 - mean)
+
+
+def prompt_text(life: Runtime, last_brief: Brief, at: datetime) -> str:
+    """Word a brief for a prompt; an old one says how old it is."""
+    age = at - last_brief.at
+    aged = age > timedelta(hours=life.config.session.handover_aged_hours)
+    head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
+        "Your notes from the last conversation"
+    )  # fmt: skip
+    return prompts.tagged("memory", f"{head}:\n{last_brief.text}")

@@ -1,0 +1,120 @@
+"""What is true right now, as a preamble says it: time, company, body, the last brief."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bumble import prompts
+from bumble.body import ebb, endocrine
+from bumble.body.soma import Soma
+from bumble.context import handover
+from bumble.records import narrative
+from bumble.records.sessions import Session
+from bumble.runtime import people
+from bumble.runtime.runtime import ProfileName, Runtime
+
+NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
+HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
+
+
+def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()) -> str:
+    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+
+    Levels and tone have their room before the details of the body: they say how to speak. What
+    the entity is in one sentence comes last, because its story is in the stable part too.
+    """
+    level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
+    room = life.config.prompt.body_max_tokens * 4
+    if profile == "reflex":
+        return _within(room, _body_block(life, soma, "quiet", room))
+    met = people.interactions(life)
+    if level == "quiet":
+        line = _body_block(life, soma, level, room)
+        note = endocrine.young_note(met, life.body.endocrine)
+        return _within(room, f"{line}\n{note}".rstrip(), line)
+
+    def tone(self_view: str) -> str:
+        return endocrine.section(
+            soma.hormones,
+            phenotype=self_view,
+            interactions=met,
+            config=life.body.soma.hormones,
+            endocrine=life.body.endocrine,
+        )
+
+    details = _body_block(life, soma, level, room - len(tone("")) - 1)
+    return _within(
+        room,
+        f"{details}\n{tone(phenotype(life, readers))}",
+        f"{details}\n{tone('')}",
+        _body_block(life, soma, level, room),
+    )
+
+
+def _body_block(life: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
+    """Put bars and feelings into words; what to do with them the tone says."""
+    words = replace(life.body.ebb, block_max_chars=min(room, life.body.ebb.block_max_chars))
+    with_mood = not life.config.prompt.mood_in_system
+    return ebb.body_block(
+        soma, level, life.body.soma, words, with_mood=with_mood, with_advice=False
+    )
+
+
+def _within(room: int, *texts: str) -> str:
+    """Return the first text that fits, none if none does."""
+    return next((text for text in texts if len(text) <= room), "")
+
+
+def found_brief(life: Runtime, session: Session) -> handover.Brief | None:
+    """Return the brief of the last conversation, in the first turns of the next one."""
+    spoken = sum(message.role == "user" for message in session.messages)
+    return None if spoken > HANDOVER_TURNS else handover.brief(life, session)
+
+
+def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> str:
+    """Word a brief for the prompt, if the conversation goes on from it."""
+    return handover.prompt_text(life, brief, at) if brief and brief.fits else ""
+
+
+def phenotype(life: Runtime, readers: Sequence[str]) -> str:
+    """Return how the entity sees itself: its story, of which the first sentence is used."""
+    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
+
+
+def workspace_text(life: Runtime, names: Sequence[str]) -> str:
+    """Name the files of the workspace, if they may be read: a small model does not look itself."""
+    if not life.config.tools.files:
+        return ""
+    if not names:
+        return ""
+    named = [prompts.harmless(" ".join(name.split())[:NAME_CHARS]) for name in names[:NAMED_FILES]]
+    more = f" and {len(names) - len(named)} more (`list_files`)" if len(names) > len(named) else ""
+    return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
+
+
+def now_text(
+    life: Runtime,
+    speaker: str,
+    at: datetime,
+    last_spoke: datetime | None,
+    others: Sequence[str] = (),
+) -> str:
+    """Say what time it is, who is here, and how long the silence was."""
+    local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
+    name = prompts.harmless(speaker)
+    lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
+    if last_spoke is None:
+        lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
+    else:
+        silence = people.ago(at - last_spoke)
+        lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
+    if others:
+        there = [
+            one.name if (one := people.find_person(life, other)) else other for other in others
+        ]
+        lines.insert(1, f"{prompts.harmless(', '.join(there))} can hear you too.")
+    return " ".join(lines)

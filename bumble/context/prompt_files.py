@@ -1,0 +1,73 @@
+"""Files of the owner's own that stand in every prompt: who it is, protocols, tool notes, memory.
+
+Each is optional and capped, and all of them together are; what was cut says so in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bumble import files
+from bumble.entity.config import PromptConfig
+from bumble.entity.folder import Entity
+from bumble.errors import UnsafePathError
+from bumble.records import base
+
+LIVING_MEMORY = "working/MEMORY.md"  # capped by lines too: it is rewritten again and again
+Status = Literal["OK", "TRUNCATED", "MISSING"]
+
+
+@dataclass(frozen=True)
+class BootstrapFile:
+    """One file, as it goes into the prompt."""
+
+    name: str  # relative to the entity folder
+    status: Status
+    raw_chars: int
+    text: str  # what is injected; empty if it is missing
+
+    @property
+    def injected_chars(self) -> int:
+        """How much of it goes into the prompt."""
+        return len(self.text)
+
+
+def read(entity: Entity, config: PromptConfig) -> tuple[BootstrapFile, ...]:
+    """Read the files in the configured order; what is not there never fails anything.
+
+    Raises:
+        RecordInvalidError: If one is there and is no text.
+    """
+    left = config.bootstrap_total_max_chars
+    found = []
+    for name in config.bootstrap_files:
+        raw = _raw(entity, name)
+        one = (
+            BootstrapFile(name, "MISSING", 0, "")
+            if raw is None
+            else _fitted(name, raw, left, config)
+        )
+        left -= one.injected_chars
+        found.append(one)
+    return tuple(found)
+
+
+def _raw(entity: Entity, name: str) -> str | None:
+    try:
+        path = files.inside(entity.root, name)
+    except UnsafePathError:
+        return None  # a link out of the folder brings nothing into a prompt
+    return base.read_text(path).strip() if path.is_file() else None
+
+
+def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:
+    text = raw
+    if name == LIVING_MEMORY:
+        text = "\n".join(text.splitlines()[: config.living_memory_max_lines])
+    limit = min(config.bootstrap_max_chars, left)
+    if len(text) > limit or text != raw:
+        marker = f"\n[cut: {name} has {len(raw):,} characters]"
+        text = (text[: max(0, limit - len(marker))] + marker)[: max(0, limit)]
+        return BootstrapFile(name, "TRUNCATED", len(raw), text)
+    return BootstrapFile(name, "OK", len(raw), text)

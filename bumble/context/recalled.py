@@ -1,0 +1,308 @@
+"""What comes to mind: the part of memory that matters for what was just said, without a model.
+
+Chooses and words memories for a prompt; finding and ranking them is the index's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bumble import prompts
+from bumble.context import emotion_weight, system, trust_tiers
+from bumble.context.system import Block
+from bumble.entity.config import Config
+from bumble.entity.folder import Entity
+from bumble.facts import beliefs
+from bumble.index.memory import Memory
+from bumble.index.search import Hit
+from bumble.records import base, episodes, knowledge, skills
+from bumble.records import beliefs as store
+from bumble.records.sessions import Session
+from bumble.runtime import body_state, people
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
+MEMORY_TOKENS = 80  # of one memory in the preamble
+RESULTS = 6  # of a search that was asked for
+RESULT_TOKENS = 250  # of one memory that was asked for
+CONTEXT_TURNS = 2  # what was said just before helps to find skills
+SECTION_TOKENS = 250
+QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+COMPANY_TOKENS = 60  # of each who is there
+
+
+def blocks(
+    life: Runtime,
+    session: Session,
+    person: str,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str] = (),
+) -> list[Block]:
+    """Return what comes to mind in a mood, most useful first.
+
+    What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
+    `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
+    its view does not hold.
+    """
+    entity, config = life.entity, life.config
+    found = _relationships(life, session, person, at)
+    shown: set[tuple[str, str]] = set()
+    found += _knowledge(life.memory, entity, config, session, shown)
+    found += _memories(life, session, mood, at, unseen, shown)
+    found += _skills(entity, config, session)
+    found += _just_before(life, session, mood, at, unseen, shown)
+    return found
+
+
+def _relevant(hit: Hit, threshold: float) -> bool:
+    """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
+    return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
+
+
+def _relationships(life: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
+    """Say what the entity knows of those it talks with; in company one line a person."""
+    if len(session.people) > 1:
+        return _company(life, session, at)
+    known = people.find_person(life, person)
+    if known is None or not base.may_read(known.audience, session.people):
+        return []
+    budget = life.config.memory.relational.max_context_tokens
+    told = [
+        *([f"- {' '.join(known.text.split())}"] if known.text else []),
+        *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *(f"- still open: {topic}" for topic in known.unresolved),
+    ]
+    heading = f"What you know of {prompts.harmless(known.name)}:"
+    tier = known.provenance.trust
+    return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+
+
+def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
+    """Keep lines as far as a budget goes; the one that does not fit is cut."""
+    kept: list[str] = []
+    for text in lines:
+        if budget_tokens <= 0:
+            break
+        kept.append(tokens.cut(text, budget_tokens))
+        budget_tokens -= tokens.estimate(kept[-1]) + 1
+    return kept
+
+
+def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
+    """Say a line of each who is there: of a portrait only what all of them may hear."""
+    config = life.config.memory.relational
+    each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
+    lines = []
+    for one in session.people:
+        known = people.find_person(life, one)
+        if known is None:
+            lines.append(("", f"- {one}: you have just met"))
+            continue
+        standing = people.standing(known, config.stages, at)
+        shared = base.may_read(known.audience, session.people)
+        about = f" {' '.join(known.text.split())}" if shared and known.text else ""
+        talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
+        told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
+        lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
+    return _blocks("relationship", "Who is here:", lines)
+
+
+def _knowledge(
+    memory: Memory, entity: Entity, config: Config, session: Session, shown: set[tuple[str, str]]
+) -> list[Block]:
+    hits = memory.search(
+        session.messages[-1].text,
+        kinds=("knowledge",),
+        limit=config.memory.knowledge.max_sections,
+        audience=session.people,
+        outside=session.id,
+    )
+    book = knowledge.read(entity.knowledge)
+    lines = []
+    for hit in hits:
+        section = knowledge.find(book, hit.id)
+        if section is None or system.always(section):
+            continue
+        theirs = base.may_read(section.provenance.audience, session.people)
+        if theirs and _relevant(hit, config.memory.knowledge.threshold):
+            tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
+            text = _line(section.text, SECTION_TOKENS)
+            lines.append((tier, f"- {mark}{section.title}: {text}"))
+            shown.add((hit.kind, hit.id))
+    return _blocks("knowledge", "What you know:", lines)
+
+
+def _memories(
+    life: Runtime,
+    session: Session,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+    shown: set[tuple[str, str]],
+) -> list[Block]:
+    config = life.config
+    said, limit = session.messages[-1].text, config.memory.max_recall_results
+    hits = _found(life, session, said, REMEMBERED, limit, mood, at, unseen)
+    near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
+    shown |= {(hit.kind, hit.id) for hit in near}
+    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
+    return _blocks("memories", "What comes to mind:", lines)
+
+
+def _found(
+    life: Runtime,
+    session: Session,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+) -> list[Hit]:
+    """Find what everybody in a conversation may meet and its prompt does not hold anyway."""
+    hits = life.memory.search(
+        query,
+        kinds=kinds,
+        limit=limit,
+        audience=session.people,
+        outside=session.id,
+        unseen=unseen,
+        factor=emotion_weight.factor(life.entity, life.body, mood, at),
+    )
+    book = knowledge.read(life.entity.knowledge)
+    always = {("knowledge", one.title) for one in book.sections if system.always(one)}
+    return _believed(life, [hit for hit in hits if (hit.kind, hit.id) not in always], at)
+
+
+def _just_before(
+    life: Runtime,
+    session: Session,
+    mood: str,
+    at: datetime,
+    unseen: Sequence[str],
+    shown: set[tuple[str, str]],
+) -> list[Block]:
+    """Say what the last few messages together bring to mind, if the newest alone brings little.
+
+    "And how old is he?" says nothing by itself.
+    """
+    config = life.config.recall
+    said = [one.text for one in session.messages if one.role == "user"][-config.prefetch.messages :]
+    room = config.prefetch.max_results - len(shown)
+    if room <= 0 or len(said) < 2:
+        return []
+    kinds, limit = (*REMEMBERED, "knowledge"), config.prefetch.max_results
+    hits = _found(life, session, "\n".join(said), kinds, limit, mood, at, unseen)
+    new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
+    near = [hit for hit in new if _relevant(hit, config.preamble_threshold)]
+    length = config.prefetch.excerpt_chars // 4
+    lines = [(hit.trust, f"- {line(hit, length)}") for hit in near[:room]]
+    return _blocks("just before", "And of what was said just before:", lines)
+
+
+def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
+    recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
+    limits = config.memory.skills
+    theirs = [
+        one
+        for one in skills.read(entity.skills)
+        if base.may_read(one.provenance.audience, session.people)
+    ]
+    hits = skills.query(theirs, recent, limit=limits.max_results)
+    lines = [
+        (
+            hit.skill.provenance.trust,
+            f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, limits.max_chars)}",
+        )
+        for hit in hits
+    ]
+    return _blocks("skills", "[Procedural memory that may help right now]", lines)
+
+
+def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
+    """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
+    own = [text for tier, text in lines if not trust_tiers.is_quoted(tier)]
+    found = []
+    if own:
+        inside = prompts.tagged("memory", "\n".join(own))
+        found.append(Block(name, f"{heading}\n{inside}"))
+    for tier, origin in QUOTED_FROM.items():
+        read = [text for one, text in lines if one == tier]
+        if read:
+            inside = prompts.tagged("memory", "\n".join(read), f' trust="{tier}"')
+            said = f"Not your own memory, but quoted from {origin}:\n{inside}"
+            found.append(Block(f"{name}, {tier}", said, tier))
+    return found
+
+
+def _believed(life: Runtime, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+    """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
+    if not any(hit.kind == "belief" for hit in hits):
+        return list(hits)
+    held = {one.id: one for one in store.read(life.entity.beliefs)}
+    config = life.config.memory.beliefs
+    kept: list[Hit] = []
+    for hit in hits:
+        belief = held.get(hit.id) if hit.kind == "belief" else None
+        if belief is None:
+            kept.append(hit)
+        elif not beliefs.superseded(belief, held, at, config):
+            unsure = beliefs.strength(belief, at, config) < beliefs.UNSURE_BELOW
+            kept.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
+    return kept
+
+
+def line(hit: Hit, limit_tokens: int) -> str:
+    """Word a memory: when, and what was said, by whom, or happened."""
+    when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
+    who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
+    return f"{when}{who}{_line(told(hit), limit_tokens)}"
+
+
+def told(hit: Hit) -> str:
+    """Return what a memory says; of an episode, what happened rather than why it mattered."""
+    if hit.kind != "episode":
+        return hit.text
+    parts = episodes.telling(hit.text)
+    return parts.narrative or parts.reflection
+
+
+def _hearsay(tier: str) -> str:
+    """Mark what somebody other than the owner has said; a message names its speaker anyway."""
+    return "[hearsay] " if tier == "person" else ""
+
+
+def _line(text: str, limit_tokens: int) -> str:
+    return tokens.cut(" ".join(text.split()), limit_tokens)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What memory answers to the entity's own question."""
+
+    text: str
+    is_memory: bool = False  # whether anything came to mind
+    trust: str = ""  # the lowest tier among the memories, if it is a quoted one
+
+
+def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
+    """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
+    kinds = (*REMEMBERED, "knowledge", "person", "journal", "skill", "dream", "narrative")
+    at = life.now()
+    mood = body_state.mood(life, body_state.read(life, at)).name
+    hits = _found(life, session, query, kinds, RESULTS, mood, at, unseen)
+    if not hits:
+        return Answer("Nothing comes to mind.")
+    lines = []
+    for hit in hits:
+        kind = hit.kind
+        if trust_tiers.is_quoted(hit.trust):
+            kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
+        lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
+    return Answer(
+        "\n".join(lines), is_memory=True, trust=trust_tiers.quoted(hit.trust for hit in hits)
+    )

@@ -1,0 +1,224 @@
+"""Summaries: one text for the middle of a conversation, by the model or by the lines that say most.
+
+The model tells; code sees to it that it tells nothing of its own, and puts what it left out of
+names, numbers, dates and decisions behind it, word for word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bumble import prompts
+from bumble.grounding import claims, excerpt, support
+from bumble.grounding.excerpt import SpokenLine
+from bumble.llm import structured
+from bumble.records import relationships
+from bumble.records.sessions import Message
+from bumble.runtime import job_request
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+HEADINGS = {
+    "goal": "Goal",
+    "constraints": "Constraints",
+    "progress": "Progress",
+    "decisions": "Decisions",
+    "emotional_context": "Emotional Context",
+    "critical_context": "Critical Context",
+    "next_steps": "Next Steps",
+}
+TOLD_SHARE = 0.4  # of the budget, for what the model tells; the rest is carried word for word
+READ_SHARE = 1.5  # of the budget, what an embedded model reads: all of it would take many minutes
+TEMPERATURE = 0.2
+PIECE_TOKENS = 1500  # of conversation in one question
+SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
+LEAST_CHARS = 80  # under a heading
+KEY_TOKENS = 12  # of an answer, for a heading's name and what stands around it
+SAID = "- "  # before a line that is carried word for word
+
+
+@dataclass(frozen=True)
+class SummaryInput:
+    """The messages a summary has to stand for, and its budget."""
+
+    earlier: str  # the summary before it; empty if there is none
+    new: tuple[Message, ...]  # messages that no summary has stood for yet
+    stretch: tuple[Message, ...]  # all messages it stands for
+    budget_tokens: int
+
+
+def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
+    """Let the model summarise the messages, piece by piece, each answer updating the one before.
+
+    An embedded model gets only the lines that say most, for on two cores it reads some thirty
+    tokens a second; and of what it tells only what one line bears out is kept.
+
+    Raises:
+        AnswerInvalidError: If an answer can't be used, and not at the second try either.
+    """
+    lines, piece_tokens = _lines(life, summary_input.new), PIECE_TOKENS
+    if life.local:
+        lines = excerpt.choose(
+            lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier
+        )
+        piece_tokens = SMALL_PIECE_TOKENS
+    pieces = _pieces(lines, min(piece_tokens, life.window_tokens // 2))
+    room = int(summary_input.budget_tokens * TOLD_SHARE)
+    values = earlier = _read(summary_input.earlier)
+    for n, piece in enumerate(pieces, 1):
+        note(f"summarising part {n} of {len(pieces)}")
+        if life.local:  # which would only repeat the notes it gets
+            noted = _ask(life, earlier, piece, room // len(pieces))
+            values = _joined(values, {name: _once(text) for name, text in noted.items()})
+        else:
+            values = _ask(life, values, piece, room)
+    sources = [*(str(line) for line in lines), *earlier.values()]
+    checked = {name: _checked(life, values[name], sources) for name in HEADINGS}
+    return _whole(life, summary_input, _bounded(checked, room) if life.local else checked)
+
+
+def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Put new notes behind those before."""
+    return {name: f"{notes[name]}\n{more[name]}".strip() for name in HEADINGS}
+
+
+def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
+    """Keep the notes that say most, as far as there is room, for they only grow; none twice."""
+    lines = [
+        SpokenLine(name, HEADINGS[name], text)
+        for name in HEADINGS
+        for text in notes[name].splitlines()
+    ]
+    chosen = excerpt.choose(lines, limit_tokens)
+    return {
+        name: "\n".join(line.text for line in chosen if line.message == name) for name in HEADINGS
+    }
+
+
+def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
+    """Keep the sentences that say nothing of their own."""
+    known_names = _known_names(life)
+    lines = [claims.supported(line, sources, known_names) for line in text.splitlines()]
+    if life.local:
+        parts = [part for line in lines for part in claims.sentences(line)]
+        lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
+    return "\n".join(filter(None, lines))
+
+
+def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str]) -> bool:
+    """Whether one source line bears a sentence out; a sentence that only names a feeling fails."""
+    strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
+    own = support.own_words(text, known_names)
+    return bool(own) and not strange and support.is_borne_out(text, sources, known_names)
+
+
+def excerpt_lines(
+    life: Runtime, summary_input: SummaryInput, covered: str, budget_tokens: int
+) -> list[SpokenLine]:
+    """Choose what is carried word for word: new lines, and those an earlier summary carried."""
+    names = _names(life)
+    own = life.identity.name
+    candidates = [
+        *_carried(summary_input.earlier, own),
+        *excerpt.lines(summary_input.new, names, own),
+    ]
+    return excerpt.choose(candidates, budget_tokens, covered)
+
+
+def excerpt_text(life: Runtime, summary_input: SummaryInput) -> str:
+    """Let the lines that say most stand for the rest, behind what a model told before."""
+    return _whole(life, summary_input, _read(summary_input.earlier))
+
+
+def _whole(life: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
+    """Render a summary; lines are carried as far as the budget goes."""
+    text = render(values)
+    left = summary_input.budget_tokens - tokens.estimate(text)
+    lines = excerpt_lines(life, summary_input, " ".join(values.values()), left)
+    carried = "\n".join(f"{SAID}{line}" for line in lines)
+    critical = "\n".join(part for part in (values["critical_context"], carried) if part)
+    return render({**values, "critical_context": critical})
+
+
+def render(values: Mapping[str, str]) -> str:
+    """Write the seven headings, those with nothing under them too."""
+    parts = (f"## {title}\n{values[name] or '-'}" for name, title in HEADINGS.items())
+    return "\n".join(parts)
+
+
+def _read(text: str) -> dict[str, str]:
+    """Read a rendered summary back, without the lines it carries word for word."""
+    values = dict.fromkeys(HEADINGS, "")
+    current = None
+    for line in text.splitlines():
+        name = next((key for key, title in HEADINGS.items() if line == f"## {title}"), None)
+        if name:
+            current = name
+        elif current and line != "-" and not line.startswith(SAID):
+            values[current] = f"{values[current]}\n{line}".strip()
+    return values
+
+
+def _carried(text: str, own_name: str) -> list[SpokenLine]:
+    """Return the lines that an earlier summary carried word for word."""
+    pairs = [line[len(SAID) :].partition(": ") for line in text.splitlines() if line[:2] == SAID]
+    return [
+        SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
+        for who, colon, wording in pairs
+        if colon
+    ]
+
+
+def _ask(life: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
+    chars = max(LEAST_CHARS, room * 4 // len(HEADINGS))
+    slots = {
+        "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
+        "conversation": prompts.harmless(piece, "conversation", "notes"),
+    }
+    limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
+    request = job_request.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
+    answer = structured.answer(life.model, request, _schema(chars))
+    return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
+
+
+def _once(text: str) -> str:
+    """Return a text without the parts that it repeats: small models run in circles."""
+    return ", ".join(dict.fromkeys(text.split(", ")))
+
+
+def _schema(chars: int) -> dict[str, Any]:
+    """Describe the answer: all headings, each as long as its share of the room."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "maxLength": chars} for name in HEADINGS},
+        "required": list(HEADINGS),
+        "additionalProperties": False,
+    }
+
+
+def _pieces(lines: Sequence[SpokenLine], limit_tokens: int) -> list[str]:
+    """Join lines to pieces of about a length; one line may be longer than that."""
+    pieces: list[list[str]] = []
+    used = limit_tokens + 1
+    for line in map(str, lines):
+        cost = tokens.estimate(line) + 1
+        if used + cost > limit_tokens:
+            pieces.append([])
+            used = 0
+        pieces[-1].append(tokens.cut(line, limit_tokens))
+        used += cost
+    return ["\n".join(piece) for piece in pieces]
+
+
+def _lines(life: Runtime, stored: Sequence[Message]) -> list[SpokenLine]:
+    return excerpt.lines(stored, _names(life), life.identity.name)
+
+
+def _names(life: Runtime) -> dict[str, str]:
+    return {person.id: person.name for person in relationships.read(life.entity.relationships)}
+
+
+def _known_names(life: Runtime) -> list[str]:
+    return [life.identity.name, *_names(life).values()]

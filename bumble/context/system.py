@@ -1,0 +1,215 @@
+"""What a model is told: the part that never changes, and what is true right now.
+
+The stable part is a function of files alone, so two processes over unchanged files make the same
+bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message
+and is never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bumble import prompts
+from bumble.context import prompt_files, trust_tiers
+from bumble.context.prompt_files import BootstrapFile
+from bumble.entity.config import Identity, PromptConfig
+from bumble.entity.folder import Entity
+from bumble.llm.protocol import Tool
+from bumble.records import base
+from bumble.records import knowledge as knowledge_store
+from bumble.records import narrative as narrative_store
+from bumble.records import skills as skills_store
+from bumble.records.base import Provenance
+from bumble.records.knowledge import Knowledge, Section
+from bumble.records.narrative import Narrative
+from bumble.records.skills import Skill
+from bumble.text import tokens
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named part of a prompt, so that its cost can be told."""
+
+    name: str
+    text: str
+    trust: str = ""  # the tier of what is in it, if that is only quoted
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return tokens.estimate(self.text)
+
+
+@dataclass(frozen=True)
+class Stable:
+    """The system prompt."""
+
+    text: str
+    parts: tuple[Block, ...]  # what it was made from, in order; together as long as the text
+    files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
+    skills: tuple[Block, ...] = ()  # their lines
+
+    @property
+    def sha256(self) -> str:
+        """Fingerprint of everything it renders."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def of_entity(
+    entity: Entity,
+    identity: Identity,
+    tools: Sequence[Tool],
+    config: PromptConfig,
+    readers: Sequence[str],
+    mood: str = "",
+) -> Stable:
+    """Make the system prompt from an entity's files as they are, and its mood if it goes there.
+
+    Args:
+        entity: Whose files.
+        identity: Who it is.
+        tools: What it may do.
+        config: Which files of the owner's go in, and how long.
+        readers: Ids of the people of the conversation: a skill or a story that is not for all of
+            them stays out; a fact only stays in if it is for everyone.
+
+    Raises:
+        RecordInvalidError: If one of them can't be read.
+    """
+    story = narrative_store.read(entity.narrative)
+    return stable(
+        identity,
+        tools,
+        [
+            one
+            for one in skills_store.read(entity.skills)
+            if base.may_read(one.provenance.audience, readers)
+        ],
+        knowledge_store.read(entity.knowledge),
+        narrative_store.told_to(story, readers) if story and _is_told(story) else "",
+        prompt_files.read(entity, config),
+        mood,
+    )
+
+
+def stable(
+    identity: Identity,
+    tools: Sequence[Tool],
+    skills: Sequence[Skill],
+    knowledge: Knowledge,
+    narrative: str,
+    own_files: Sequence[BootstrapFile] = (),
+    mood: str = "",
+) -> Stable:
+    """Make the system prompt from what the entity's files say."""
+    who = identity.identity
+    listed = _listed(skills)
+    parts = {
+        "monologue": who.monologue.strip(),
+        "voice": who.voice.strip(),
+        "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
+        "mood": f"\nYour mood: {mood}.\n" if mood else "",
+        "tools": "\n".join(tool_line(tool) for tool in tools),
+        "skills": _section("# Skills you can read", "\n".join(one.text for one in listed)),
+        "knowledge": _section("# Always true", _locked(knowledge)),
+        "files": _section("# Files you keep in mind", _files(own_files)),
+        "narrative": _section("# Your story so far", narrative.strip()),
+        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+    }
+    page = prompts.load("system")
+    fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
+    return Stable(
+        page.fill(name=identity.name, **parts),
+        (fixed, *(Block(name, part) for name, part in parts.items())),
+        tuple(own_files),
+        listed,
+    )
+
+
+def _is_told(story: Narrative) -> bool:
+    """Whether a story is the entity's own, and not a quotation."""
+    return not trust_tiers.is_quoted(story.provenance.trust)
+
+
+def _for_all(origin: Provenance) -> bool:
+    """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
+    return not origin.audience and not trust_tiers.is_quoted(origin.trust)
+
+
+def always(section: Section) -> bool:
+    """Whether a section of knowledge is in every prompt."""
+    return section.locked and _for_all(section.provenance)
+
+
+def tool_line(tool: Tool) -> str:
+    """Declare a tool in one line."""
+    names = ", ".join(tool.parameters.get("properties", {}))
+    return f"- {tool.name}({names}): {tool.description}"
+
+
+def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
+    """Say in a line each which skills there are; one that is only quoted is not among them."""
+    return tuple(
+        Block(
+            skill.name,
+            f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}",
+        )
+        for skill in sorted(skills, key=lambda one: one.path)
+        if not trust_tiers.is_quoted(skill.provenance.trust)
+    )
+
+
+def _locked(knowledge: Knowledge) -> str:
+    return "\n\n".join(
+        f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
+    )
+
+
+def _files(own_files: Sequence[BootstrapFile]) -> str:
+    return "\n".join(
+        prompts.tagged("file", one.text, f' name="{one.name}"') for one in own_files if one.text
+    )
+
+
+def _section(heading: str, text: str) -> str:
+    return f"\n{heading}\n{text}\n" if text else ""
+
+
+def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
+    """Choose what goes before the message: blocks by importance, as far as the budget goes.
+
+    A block that only partly fits is cut at a line; the first is always there.
+    """
+    kept: list[Block] = []
+    left = budget_tokens
+    for block in blocks:
+        if not block.text:
+            continue
+        fitting = block if not kept or block.tokens <= left else _fit(block, left)
+        if fitting is None:
+            continue
+        kept.append(fitting)
+        left -= fitting.tokens
+    return tuple(kept)
+
+
+def _fit(block: Block, left: int) -> Block | None:
+    """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
+    head, *rest = block.text.split("\n")
+    tail = [rest.pop()] if rest and rest[-1].startswith("</") else []
+    kept = [head]
+    for line in rest:
+        if tokens.estimate("\n".join([*kept, line, *tail])) > left:
+            break
+        kept.append(line)
+    return replace(block, text="\n".join([*kept, *tail])) if len(kept) > 1 else None
+
+
+def with_preamble(blocks: Sequence[Block], message: str) -> str:
+    """Put the preamble before what was said."""
+    if not blocks:
+        return message
+    text = "\n".join(block.text for block in blocks)
+    return prompts.load("preamble").fill(blocks=text, message=message)

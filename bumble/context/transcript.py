@@ -1,0 +1,209 @@
+"""A stored conversation as the model sees it.
+
+The view is computed from the transcript alone, compactions included: what was once shown is shown
+the same way for ever, until a compaction says otherwise, so that its evaluated prefix can be kept.
+Where no compaction makes room, the beginning moves by half a window at once.
+Knows nothing of preambles: they are never stored.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bumble import files, prompts
+from bumble.llm.protocol import Message
+from bumble.records import session_files, sessions
+from bumble.records.sessions import Compaction, Session
+from bumble.text import tokens
+
+CLEARED = "[Old tool output cleared to save context space]"
+CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a conversation that goes into a prompt."""
+
+    messages: tuple[Message, ...]  # roles alternate between user and assistant
+    left_out: int  # stored messages before these that the window has no room for
+    summarized: int = 0  # stored messages that a summary stands for
+    unseen: tuple[str, ...] = ()  # ids of the messages that are not shown for either reason
+
+
+@dataclass(frozen=True)
+class ViewPart:
+    """One message or summary of a view, with the id of its record."""
+
+    id: str  # of the message; of the compaction, for a summary
+    role: str  # of the stored message; "summary" for a summary
+    message: Message
+
+
+def view(session: Session, budget_tokens: int, *, before: str | None = None) -> View:
+    """Render a transcript within a budget: what is older is left out, a summary last of all.
+
+    Args:
+        session: What was said.
+        budget_tokens: What it may take.
+        before: Id of a message; it and what follows are not shown.
+    """
+    parts = shown(session, before=before)
+    turns = _turns(parts)
+    spoken = [turn for turn in turns if turn[0].role != "summary"]
+    room = budget_tokens - sum(_cost(turn) for turn in turns if turn[0].role == "summary")
+    start, used = 0, 0
+    for n, turn in enumerate(spoken):
+        used += _cost(turn)
+        if used > room and n > start:
+            while start < n and used > room // 2:
+                used -= _cost(spoken[start])
+                start += 1
+    gone = {part.id for turn in spoken[:start] for part in turn}
+    visible_parts = [part for turn in turns for part in turn if part.id not in gone]
+    summary = standing(session)
+    summarized = len(stretch(session, summary)) if summary else 0
+    ids = {part.id for part in visible_parts}
+    earlier = itertools.takewhile(lambda message: message.id != before, session.messages)
+    unseen = tuple(message.id for message in earlier if message.id not in ids)
+    return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
+
+
+def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
+    """Return every part of the view, oldest first, however long it is."""
+    summary = standing(session)
+    covered = {message.id for message in stretch(session, summary)} if summary else set()
+    effects = [
+        (compaction, {message.id for message in stretch(session, compaction)})
+        for compaction in session.compactions
+    ]
+    parts: list[ViewPart] = []
+    for message in session.messages:
+        if message.id == before:
+            break
+        if message.id not in covered:
+            within = [compaction for compaction, ids in effects if message.id in ids]
+            parts.append(ViewPart(message.id, message.role, _render(message, within)))
+        elif summary is not None:
+            parts.append(ViewPart(summary.id, "summary", Message("user", framed(summary.summary))))
+            summary = None
+    return parts
+
+
+def standing(session: Session) -> Compaction | None:
+    """Return the summary that stands: each updates the one before it."""
+    return next(
+        (
+            compaction
+            for compaction in reversed(session.compactions)
+            if compaction.kind == "summary"
+        ),
+        None,
+    )
+
+
+def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+    """Return the messages a compaction is about; none if an end of it is not there any more."""
+    ids = [message.id for message in session.messages]
+    if compaction.first not in ids or compaction.last not in ids:
+        return ()
+    return session.messages[ids.index(compaction.first) : ids.index(compaction.last) + 1]
+
+
+def _turns(parts: Sequence[ViewPart]) -> list[list[ViewPart]]:
+    """Group the parts into turns: what a person said and all that followed; a summary alone."""
+    turns: list[list[ViewPart]] = []
+    for part in parts:
+        if part.role in ("user", "summary") or not turns or turns[-1][0].role == "summary":
+            turns.append([])
+        turns[-1].append(part)
+    return turns
+
+
+def _cost(turn: Sequence[ViewPart]) -> int:
+    return sum(tokens.estimate_message(part.message.content) for part in turn)
+
+
+def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
+    """Render a message as the compactions that are about it have left it."""
+    if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
+        return render_cleared(message)
+    limits = [compaction.limits for compaction in within if compaction.kind == "cut"]
+    limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
+    if limit and tokens.estimate(message.text) > limit:
+        return render(message, text=cut(message.text, limit))
+    return render(message)
+
+
+def render(message: sessions.Message, *, text: str | None = None) -> Message:
+    """Render one stored message, with its own text or a shorter one."""
+    wording = message.text if text is None else text
+    if message.role == "assistant":
+        return Message("assistant", actions_text(message, wording))
+    if message.role == "tool":
+        return Message("user", result_text(str(message.extra.get("tool", "tool")), wording))
+    return Message("user", spoken(str(message.extra.get("name", "")), wording))
+
+
+def render_cleared(message: sessions.Message) -> Message:
+    """Render a tool's result as the note that it was cleared, with what brings it back."""
+    note = f"{CLEARED} ref {reference(message.text)}"
+    return Message("user", result_text(str(message.extra.get("tool", "tool")), note))
+
+
+def reference(text: str) -> str:
+    """Return the name by which a text that is not shown whole can be asked for."""
+    return files.sha256(text.encode(errors="replace"))[: session_files.REFERENCE_CHARS]
+
+
+def cut(text: str, limit_tokens: int) -> str:
+    """Return beginning and end of a long text, with a marker that names the whole."""
+    marker = f"\n[… {len(text):,} characters in all, cut here; ref {reference(text)} …]\n"
+    room = max(0, limit_tokens * 4 - len(marker))
+    head = int(room * CUT_SHARE)
+    return text[:head] + marker + text[len(text) - (room - head) :]
+
+
+def framed(summary: str) -> str:
+    """Render a summary as data."""
+    return f"[Earlier in this conversation]\n{prompts.tagged('summary', summary)}"
+
+
+def spoken(name: str, text: str) -> str:
+    """Render what a person said; with the name before it, small models know whose "I" it is."""
+    harmless_text = prompts.harmless(text)
+    return f"{prompts.harmless(name)}: {harmless_text}" if name else harmless_text
+
+
+def actions_text(message: sessions.Message, wording: str | None = None) -> str:
+    """Render what the entity did in the form it answers in."""
+    text = message.text if wording is None else wording
+    actions = [
+        {"tool": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls
+    ]
+    if text or not actions:
+        actions.insert(0, {"tool": "say", "arguments": {"text": text}})
+    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+
+
+def result_text(tool: str, text: str) -> str:
+    """Render the result of a tool as data."""
+    return prompts.tagged("result", text, f' tool="{tool}"')
+
+
+def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Join neighbours of one role: chat templates want them to alternate."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and joined[-1].role == message.role:
+            joined[-1] = Message(message.role, f"{joined[-1].content}\n\n{message.content}")
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def with_last(messages: Sequence[Message], content: str) -> tuple[Message, ...]:
+    """Return a view that ends with a user message of its own."""
+    return _joined([*messages, Message("user", content)])

@@ -1,0 +1,194 @@
+"""One layer of settings: read from an environment, flags or typed text, laid over another, located.
+
+Knows nothing of which layers there are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bumble.entity import defaults, schema
+from bumble.entity.config import Config, Identity
+from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
+from bumble.errors import SettingInvalidError, UsageError
+from bumble.text import yaml_edit
+from bumble.text.whole_text import HALF
+
+NOTES = "x"  # free notes of an entity.yaml, never read
+ENVIRONMENT_PREFIX = "BUMBLE_"
+# names under the prefix with other meanings
+NOT_SETTINGS = ("BUMBLE_ENTITY", "BUMBLE_API_KEY", "BUMBLE_WEIGHTS")
+NOT_SETTINGS_PREFIX = "BUMBLE_TEST_"
+SWITCH_WORDS = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": False}
+CLOSE_ENOUGH = 0.6  # of difflib's likeness, to suggest one name for another
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One source of settings."""
+
+    kind: Literal["default", "file", "environment", "flag"]
+    values: Mapping[str, Any]
+    name: str = ""  # of a file, as origins show it
+    source: str = ""  # of a file, its text
+
+    def depth(self, keys: Keys) -> int:
+        """Count how many of `keys`, from the first, lead on in this layer."""
+        value: Any = self.values
+        for depth, key in enumerate(keys):
+            if not isinstance(value, Mapping) or key not in value:
+                return depth
+            value = value[key]
+        return len(keys)
+
+    def origin(self, keys: Keys) -> str:
+        """Say where in this layer a value stands."""
+        if self.kind == "environment":
+            return f"environment {variable(keys)}"
+        if self.kind == "file":
+            return place(self.name, self.source, keys)
+        return self.kind
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> Plain:
+    """Put one layer over another: mappings join key by key, any other value replaces.
+
+    An empty section (`memory:` with nothing below it) takes nothing away. Both stay as they are.
+    """
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        if isinstance(under, Mapping) and (isinstance(value, Mapping) or value is None):
+            merged[key] = merge(under, value or {})
+        else:
+            merged[key] = value
+    return merged
+
+
+def leaves(values: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield every value below a mapping that is no section itself, with its path."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, (*keys, key))
+        else:
+            yield (*keys, key), value
+
+
+def variable(keys: Keys) -> str:
+    """Name the environment variable of a setting."""
+    return ENVIRONMENT_PREFIX + "_".join(keys).upper()
+
+
+def from_environment(environ: Mapping[str, str]) -> Plain:
+    """Read the settings in an environment; an empty variable counts as none.
+
+    Raises:
+        SettingInvalidError: If a name or value is no setting.
+    """
+    names: dict[str, Keys] | None = None
+    values: Plain = {}
+    for name, text in environ.items():
+        other = name in NOT_SETTINGS or name.startswith(NOT_SETTINGS_PREFIX)
+        if not name.startswith(ENVIRONMENT_PREFIX) or other or not text:
+            continue
+        names = names or {variable(keys): keys for keys, _ in leaves(defaults.read())}
+        if name not in names:
+            hint = _hint(name, names)
+            raise SettingInvalidError(f"environment {name}", f"no setting has this name{hint}")
+        if HALF.search(text):
+            raise SettingInvalidError(f"environment {name}", "it is not UTF-8 text")
+        try:
+            _put(values, names[name], parse_value(names[name], text))
+        except ValueProblem as problem:
+            raise SettingInvalidError(f"environment {name}", str(problem)) from problem
+    return values
+
+
+def from_flags(flags: Mapping[str, Any]) -> Plain:
+    """Read the settings that the command line gave.
+
+    Raises:
+        UsageError: If a name or value is no setting.
+    """
+    values: Plain = {}
+    for key, value in flags.items():
+        keys = tuple(key.split("."))
+        try:
+            schema.check(schema.at(Config, keys), value, keys)
+        except ValueProblem as problem:
+            raise UsageError(sentence(problem)) from problem
+        _put(values, keys, value)
+    return values
+
+
+def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
+    """Read one value from the text that a person typed for it.
+
+    Text settings take what was typed as it is; all others are read as YAML, and a switch also takes
+    what shells are used to: 1 and 0, yes and no, on and off.
+
+    Raises:
+        ValueProblem: If the setting is unknown or takes no such value.
+    """
+    kind = schema.at(root, keys)
+    value: Any = text
+    if schema.bare(kind)[0] is bool and text.strip().lower() in SWITCH_WORDS:
+        value = SWITCH_WORDS[text.strip().lower()]
+    elif schema.bare(kind)[0] is not str:
+        try:
+            value = yaml_edit.parse(text)
+        except yaml_edit.SourceError as error:
+            raise ValueProblem(keys, f"must be {schema.expected(kind)}: {error}") from error
+    schema.check(kind, value, keys)
+    return value
+
+
+def place(name: str, source: str, keys: Keys) -> str:
+    """Name the file and the line of the deepest of `keys` that stands in it."""
+    lines, plain = _lines(source), tuple(key.partition("[")[0] for key in keys)  # `hours[3]`
+    found = (lines.get(plain[:depth]) for depth in range(len(plain), 0, -1))
+    line = next((line for line in found if line is not None), None)
+    return name if line is None else f"{name}:{line}"
+
+
+@functools.lru_cache(maxsize=4)
+def _lines(source: str) -> Mapping[Keys, int]:
+    return yaml_edit.lines(source)
+
+
+def sentence(problem: ValueProblem) -> str:
+    """Say what is wrong; for an unknown key, also which one may have been meant."""
+    if not isinstance(problem, UnknownKeyProblem):
+        return str(problem)
+    key, above = problem.keys[-1], problem.keys[:-1]
+    known = problem.known if above else (*problem.known, *schema.fields(Identity), NOTES)
+    hint = _hint(key, known, above) or _elsewhere(problem.keys)
+    return f"`{'.'.join(problem.keys)}` is not a setting{hint}"
+
+
+def _hint(name: str, known: Iterable[str], above: Keys = ()) -> str:
+    near = difflib.get_close_matches(name, list(known), 1, CLOSE_ENOUGH)
+    return f"; did you mean `{'.'.join((*above, near[0]))}`?" if near else ""
+
+
+def _elsewhere(keys: Keys) -> str:
+    """Suggest the setting that has this name, or one like it, in another section."""
+    every = [there for there, _ in schema.walk(Config) if there]
+    near = difflib.get_close_matches(keys[-1], {there[-1] for there in every}, 1, CLOSE_ENOUGH)
+    same = [there for there in every if near and there[-1] == near[0]]
+    if not same:
+        return ""
+    best = max(same, key=lambda there: len(set(there) & set(keys)))
+    return f"; did you mean `{'.'.join(best)}`?"
+
+
+def _put(values: Plain, keys: Keys, value: Any) -> None:
+    for key in keys[:-1]:
+        values = values.setdefault(key, {})
+    values[keys[-1]] = value

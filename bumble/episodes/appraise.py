@@ -1,0 +1,300 @@
+"""Appraise: what a stretch of conversation did to the body.
+
+A stretch is what waits of one conversation, up to a pause or to the length of an episode: usually
+the turn that just was, after a long time without passes a dozen turns at once, so that catching up
+costs a call a dozen turns. Whatever comes of it, the cursor moves behind the stretch: a feeling
+that could not be named when it was fresh is not asked for again.
+
+An appraisal that comes late moves the body by what would be left of it: as much as is left of an
+affect, which halves every 90 minutes. Later than its last trace it is noted in the transcript,
+where the episode finds it, and the body stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from bumble import prompts
+from bumble.body import appraisal
+from bumble.body.affects import EMOTIONS
+from bumble.body.appraisal import Appraisal
+from bumble.body.circadian import seconds_between
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.grounding import claims
+from bumble.llm import structured
+from bumble.records import session_files, sessions, state
+from bumble.records.sessions import Appraised, Message, Session
+from bumble.runtime import body_state, cursors, job_request
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words, tokens
+
+KEY: cursors.Key = (cursors.APPRAISE,)
+STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
+BEFORE_CHARS, BEFORE_MESSAGES = 500, 2  # what was said just before it
+LEAST_CHARS = 60  # of each message, however many there are
+MAX_TOKENS = 256
+TEMPERATURE = 0.3
+COMMON_FEELINGS = """
+afraid alarmed alive angry annoyed ashamed awe awkward bored brave calm caring cheerful close cold
+confident confused cozy delighted disappointed eager embarrassed empty energetic fear fond gentle
+glad grateful grief guilty happy heavy hope hopeful hurt impatient inspired joy lazy light lonely
+longing lost love loved moved nervous nostalgic overwhelmed peaceful playful pleased proud puzzled
+quiet regret relaxed relieved sad safe scared serene shy sorry strong surprised sympathy tender
+tense thankful tired torn touched uneasy unsure upset useful vulnerable warm warmth weary wistful
+wonder worried
+"""
+# Affects are shown to everybody, so that what a person said must not become one; a feeling that
+# they named may.
+FEELINGS = frozenset(COMMON_FEELINGS.split()) | set(EMOTIONS)
+
+
+NO_FEELINGS = frozenset({"creativity", "creative", "social", "comfort"})  # bars, not feelings
+SHARED_LETTERS = 5  # of two forms of one word
+LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobody spoke of one
+
+
+@dataclass(frozen=True)
+class AppraiseJob:
+    """A stretch of a conversation that waits to be appraised."""
+
+    session: str
+    first: str  # where the cursor stands: id of its first message, or of one that is gone
+    last: str  # id of its last message
+
+
+def check(life: Runtime) -> Due[AppraiseJob]:
+    """Find what waits to be appraised: one stretch of each conversation, the oldest first."""
+    jobs, broken = [], 0
+    file = state.read(life.entity.state)
+    for session_id in cursors.waiting(file):
+        first = cursors.first(file, session_id, KEY)
+        place = life.entity.root / sessions.path(session_id)
+        if first is None or not place.is_file():
+            continue
+        try:
+            session = session_files.load(place)
+        except RecordInvalidError:  # the others need not wait until it is mended
+            broken += 1
+            continue
+        if stretch := _stretch(life, _answered(session, cursors.messages(file, session, KEY))):
+            jobs.append(AppraiseJob(session_id, first, stretch[-1].id))
+    unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
+    condition = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
+    return Due((condition,), tuple(jobs))
+
+
+def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
+    """Leave out what nobody replied to yet: another process may be at it."""
+    open_ends = {message.id for message in session.unanswered}
+    return list(takewhile(lambda message: message.id not in open_ends, waiting))
+
+
+def _stretch(life: Runtime, waiting: Sequence[Message]) -> list[Message]:
+    """Take turns from the beginning, up to a pause or to the length of an episode."""
+    pause = timedelta(minutes=life.config.memory.episode_pause_minutes)
+    stretch: list[Message] = []
+    turns = 0
+    for message in waiting:
+        if message.role == "user":
+            if stretch and message.at - stretch[-1].at > pause:
+                break
+            if turns == life.config.memory.episode_max_turns:
+                break
+            turns += 1
+        stretch.append(message)
+    return stretch
+
+
+def run(life: Runtime, job: AppraiseJob) -> JobResult:
+    """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
+    session = session_files.load(life.entity.root / sessions.path(job.session))
+    stretch = cursors.between(session, job.first, job.last)
+    their_message = next(
+        (message for message in reversed(stretch) if message.role == "user" and message.text), None
+    )
+    if their_message is None:
+        return _passed_over(life, job, "nobody said anything in it")
+    try:
+        assessment = _guarded(_asked(life, session, stretch), stretch)
+    except (*NO_ANSWER, ValueError) as error:
+        return _passed_over(life, job, str(error).splitlines()[0])
+    return _felt(life, job, their_message, stretch[-1].at, assessment)
+
+
+def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
+    limits = life.body.appraisal
+    soma = body_state.read(life, stretch[0].at)
+    before = session.messages[: session.messages.index(stretch[0])]
+    earlier = _render(before[-BEFORE_MESSAGES:], BEFORE_CHARS)
+    slots = {
+        "mood": body_state.mood(life, soma).name,
+        "before": prompts.tagged("before", earlier) + "\n" if earlier else "",
+        "conversation": prompts.harmless(_render(stretch, STRETCH_CHARS), "before", "conversation"),
+        "points": f"{limits.max_points:g}",
+    }
+    request = job_request.request(
+        life, "appraise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    try:
+        answer = structured.answer(life.model, request, appraisal.schema(limits))
+    except AnswerInvalidError as error:
+        answer = _whole(error)
+    return appraisal.parse(answer, limits)
+
+
+def _whole(error: AnswerInvalidError) -> object:
+    """Take an answer that only goes beyond its bounds, which are then held; not one cut off."""
+    try:
+        value, missing = structured.load(error.answer)
+    except ValueError:
+        raise error from None
+    if missing:
+        raise error
+    return value
+
+
+def _render(messages: Sequence[Message], budget_chars: int) -> str:
+    """Render what was said, a line a message; long ones are cut so that all have room."""
+    spoken_messages = [message for message in messages if message.text and message.role != "tool"]
+    most = max(LEAST_CHARS, budget_chars // max(1, len(spoken_messages)))
+    lines = []
+    for message in spoken_messages:
+        who = "I answered" if message.role == "assistant" else f"{_name(message)} said"
+        text = " ".join(message.text.split()).replace('"', "'")
+        lines.append(f'{who}: "{tokens.cut(text, most // 4)}"')
+    return "\n".join(lines)
+
+
+def _name(message: Message) -> str:
+    return str(message.extra.get("name") or message.speaker or "somebody")
+
+
+def _guarded(assessment: Appraisal, stretch: Sequence[Message]) -> Appraisal:
+    """Take out names and numbers that nobody said, and affects that repeat what somebody did."""
+    texts = [message.text for message in stretch]
+    speaker_names = [_name(message) for message in stretch if message.role == "user"]
+    imprint = assessment.imprint
+    if imprint is not None:
+        trigger = claims.supported(imprint.trigger, texts, speaker_names)
+        # what nobody spoke of left nothing behind: a small model takes it from the examples
+        spoken_of = _spoken_of(trigger, texts, speaker_names)
+        trigger = trigger if spoken_of > LEAST_SPOKEN_OF else ""
+        imprint = replace(imprint, trigger=trigger) if spoken_of else None
+    their_text = " ".join(message.text for message in stretch if message.role == "user")
+    their_words = set(stop_words.telling_words(their_text))
+    named = tuple(
+        name
+        for name in assessment.affects
+        if name not in NO_FEELINGS and not (set(name.split("-")) - FEELINGS) & their_words
+    )
+    felt = claims.supported(assessment.felt, texts, speaker_names)
+    return replace(assessment, affects=named, felt=felt, imprint=imprint)
+
+
+def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str]) -> float:
+    """Return which share of what a text names, persons left out, was spoken of."""
+    names = {word for name in speaker_names for word in stop_words.telling_words(name)}
+    words = {word.removesuffix("'s") for word in stop_words.telling_words(trigger)} - names
+    spoken_stems = {
+        word[:SHARED_LETTERS] for text in texts for word in stop_words.telling_words(text)
+    }
+    return sum(word[:SHARED_LETTERS] in spoken_stems for word in words) / max(1, len(words))
+
+
+def _felt(
+    life: Runtime, job: AppraiseJob, their_message: Message, ended: datetime, assessment: Appraisal
+) -> JobResult:
+    """Let the body be moved by what is left of an appraisal, and note all of it."""
+    model, at = life.model.name, life.now()
+    left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
+    imprint = assessment.imprint
+
+    def more(session: Session) -> list[Change | None]:
+        emotion = (
+            (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
+        )
+        noted = Appraised(
+            at,
+            their_message.id,
+            assessment.points,
+            assessment.felt,
+            *emotion,
+            extra={"model": model},
+        )
+        added = sessions.plan_append(session, [noted], "note what it did to the body")
+        if not left:
+            return [added]
+        moved = body_state.plan(
+            life,
+            at,
+            lambda soma: appraisal.apply(
+                soma,
+                assessment,
+                life.body.soma,
+                life.body.appraisal,
+                left=left,
+                audience=session.people,
+            ),
+            why,
+        )
+        return [added, moved]
+
+    moved = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
+    effects = "; ".join(
+        filter(None, [moved or "nothing moved", ", ".join(assessment.affects), assessment.felt])
+    )
+    late = "" if left else " (too long ago to be felt now)"
+    return JobResult(
+        title=f"appraise: {_name(their_message)} and {life.identity.name}",
+        plan=_planned(life, job, more),
+        lines=(f"{_name(their_message)} and {life.identity.name}: {effects}{late}",),
+        data={
+            "session": job.session,
+            "message": their_message.id,
+            "points": dict(assessment.points),
+            "affects": list(assessment.affects),
+            "felt": assessment.felt,
+            "imprint": vars(imprint) if imprint else None,
+            "left": round(left, 4),
+            "problem": None,
+        },
+        trailers=(("Model", model), ("Evidence", their_message.id)),
+    )
+
+
+def _left(life: Runtime, age_seconds: float) -> float:
+    """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
+    config = life.body.soma.affects
+    left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
+    return left if left >= config.forget_below else 0.0
+
+
+def _passed_over(life: Runtime, job: AppraiseJob, problem: str) -> JobResult:
+    """Go on without an appraisal: the body stays as it is."""
+    return JobResult(
+        title="appraise: nothing to feel",
+        plan=_planned(life, job, lambda _: []),
+        lines=(f"Not appraised, the body stays as it is: {problem}",),
+        data={"session": job.session, "message": None, "problem": problem},
+    )
+
+
+def _planned(
+    life: Runtime, job: AppraiseJob, more: Callable[[Session], Sequence[Change | None]]
+) -> Callable[[], Sequence[Change | None]]:
+    """Plan to move the cursor, and more with it; nothing if another process was faster."""
+
+    def plan() -> Sequence[Change | None]:
+        file = state.read(life.entity.state)
+        if cursors.first(file, job.session, KEY) != job.first:
+            return ()
+        session = session_files.load(life.entity.root / sessions.path(job.session))
+        why = "it was seen what this did to the body"
+        return (cursors.plan_moved(file, session, [(KEY, job.last)], {}, why), *more(session))
+
+    return plan

@@ -1,0 +1,340 @@
+"""Remembering: stretches of conversation that are over become episodes.
+
+Whether one does is a matter of its significance; what it then says is `telling`'s. An episode's id
+follows from the messages it is made of, so that two processes cannot make two of one stretch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bumble import files
+from bumble.body import affects, ebb, significance
+from bumble.body.bars import Bar, Bars
+from bumble.body.significance import Significance
+from bumble.embed import calibrate
+from bumble.embed.protocol import Floats
+from bumble.entity.changes import Change
+from bumble.episodes import episode_text, segments
+from bumble.episodes.episode_text import Scene, TellingResult
+from bumble.episodes.segments import Likeness, StretchRules
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.index import terms
+from bumble.index.search import Hit
+from bumble.llm import ledger
+from bumble.records import base, episodes, relationships, session_files, sessions, state
+from bumble.records.base import Provenance
+from bumble.records.episodes import Episode, Imprint
+from bumble.records.sessions import Message, Session
+from bumble.runtime import cursors
+from bumble.runtime.cursors import REMEMBER
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
+COMPARED = 20  # earlier episodes that novelty looks at
+QUERY_TOKENS = 300  # of what was said, to look for them with
+LINE_TOKENS = 15  # of an episode in a title
+EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
+
+
+@dataclass(frozen=True)
+class RememberJob:
+    """A stretch to make an episode of."""
+
+    session_id: str
+    messages: tuple[Message, ...]
+    closed: str  # what closed it
+
+
+def check(life: Runtime) -> Due[RememberJob]:
+    """Find the stretches that are over, the oldest first."""
+    file = state.read(life.entity.state)
+    rules = _rules(life)
+    jobs, open_count = [], 0
+    for session_id in cursors.waiting(file):
+        if cursors.first(file, session_id, (REMEMBER,)) is None:
+            continue
+        session = conversation(life, session_id)
+        if session is None:
+            continue
+        waiting = cursors.messages(file, session, (REMEMBER,))
+        ended = session.ended is not None
+        for stretch in segments.cut(
+            waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
+        ):
+            if stretch.closed:
+                jobs.append(RememberJob(session_id, stretch.messages, stretch.closed))
+            else:
+                open_count += 1
+    jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
+    value = f"{len(jobs)} over, {open_count} going on"
+    condition = Condition("stretches of conversation", value, "one that is over", bool(jobs))
+    return Due((condition,), tuple(jobs))
+
+
+def _rules(life: Runtime) -> StretchRules:
+    memory = life.config.memory
+    return StretchRules(
+        pause=timedelta(minutes=memory.episode_pause_minutes),
+        max_turns=max(1, memory.episode_max_turns),
+        alike_from=life.config.session.continuity_threshold,
+    )
+
+
+def conversation(life: Runtime, session_id: str) -> Session | None:
+    """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
+    path = sessions.path(session_id)
+    try:
+        file = files.inside(life.entity.root, path)
+        return session_files.load(file) if base.is_id(session_id) and file.is_file() else None
+    except (RecordInvalidError, UnsafePathError):
+        return None
+
+
+def _likeness(life: Runtime) -> Likeness:
+    """Return what tells how alike two texts are; opens the embedder when first asked."""
+    vectors: dict[str, Floats] = {}
+
+    def alike(text: str, earlier_texts: Sequence[str]) -> float:
+        embedder = life.memory.embedder
+        if embedder is None:
+            return 1.0  # without one, no topic ever changes
+        new = [
+            candidate
+            for candidate in dict.fromkeys((text, *earlier_texts))
+            if candidate not in vectors
+        ]
+        vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
+        nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
+        return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
+
+    return alike
+
+
+def run(life: Runtime, job: RememberJob) -> JobResult:
+    """Weigh a stretch and, if it matters enough, let the model tell it; writes no file."""
+    session = session_files.load(life.entity.root / sessions.path(job.session_id))
+    episode_id = id_of(job)
+    if episodes.locate(life.entity.episodes, episode_id):
+        return _passed_over(life, job, f"{episode_id} is there already")
+    weight = weigh(life, session, job)
+    sentence = weight.sentence(life.config.memory.episode_significance_threshold)
+    data = {"significance": round(weight.total, 4), "why": sentence}
+    scene = scene_of(life, session, job.messages)
+    if (
+        weight.total < life.config.memory.episode_significance_threshold
+        or not scene.spoken_messages
+    ):
+        _note(life, job, sentence)
+        return _passed_over(life, job, sentence, data)
+    result = episode_text.tell(life, scene)
+    episode = _episode(life, session, job, scene, weight, result)
+    label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
+    title = tokens.cut(" ".join(result.telling.narrative.split()), LINE_TOKENS)
+    return JobResult(
+        title=f"remember: {title}",
+        plan=lambda: _planned(life, job, episode),
+        lines=(f"Remembered {episode.id}{label}: {title}",),
+        data={
+            **_about(job),
+            **data,
+            "episode": episode.id,
+            "summary_source": episode.summary_source or None,
+            "excerpt_because": result.excerpt or None,
+            "dropped_sentences": list(result.dropped),
+        },
+        trailers=traced([job.session_id], episode.provenance.model),
+    )
+
+
+def _passed_over(
+    life: Runtime, job: RememberJob, why: str, data: dict[str, object] | None = None
+) -> JobResult:
+    return JobResult(
+        title="remember: nothing of a conversation",
+        plan=lambda: _planned(life, job, None),
+        lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
+        data={**_about(job), "why": why, **(data or {}), "episode": None},
+    )
+
+
+def _about(job: RememberJob) -> dict[str, object]:
+    return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
+
+
+def _note(life: Runtime, job: RememberJob, why: str) -> None:
+    """Put the reason into the ledger, in the place of the call that was not made."""
+    detail = {"session": job.session_id, "reason": why}
+    entry = ledger.Entry(life.clock(), episode_text.PURPOSE, "", 0, "skipped", detail=detail)
+    with contextlib.suppress(OSError):  # a full disk stops no pass
+        ledger.append(life.entity.ledger, entry)
+
+
+def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[Change | None]:
+    """Plan the cursor and the episode; nothing if another process has dealt with the stretch.
+
+    The cursor comes first: a process that was faster has moved it, and then all is planned again.
+    """
+    file = state.read(life.entity.state)
+    session = session_files.load(life.entity.root / sessions.path(job.session_id))
+    last = job.messages[-1].id
+    if last not in {message.id for message in cursors.messages(file, session, (REMEMBER,))}:
+        return []
+    why = f"{len(job.messages)} messages were remembered"
+    moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
+    if episode is None or episodes.locate(life.entity.episodes, episode.id):
+        return [moved]
+    return [moved, episodes.plan_new(episode, f"remember a conversation of {job.session_id}")]
+
+
+def id_of(job: RememberJob) -> str:
+    """Return the id of the episode that a stretch becomes: the same in every process."""
+    first = job.messages[0]
+    chance = random.Random(f"{job.session_id} {first.id}")
+    return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
+
+
+def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
+    """Describe who took part in some messages, and when."""
+    names = {}
+    for person in _people(session, messages):
+        stated_names = (
+            str(message.extra.get("name", "")) for message in messages if message.speaker == person
+        )
+        names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
+    at = messages[0].at.astimezone(life.zone)
+    return Scene(
+        life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
+    )
+
+
+def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    speakers = dict.fromkeys(
+        message.speaker for message in messages if message.role == "user" and message.speaker
+    )
+    return tuple(speakers) or ((session.by,) if session.by else ())
+
+
+def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
+    """Tell how much a stretch matters, share by share."""
+    config = life.body.significance
+    used_tool = any(message.role == "tool" for message in job.messages)
+    texts = [message.text for message in job.messages if message.role == "user"]
+    points: dict[str, float] = {}
+    for message in job.messages:
+        moved = session.appraisals.get(message.id)
+        for bar, value in moved.points.items() if moved else ():
+            points[bar] = points.get(bar, 0.0) + value
+    participants = _people(session, job.messages)
+    return significance.significance(
+        meaningful=any(
+            significance.is_meaningful(text, config, used_tool=used_tool) for text in texts
+        ),
+        familiarity=max((_familiarity(life, person) for person in participants), default=0.0),
+        appraisal=significance.appraisal_strength(points, life.body.appraisal.full_points),
+        novelty=_novelty(life, "\n".join(texts)),
+        config=config,
+    )
+
+
+def _familiarity(life: Runtime, person: str) -> float:
+    file = life.entity.root / relationships.path(person)
+    return base.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
+
+
+def _novelty(life: Runtime, text: str) -> float:
+    """Tell how unlike all earlier episodes something is, by meaning or else by words."""
+    life.memory.sync()
+    query = tokens.cut(text, QUERY_TOKENS)
+    hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
+    asked = set(terms.terms(query))
+    return significance.novelty(_alike(hit, asked) for hit in hits)
+
+
+def _alike(hit: Hit, asked: set[str]) -> float:
+    if hit.parts.calibrated is not None:
+        return hit.parts.calibrated
+    hit_terms = set(terms.terms(hit.text))
+    return len(asked & hit_terms) / max(1, min(len(asked), len(hit_terms)))
+
+
+def _episode(
+    life: Runtime,
+    session: Session,
+    job: RememberJob,
+    scene: Scene,
+    weight: Significance,
+    result: TellingResult,
+) -> Episode:
+    first, last, spoken_messages = job.messages[0], job.messages[-1], scene.spoken_messages
+    until = [message for message in session.messages if message.at <= last.at]
+    origin = Provenance(
+        by=episode_text.PURPOSE,
+        model="" if result.excerpt else life.model.name,
+        sources=(session.id, *(message.id for message in spoken_messages)),
+        trust=base.lowest_trust(message.trust for message in spoken_messages),
+        # who had been there by then: somebody who joins later was not told it
+        audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
+    )
+    tag = _tag(job.messages)
+    return episodes.new(
+        id_of(job),
+        first.at.astimezone(life.zone),
+        weight.total,
+        result.telling.text,
+        people=_people(session, job.messages),
+        imprints=_imprints(life, session, job.messages, tag),
+        soma=tag,
+        session=session.id,
+        summary_source=result.summary_source,
+        provenance=origin,
+    )
+
+
+def _tag(messages: Sequence[Message]) -> str:
+    """Return how the body was at the end, as the last message that says so has it."""
+    for message in reversed(messages):
+        tag = message.extra.get("soma")
+        if isinstance(tag, str) and _parsed(tag):
+            return tag
+    return ""
+
+
+def _parsed(tag: str) -> ebb.BodyTag | None:
+    try:
+        return ebb.parse_tag(tag)
+    except ValueError:
+        return None
+
+
+def _imprints(
+    life: Runtime, session: Session, messages: Sequence[Message], tag: str
+) -> tuple[Imprint, ...]:
+    """Return what was felt: by emotion, the strongest; without appraisals, a strong mood."""
+    felt = [
+        session.appraisals[message.id] for message in messages if message.id in session.appraisals
+    ]
+    if not felt:
+        return _mood(life, messages[-1].at, tag)
+    strongest: dict[str, Imprint] = {}
+    for appraisal in sorted(felt, key=lambda appraisal: appraisal.intensity):
+        if appraisal.emotion not in ("", affects.NEUTRAL) and appraisal.intensity > 0:
+            strongest[appraisal.emotion] = Imprint(
+                appraisal.emotion, appraisal.intensity, appraisal.trigger
+            )
+    return tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
+
+
+def _mood(life: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
+    parsed = _parsed(tag)
+    if parsed is None:
+        return ()
+    levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
+    mood = affects.mood(Bars(at, levels, {}), life.body.soma.affects)
+    return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -1,0 +1,103 @@
+"""Retelling: excerpts that no model had told yet get their telling, at the next consolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bumble.entity.changes import Change
+from bumble.episodes import episode_text, remember
+from bumble.episodes.episode_text import Scene
+from bumble.errors import RecordInvalidError
+from bumble.records import base, episodes
+from bumble.records.episodes import Episode
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
+
+
+@dataclass(frozen=True)
+class RetellJob:
+    """An episode that is an excerpt, and the conversation to tell it from."""
+
+    episode: Episode
+    scene: Scene
+
+
+def check(life: Runtime) -> Due[RetellJob]:
+    """Find the excerpts whose conversation is still there, the oldest first."""
+    jobs = tuple(_jobs(life))
+    value = f"{len(jobs)} not told yet"
+    return Due((Condition("excerpts", value, "at least 1", bool(jobs)),), jobs)
+
+
+def _jobs(life: Runtime) -> Iterator[RetellJob]:
+    for path in episodes.paths(life.entity.episodes):
+        try:
+            if episodes.EXCERPT not in base.read_text(path):  # most files: not worth parsing
+                continue
+            episode = base.load(path, episodes.parse)
+            if episode.summary_source == episodes.EXCERPT and episode.tries < MAX_TRIES:
+                scene = _scene(life, episode)
+                if scene and episode_text.is_excerpt(scene, episode.text):
+                    yield RetellJob(episode, scene)
+        except RecordInvalidError:  # `doctor` names it; the others go on
+            continue
+
+
+def _scene(life: Runtime, episode: Episode) -> Scene | None:
+    """Return what an excerpt was cut from; None if that is gone."""
+    session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
+    if session is None:
+        return None
+    messages = [message for message in session.messages if message.id in wanted]
+    return remember.scene_of(life, session, messages) if messages else None
+
+
+def run(life: Runtime, job: RetellJob) -> JobResult:
+    """Let the model tell an excerpt; writes no file."""
+    episode = job.episode
+    result = episode_text.tell(life, job.scene)
+    data = {
+        "episode": episode.id,
+        "told": not result.excerpt,
+        "why_not": result.excerpt or None,
+        "dropped_sentences": list(result.dropped),
+    }
+    if result.excerpt:
+        return JobResult(
+            title=f"remember: {episode.id} stays an excerpt",
+            plan=lambda: [_planned_try(life, episode)] if result.answered else [],
+            lines=(f"{episode.id} stays an excerpt: {result.excerpt}",),
+            data=data,
+        )
+    title = tokens.cut(" ".join(result.telling.narrative.split()), remember.LINE_TOKENS)
+    origin = replace(episode.provenance, by=episode_text.PURPOSE, model=life.model.name)
+
+    def plan() -> list[Change | None]:
+        if not _untouched(life, episode):
+            return []
+        folder, why = life.entity.episodes, "an excerpt is told"
+        return [episodes.plan_retell(folder, episode, result.telling.text, origin, why)]
+
+    return JobResult(
+        title=f"remember: {title}",
+        plan=plan,
+        lines=(f"Told {episode.id}: {title}",),
+        data=data,
+        trailers=traced([episode.session], life.model.name),
+    )
+
+
+def _planned_try(life: Runtime, episode: Episode) -> Change | None:
+    if not _untouched(life, episode):
+        return None
+    return episodes.plan_tried(life.entity.episodes, episode, "no model could tell it")
+
+
+def _untouched(life: Runtime, episode: Episode) -> bool:
+    """Whether the file is as it was read: what a person edited meanwhile is theirs."""
+    file = episodes.locate(life.entity.episodes, episode.id)
+    return file is not None and base.read_text(file) == episode.source.text

@@ -1,0 +1,389 @@
+"""Distilling: what ordinary conversation leaves behind, drawn window by window.
+
+Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
+enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of each conversation:
+
+    distill:
+      ses_01J…: {at: 2026-05-24T12:00:00+02:00, hash: 0f3a…}   # the last window; failed: 2
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from bumble.entity.changes import Change
+from bumble.entity.config_memory import DistillationConfig
+from bumble.errors import AnswerInvalidError
+from bumble.facts import belief_conflicts, extract, store_extracted, verify
+from bumble.facts.extract import ExtractedItem, Extraction, Options
+from bumble.facts.extract_window import USER, Window, split_windows
+from bumble.facts.store_extracted import WindowMemories
+from bumble.facts.verify import Rejected
+from bumble.records import base, knowledge, relationships, session_files, state
+from bumble.records.mapping_files import MappingFile
+from bumble.records.sessions import Message, Session
+from bumble.runtime import body_state, cursors
+from bumble.runtime.cursors import DISTILL, REFLECT
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+
+SECTION = "distill"
+KEPT = 20  # conversations of which the last window is remembered
+READ_CHARS = 2400  # of a window, by an embedded model: in more it finds less, and it reads slowly
+TRIES = 3  # unusable answers after which a window is passed over
+
+
+@dataclass(frozen=True)
+class DistillJob:
+    """One window to be distilled."""
+
+    session: str  # id
+    first: str  # ids of messages
+    last: str
+
+
+def check(life: Runtime, session_id: str | None = None, *, force: bool = False) -> Due[DistillJob]:
+    """Find what is due, without a model and without writing.
+
+    Args:
+        life: Whose conversations.
+        session_id: One conversation alone.
+        force: Whether conditions don't count; a conversation of which nothing waits is then taken
+            from its last window.
+    """
+    file = state.read(life.entity.state)
+    names = [session_id] if session_id else list(cursors.waiting(file))
+    if force and not names:
+        names = [path.parent.name for path in session_files.paths(life.entity.sessions)[-1:]]
+    jobs: list[DistillJob] = []
+    shown: list[tuple[Condition, ...]] = []
+    for name in names:
+        session = session_files.find(life.entity.sessions, name)
+        windows = _windows(life, session, cursors.messages(file, session, (DISTILL,)))
+        if force and not windows:
+            windows = _windows(life, session, session.messages)[-1:]
+        conditions = () if force else _gates(life, file, session, windows)
+        if windows and all(condition.passes for condition in conditions):
+            jobs += [DistillJob(session.id, span.messages[0].id, span.last.id) for span in windows]
+            shown.insert(0, conditions)
+        else:
+            shown.append(conditions)
+    if force:
+        return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
+    conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
+    return Due(conditions, tuple(jobs))
+
+
+def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
+    """Return the next window that waits among the messages up to one, conditions left aside."""
+    session = session_files.find(life.entity.sessions, session_id)
+    waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
+    ids = [message.id for message in session.messages]
+    if message_id not in ids:
+        return None
+    later = len(ids) - ids.index(message_id) - 1
+    windows = _windows(life, session, waits[: max(0, len(waits) - later)])
+    return (
+        DistillJob(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
+    )
+
+
+def _passed(conditions: Sequence[Condition]) -> int:
+    return sum(condition.passes for condition in conditions)
+
+
+def _nothing(life: Runtime) -> tuple[Condition, ...]:
+    return (
+        _enabled(life.config.memory.distillation),
+        Condition("new turns", "0", "at least 1", False),
+    )
+
+
+def _enabled(config: DistillationConfig) -> Condition:
+    return Condition("enabled", "yes" if config.enabled else "no", "yes", config.enabled)
+
+
+def _gates(
+    life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
+) -> tuple[Condition, ...]:
+    config, now = life.config.memory.distillation, life.now()
+    waiting = [message for window in windows for message in window.messages]
+    new, depth = _turns(waiting), _turns(session.messages)
+    intensity = body_state.intensity(life, body_state.read(life, now))
+    enough = turns_needed(intensity, config)
+    since = _since(file, session, waiting, now)
+    seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
+    return (
+        _enabled(config),
+        Condition("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
+        Condition(
+            "time or turns",
+            f"{seconds:.0f} s, {new} turns",
+            f"at least {config.cycle_seconds:g} s or {enough} turns",
+            seconds >= config.cycle_seconds or new >= enough,
+        ),
+        Condition(
+            "depth",
+            f"{depth} turns",
+            f"at least {config.min_turns_absolute}",
+            depth >= config.min_turns_absolute,
+        ),
+        Condition(
+            "urgency",
+            f"{intensity:.2f} felt, so {enough} turns are enough",
+            f"fewer than {config.min_turns} above {config.soma_urgency_from:g}",
+            True,
+        ),
+    )
+
+
+def turns_needed(intensity: float, config: DistillationConfig) -> int:
+    """Return how many new turns are enough when so much is felt."""
+    over = max(0.0, intensity - config.soma_urgency_from)
+    room = 1 - config.soma_urgency_from
+    share = over / room if room > 0 else 0.0
+    return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
+
+
+def _turns(messages: Sequence[Message]) -> int:
+    return sum(message.role == USER for message in messages)
+
+
+def _since(
+    file: MappingFile, session: Session, waiting: Sequence[Message], now: datetime
+) -> datetime:
+    """Return when the conversation was last distilled; else since when something waits."""
+    last = file.get(SECTION, session.id, "at")
+    if isinstance(last, str):
+        return moments.read(last, "at")
+    return waiting[0].at if waiting else now
+
+
+def _windows(life: Runtime, session: Session, messages: Sequence[Message]) -> list[Window]:
+    people = relationships.read(life.entity.relationships)
+    names = {person.id: person.name for person in people}
+    budget = life.config.memory.distillation.context_char_budget
+    return split_windows(session, messages, names, life.identity.name, life.zone, budget)
+
+
+def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
+    """Distill one window; asks the model once, and twice more where there is something to judge.
+
+    Args:
+        life: Whose conversation.
+        job: The window.
+        judge: Whether the model is asked a second time which items the messages really say.
+    """
+    session = session_files.find(life.entity.sessions, job.session)
+    windows = _windows(life, session, cursors.between(session, job.first, job.last))
+    if not windows:
+        return _waits("its messages are gone")
+    window = windows[0]
+    file = state.read(life.entity.state)
+    waiting = [message.id for message in cursors.messages(file, session, (DISTILL,))]
+    if window.messages[0].id in waiting[1:]:
+        # one cursor: what lies before this window, and was refused just now, would be passed over
+        return _waits("what was said before it waits too")
+    if file.get(SECTION, session.id, "hash") == window.hash:
+        message = "This window has been distilled already."
+        return _window_result(life, session, window, WindowMemories(), message, ran=False)
+    known_sections = _near_sections(life, window)
+    options = _options(life, session, window)
+    try:
+        if not extract.trusted(life.model.name):
+            return _waits(f"{life.model.name}: this model's extraction is not trusted")
+        extraction = extract.draw(life.model, window, options, known_sections)
+    except AnswerInvalidError as error:
+        return _failed(life, session, window, error)
+    except NO_ANSWER as error:
+        return _waits(str(error).splitlines()[0])
+    items, rejected = verify.check(window, extraction.items, known_sections)
+    if judge:
+        items, doubted = verify.judge(life.model, window, items, options)
+        rejected += doubted
+    return _result(life, session, window, extraction, items, rejected)
+
+
+def _result(
+    life: Runtime,
+    session: Session,
+    window: Window,
+    extraction: Extraction,
+    items: Sequence[ExtractedItem],
+    rejected: Sequence[Rejected],
+) -> JobResult:
+    at = life.now()
+    claims = [
+        store_extracted.claim(life, window, item, at) for item in items if item.kind == "belief"
+    ]
+    if claims:
+        life.memory.sync()
+        claims = belief_conflicts.weigh(life, claims)
+    memories = WindowMemories(
+        at,
+        tuple(item for item in items if item.kind != "belief"),
+        tuple(claims),
+        verify.journal(window, extraction) if items else "",
+    )
+    dropped = len(rejected) + extraction.malformed
+    lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
+    lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
+    outcome = _window_result(life, session, window, memories, "\n".join(lines))
+    reasons = [
+        {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
+        for rejection in rejected
+    ]
+    kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
+    data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
+    return JobResult(
+        outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
+    )
+
+
+def _counted(items: Sequence[ExtractedItem]) -> str:
+    kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
+    counts = {name: sum(item.kind == kind for item in items) for kind, name in kinds.items()}
+    return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
+
+
+def _window_result(
+    life: Runtime,
+    session: Session,
+    window: Window,
+    memories: WindowMemories,
+    report: str,
+    *,
+    ran: bool = True,
+) -> JobResult:
+    lines = report.splitlines()
+    refused: list[str] = []
+
+    def plan() -> list[Change | None]:
+        refused.clear()
+        cursor_moves = [_dealt_with(life, window)]
+        return [*store_extracted.plan(life, window, memories, refused), *cursor_moves]
+
+    plan()  # says what will be refused
+    return JobResult(
+        f"distill: {', '.join(window.speakers) or session.id}",
+        plan,
+        (*lines, *(f"  not written: {why}" for why in refused)),
+        {
+            "ran": ran,
+            "session": session.id,
+            "messages": len(window.messages),
+            "refused": list(refused),
+        },
+        traced([window.messages[0].id, window.last.id], life.model.name if ran else ""),
+    )
+
+
+def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None:
+    """Plan to move the cursor behind a window, and to remember what it was."""
+    file = state.read(life.entity.state)
+    session = session_files.find(life.entity.sessions, window.session)
+    values: dict[str, Any] = {}
+    if file.get(SECTION, window.session, "hash") != window.hash:
+        mark: dict[str, Any] = {"at": base.stamp(life.now()), "hash": window.hash}
+        values = {SECTION: {window.session: mark | ({"failed": failed} if failed else {})}}
+    gone = [[SECTION, name] for name in _forgotten(file, window.session)]
+    for key in ("tried", *(() if failed else ("failed",))):
+        if file.get(SECTION, window.session, key) is not None:
+            gone.append([SECTION, window.session, key])
+    cleared = state.plan_write(file, {}, "", remove=gone) if gone else None
+    if cleared is not None and cleared.data is not None:
+        file = state.parse(cleared.data.decode())
+    moved = cursors.plan_moved(
+        file, session, [((DISTILL,), window.last.id)], values, "these messages were distilled"
+    )
+    return _joined(cleared, moved)
+
+
+def _joined(first: Change | None, second: Change | None) -> Change | None:
+    """Make one change of two that follow each other on one file."""
+    if first is None or second is None:
+        return first or second
+    return Change(second.path, second.why, second.data, first.read)
+
+
+def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
+    """Return the oldest conversations of which nothing needs to be remembered any more."""
+    session_ids = sorted(name for name in file.get(SECTION, default={}) if name != keep_id)
+    return session_ids[: max(0, len(session_ids) - KEPT + 1)]
+
+
+def _failed(
+    life: Runtime, session: Session, window: Window, error: AnswerInvalidError
+) -> JobResult:
+    """Count an unusable answer; after a few the window is passed over."""
+    marked = state.read(life.entity.state).get(SECTION, session.id, default={})
+    same = marked.get("tried") == window.hash
+    failed = (int(marked.get("failed", 0)) if same else 0) + 1
+    why = str(error).splitlines()[0]
+    data = {"ran": False, "session": session.id, "failed": failed, "why": why}
+
+    def counted() -> list[Change | None]:
+        if failed >= TRIES:
+            return [_dealt_with(life, window, failed)]
+        mark = {"at": base.stamp(life.now()), "tried": window.hash, "failed": failed}
+        file = state.read(life.entity.state)
+        values = {SECTION: {session.id: mark}}
+        return [state.plan_write(file, values, "an answer could not be used")]
+
+    after = "the window is passed over" if failed >= TRIES else "it waits for another try"
+    lines = (f"Nothing was distilled: {why}", f"  try {failed} of {TRIES}; {after}")
+    return JobResult(f"distill: no usable answer for {session.id}", counted, lines, data)
+
+
+def _waits(why: str) -> JobResult:
+    line = f"Nothing was distilled: {why}. It waits."
+    return JobResult("distill: nothing", list, (line,), {"ran": False, "why": why})
+
+
+def _options(life: Runtime, session: Session, window: Window) -> Options:
+    config = life.config.memory.distillation
+    relational: Literal["none", "notes", "scalar"] = "notes"
+    if not life.config.memory.relational.enabled:
+        relational = "scalar"
+    elif _reflected(life, session, window):
+        relational = "none"
+    return Options(
+        config.max_extract_tokens,
+        config.temperature,
+        config.context_char_budget,
+        relational,
+        config.max_delta,
+        READ_CHARS if life.local else None,
+    )
+
+
+def _reflected(life: Runtime, session: Session, window: Window) -> bool:
+    """Whether reflections have dealt with all that people said in a window."""
+    file = state.read(life.entity.state)
+    spoke = {
+        message.speaker for message in window.messages if message.role == USER and message.speaker
+    }
+    starts = [cursors.first(file, window.session, (REFLECT, person)) for person in spoke]
+    return all(
+        start is None or cursors.is_behind(session, start, window.last.id) for start in starts
+    )
+
+
+def _near_sections(life: Runtime, window: Window) -> Mapping[str, str]:
+    """Return the sections of knowledge nearest to a window that its people may know."""
+    life.memory.sync()
+    query = " ".join(message.text for message in window.messages if message.role == USER)
+    limit = life.config.memory.knowledge.max_sections
+    hits = life.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
+    book = knowledge.read(life.entity.knowledge)
+    sections = [knowledge.find(book, hit.id) for hit in hits]
+    return {
+        section.title: section.text
+        for section in sections
+        if section is not None and not section.locked
+    }

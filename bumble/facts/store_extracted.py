@@ -1,0 +1,223 @@
+"""Storing what was extracted from a window: it goes to knowledge, people, beliefs and the journal.
+
+Planned on the files as they are, one change a file. What may not be written is refused with a
+reason, and the rest is written all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import UserError
+from bumble.facts import beliefs
+from bumble.facts.beliefs import Claim
+from bumble.facts.extract import SELF_INSIGHT, ExtractedItem
+from bumble.facts.extract_window import Window
+from bumble.grounding import claims
+from bumble.records import base, journal, knowledge, relationships
+from bumble.records import beliefs as held
+from bumble.records.base import Provenance
+from bumble.records.knowledge import Knowledge, Section
+from bumble.records.relationships import Note, Relationship, Scores
+from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
+
+BY = "distill"
+TAG = "distillation"
+SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
+
+
+@dataclass(frozen=True)
+class WindowMemories:
+    """The facts, notes, claims and diary text of one window that are to be stored."""
+
+    at: datetime | None = None
+    items: tuple[ExtractedItem, ...] = ()  # facts and notes
+    claims: tuple[Claim, ...] = ()
+    diary: str = ""
+
+
+def claim(life: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
+    return Claim(
+        id=base.new_id(held.PREFIX, at, life.rng),
+        text=item.text,
+        category=item.category,
+        confidence=item.confidence,
+        evidence=window.ids(item.cited),
+        origin="inference" if item.category == SELF_INSIGHT else "conversation",
+        provenance=_provenance(life, window, item.cited),
+        # a correction is the person's own word on it; else it is a model's reading of what was said
+        by="user" if item.category == beliefs.CORRECTION else "extracted",
+    )
+
+
+def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenance:
+    return Provenance(
+        by=BY,
+        model=life.model.name,
+        sources=(window.session, *window.ids(cited)),
+        trust=window.trust(cited),
+        audience=window.people,
+    )
+
+
+def plan(
+    life: Runtime, window: Window, memories: WindowMemories, refused: list[str]
+) -> list[Change | None]:
+    """Plan to store the memories of a window in the files as they are now.
+
+    The reasons of what may not be stored are added to `refused`.
+    """
+    if memories.at is None:
+        return []
+    facts = [item for item in memories.items if item.kind == "knowledge"]
+    notes = [item for item in memories.items if item.kind == "relational"]
+    planned: list[Change | None] = [_plan_facts(life, window, facts, refused)]
+    planned += _plan_notes(life, window, notes, memories.at)
+    planned += beliefs.plan_claims(life, memories.claims, memories.at)
+    if memories.diary:
+        origin = _provenance(life, window, window.numbers)
+        planned.append(
+            journal.plan_add(
+                memories.at, memories.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
+            )
+        )
+    return planned
+
+
+def _plan_facts(
+    life: Runtime, window: Window, facts: Sequence[ExtractedItem], refused: list[str]
+) -> Change | None:
+    before = knowledge.read(life.entity.knowledge)
+    book, last = before, None
+    for item in facts:
+        section = knowledge.find(book, item.title)
+        try:
+            _may_correct(window, item, section)
+            change = knowledge.plan_set(
+                book,
+                item.title,
+                corrected(section.text, item.text) if section else item.text,
+                f"know about {item.title}",
+                by_entity=True,
+                provenance=_joined(_provenance(life, window, item.cited), section),
+            )
+        except UserError as error:
+            refused.append(f"{item.title}: {str(error).splitlines()[0]}")
+            continue
+        if change is not None and change.data is not None:
+            book, last = knowledge.parse(change.data.decode()), change
+    return _whole(before, last)
+
+
+def _whole(before: Knowledge, last: Change | None) -> Change | None:
+    """Make one change of several to one file: the last, on what was read first."""
+    if last is None or last.data is None:
+        return None
+    keeps = before.source is not None
+    first = changes.write(last.path, last.data.decode(), before.source, last.why)
+    return Change(first.path, first.why, first.data, first.read, keeps=keeps)
+
+
+def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -> None:
+    """Refuse to let somebody change what others were told, or a guest what the owner wrote.
+
+    Raises:
+        UserError: If so.
+    """
+    if section is None:
+        return
+    audience = section.provenance.audience
+    if audience and not set(window.people) <= set(audience):
+        raise UserError("a section of that title belongs to a talk with others")
+    own = [n for n in item.cited if window.is_persons(n)]
+    spoken_trust, written_trust = window.trust(own), section.provenance.trust or "owner"
+    if written_trust == "owner" and spoken_trust not in ("owner", ""):
+        raise UserError("the owner's word stands there")
+
+
+def _joined(new: Provenance, section: Section | None) -> Provenance:
+    """Return where a corrected section comes from: what stays in it keeps its evidence."""
+    if section is None or not section.provenance.sources:
+        return new
+    old = section.provenance
+    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
+    trust = base.lowest_trust((old.trust, new.trust))
+    return Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+
+
+def corrected(old: str, new: str) -> str:
+    """Return a section's text with a correction: what speaks of the same thing gives way to it.
+
+    Sentences that the new text says nothing about stay, so that one remark does not wipe out all
+    that was known.
+    """
+    fresh = claims.sentences(new)
+    kept_sentences = [
+        sentence
+        for sentence in claims.sentences(old)
+        if not any(_same_thing(sentence, n) for n in fresh)
+    ]
+    return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
+
+
+def _same_thing(sentence: str, other: str) -> bool:
+    words, other_words = (
+        set(stop_words.telling_words(sentence)),
+        set(stop_words.telling_words(other)),
+    )
+    least = min(len(words), len(other_words))
+    return least == 0 or len(words & other_words) >= SAME_SHARE * least
+
+
+def _plan_notes(
+    life: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
+) -> list[Change | None]:
+    planned: list[Change | None] = []
+    people = list(relationships.read(life.entity.relationships))
+    for name in dict.fromkeys(note.person for note in notes):
+        their_notes = [note for note in notes if note.person == name]
+        file = relationships.match(people, name)
+        origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
+        person = file or relationships.new(name, at, provenance=origin)
+        pending = [
+            Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes
+        ]
+        change = relationships.plan_update(
+            person,
+            f"notes on {name}",
+            pending=_with_new(person, pending),
+            scores=None
+            if life.config.memory.relational.enabled
+            else _moved(life, person, their_notes),
+        )
+        if change is not None and file is None:
+            change = Change(change.path, f"meet {name}", change.data)
+        planned.append(change)
+    return planned
+
+
+def _with_new(person: Relationship, notes: Sequence[Note]) -> tuple[Note, ...]:
+    known_texts = {note.text.casefold() for note in person.pending}
+    return (*person.pending, *(note for note in notes if note.text.casefold() not in known_texts))
+
+
+def _moved(life: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:
+    """Return the scores after what the notes ask for; one window never moves them further."""
+    limit = life.config.memory.distillation.max_delta
+    warmth = min(max(sum(note.warmth for note in notes), -limit), limit)
+    trust = min(max(sum(note.trust for note in notes), -limit), limit)
+    start = life.config.memory.relational.scalar
+    new = Scores(warmth=start.initial_warmth, trust=start.initial_trust)
+    old = person.scores if person.scores != Scores() else new
+    return Scores(
+        old.familiarity,
+        min(max(old.warmth + warmth, 0.0), 1.0),
+        min(max(old.trust + trust, 0.0), 1.0),
+        old.tension,
+        old.investment,
+    )

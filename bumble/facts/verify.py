@@ -1,0 +1,208 @@
+"""Proof: what of a model's items the messages of a window bear out.
+
+An item whose names, numbers and dates its messages do not hold is dropped, with the reason; so is
+what no person said, what rests on a tool's or an imported text, and what holds a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bumble import prompts
+from bumble.facts.extract import PURPOSE as DISTILL
+from bumble.facts.extract import SELF_INSIGHT, ExtractedItem, Extraction, Options
+from bumble.facts.extract_window import Window
+from bumble.grounding import claims, secrets
+from bumble.llm import structured
+from bumble.llm.protocol import Model, Request
+from bumble.runtime import job_request
+from bumble.runtime.job import NO_ANSWER
+from bumble.text import stop_words
+
+PURPOSE = "judge_evidence"
+MAX_TOKENS = 60
+REACH = 4  # messages back or on that a name may come from: small models count badly, and
+# "Nine years old" answers "How old is Rex?"
+SHORT_WORDS = 8  # of an answer that is a yes to the question before it
+_YES_WORDS = """
+yes yeah yep right exactly correct true ja genau stimmt sim sí si oui sì
+"""
+_YES = frozenset(_YES_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An extracted item that is not kept, with the reason."""
+
+    item: ExtractedItem
+    reason: str
+
+
+def check(
+    window: Window, items: Iterable[ExtractedItem], known_sections: Mapping[str, str]
+) -> tuple[list[ExtractedItem], list[Rejected]]:
+    """Keep the items that their messages bear out.
+
+    Args:
+        window: The messages.
+        items: What the model drew from them.
+        known_sections: Texts by title; a correction may repeat what its section says already.
+
+    Returns:
+        The items that stay, with the messages that complete their evidence, and the others.
+    """
+    kept_items: list[ExtractedItem] = []
+    rejected: list[Rejected] = []
+    for item in items:
+        whole, reason = _checked(window, item, known_sections.get(item.title, ""))
+        if not reason and any(
+            (kept_item.kind, kept_item.text) == (item.kind, item.text) for kept_item in kept_items
+        ):
+            reason = "it is there twice"
+        if reason:
+            rejected.append(Rejected(item, reason))
+        else:
+            kept_items.append(whole)
+    return kept_items, rejected
+
+
+def _checked(window: Window, item: ExtractedItem, before: str) -> tuple[ExtractedItem, str]:
+    """Return an item with its evidence complete, and why it is not kept: "" if it is."""
+    if not item.text or (item.kind == "knowledge" and not item.title):
+        return item, "it says nothing"
+    if not item.cited or not all(1 <= n <= len(window.messages) for n in item.cited):
+        return item, "it names no message, or one that is not there"
+    if not all(window.is_evidence(n) for n in item.cited):
+        return item, "it rests on a tool's or an imported text"
+    own = [n for n in item.cited if window.is_persons(n)]
+    if not own and item.category != SELF_INSIGHT:
+        return item, "no person said it"
+    if what := secrets.find_secret(f"{item.title}\n{item.text}"):
+        return item, f"it holds {what}"
+    if secrets.HIDDEN in f"{item.title}{item.text}":
+        return item, "it holds a place where a secret was"
+    if copied := _copied(window, f"{item.title} {item.text}", before):
+        return item, f"nobody said {', '.join(copied)}: it is the prompt's example"
+    cited, missing = _completed(window, item, before)
+    if missing:
+        return item, f"nobody said {', '.join(missing)}"
+    if own and not _in_their_words(window, item, own):
+        return item, "it shares no word with what they said"
+    return replace(item, cited=cited), ""
+
+
+def _completed(
+    window: Window, item: ExtractedItem, before: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Add the messages near those cited that hold a name the item takes from them.
+
+    Those before them first; of those after them only what people said.
+    """
+    known_names = [window.entity, *window.speakers, before]
+    texts = [item.text, item.person]
+
+    def missing(numbers: Sequence[int]) -> tuple[str, ...]:
+        sources = [window.source(n) for n in numbers]
+        return tuple(
+            word for text in texts for word in claims.unsupported(text, sources, known_names)
+        )
+
+    cited = list(item.cited)
+    lacking = missing(cited)
+    first, last = min(item.cited), max(item.cited)
+    before_them = range(last - 1, max(0, first - 1 - REACH), -1)
+    after_them = range(last + 1, min(len(window.messages), last + REACH) + 1)
+    for n in (*before_them, *(n for n in after_them if window.is_persons(n))):
+        if not lacking:
+            break
+        # the entity's question may say of whom, never how many
+        may = window.is_persons(n) or (
+            window.is_evidence(n) and not any(char.isdigit() for word in lacking for char in word)
+        )
+        if may and n not in cited and len(remainder := missing([*cited, n])) < len(lacking):
+            cited.append(n)
+            lacking = remainder
+    return tuple(sorted(set(cited))), lacking
+
+
+def _copied(window: Window, text: str, before: str = "") -> list[str]:
+    """Return the words that a text has from the examples of the prompt alone.
+
+    In a long stretch of small talk a small model writes down what the examples say.
+    """
+    spoken_words = {*_words(window, window.numbers), *stop_words.words(before)}
+    example_words = [
+        word for word in stop_words.words(text) if word in prompts.load(DISTILL).example_words
+    ]
+    return [
+        word for word in example_words if not any(_alike(word, other) for other in spoken_words)
+    ]
+
+
+def _in_their_words(window: Window, item: ExtractedItem, own: Sequence[int]) -> bool:
+    """Whether an item takes up a word of what people said, or they said yes to it."""
+    names = {word for name in (window.entity, *window.speakers) for word in stop_words.words(name)}
+    if len(own) == 1 and _says_yes(window, own[0]):
+        return True
+    spoken_words = _words(window, own)
+    telling = [word for word in stop_words.telling_words(item.text) if word not in names]
+    return any(_alike(word, other) for word in telling for other in spoken_words) or not telling
+
+
+def _words(window: Window, numbers: Iterable[int]) -> set[str]:
+    return {word for n in numbers for word in stop_words.words(window.messages[n - 1].text)}
+
+
+def _says_yes(window: Window, number: int) -> bool:
+    words = stop_words.words(window.messages[number - 1].text)
+    return len(words) <= SHORT_WORDS and bool(_YES & set(words))
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words are forms of one, as far as their beginnings tell."""
+    length = max(4, min(len(word), len(other)) - 2)
+    return word == other or (len(word) >= 4 and word[:length] == other[:length])
+
+
+def judge(
+    model: Model, window: Window, items: Sequence[ExtractedItem], options: Options
+) -> tuple[list[ExtractedItem], list[Rejected]]:
+    """Let a model tell which items the messages say; without an answer all of them stay."""
+    if not items:
+        return [], []
+    statements = "\n".join(f"{n}. {item.text}" for n, item in enumerate(items, 1))
+    slots = {
+        "messages": prompts.harmless(window.text(options.budget_chars), "messages"),
+        "statements": prompts.harmless(statements, "statements"),
+    }
+    numbers = {"type": "array", "items": {"enum": list(range(1, len(items) + 1))}}
+    schema = {"type": "object", "properties": {"said": numbers}, "required": ["said"]}
+    request = Request(
+        job_request.messages(PURPOSE, slots),
+        purpose=PURPOSE,
+        cache_id=job_request.cache_id(PURPOSE),
+        max_tokens=MAX_TOKENS,
+        temperature=0.1,
+    )
+    try:
+        said_numbers = set(structured.answer(model, request, schema)["said"])
+    except NO_ANSWER:
+        return list(items), []
+    return (
+        [item for n, item in enumerate(items, 1) if n in said_numbers],
+        [
+            Rejected(item, "judged not to be said")
+            for n, item in enumerate(items, 1)
+            if n not in said_numbers
+        ],
+    )
+
+
+def journal(window: Window, extraction: Extraction) -> str:
+    """Return what of the diary entry the messages bear out."""
+    sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
+    entry = claims.supported(extraction.journal, sources, [window.entity, *window.speakers])
+    if secrets.find_secret(entry) or secrets.HIDDEN in entry or _copied(window, entry):
+        return ""
+    return entry

@@ -1,0 +1,316 @@
+"""Changes of files described in the entity's terms: a new memory, a firmer belief, a moved body.
+
+Takes a file before and after; what it cannot read as a record it shows as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
+from difflib import unified_diff
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from bumble.history.log import Version
+from bumble.records import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    mapping_files,
+    narrative,
+    relationships,
+    sessions,
+    skills,
+)
+from bumble.text import markdown
+
+T = TypeVar("T")
+Describer = Callable[[str, str | None, str | None], Iterator[str]]
+
+KINDS = {  # by the file's name or folder: one, several
+    "knowledge.md": ("knowledge", "knowledge"),
+    "journal.md": ("journal", "journal"),
+    "narrative.md": ("story", "story"),
+    "soma.yaml": ("body", "body"),
+    "state.yaml": ("bookkeeping", "bookkeeping"),
+    "entity.yaml": ("settings", "settings"),
+    "episodes": ("episode", "episodes"),
+    "beliefs": ("belief", "beliefs"),
+    "relationships": ("person", "people"),
+    "dreams": ("dream", "dreams"),
+    "skills": ("skill", "skills"),
+    "sessions": ("conversation", "conversations"),
+    "workspace": ("file of the workspace", "files of the workspace"),
+}
+OTHER = ("file", "files")
+ONE_OF_A_KIND = frozenset(name for name in KINDS if "." in name)
+MAX_TEXT_LINES = 12
+
+
+def kind_names(path: str) -> tuple[str, str]:
+    """Return what a file holds, for one and for several."""
+    place = PurePosixPath(path)
+    return KINDS.get(path) or (KINDS.get(place.parts[0], OTHER) if len(place.parts) > 1 else OTHER)
+
+
+def list_kinds(paths: Sequence[str]) -> str:
+    """Say what some files hold: `1 episode, body, 2 beliefs`."""
+    counts: dict[tuple[str, str], int] = {}
+    for path in paths:
+        counts[kind_names(path)] = counts.get(kind_names(path), 0) + 1
+    order = [*KINDS.values(), OTHER]
+    phrases = []
+    for name in sorted(counts, key=order.index):
+        alone = name in [KINDS[path] for path in ONE_OF_A_KIND]
+        phrases.append(name[0] if alone else f"{counts[name]} {name[counts[name] > 1]}")
+    return ", ".join(phrases)
+
+
+def describe(version: Version) -> list[str]:
+    """Say what changed in a file, one line a change or a few."""
+    texts = [
+        None if data is None else data.decode(errors="replace")
+        for data in (version.before, version.after)
+    ]
+    place = PurePosixPath(version.path)
+    describer = DESCRIBERS.get(version.path) or DESCRIBERS.get(place.parts[0], _describe_lines)
+    try:
+        lines = list(describer(place.stem, texts[0], texts[1]))
+    except ValueError:  # not such a record, before or after
+        lines = list(_describe_lines(place.stem, texts[0], texts[1]))
+    return lines or list(_describe_lines(place.stem, texts[0], texts[1]))
+
+
+def _describe_lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = ((text or "").splitlines() for text in (before, after))
+    yield from list(unified_diff(old, new, lineterm="", n=1))[2:]
+
+
+def _quoted(text: str, mark: str = "  ") -> Iterator[str]:
+    rows = text.splitlines()
+    yield from (f"{mark}{row}".rstrip() for row in rows[:MAX_TEXT_LINES])
+    if len(rows) > MAX_TEXT_LINES:
+        yield f"{mark}… {len(rows) - MAX_TEXT_LINES} more lines"
+
+
+def _describe_text(what: str, before: str, after: str) -> Iterator[str]:
+    if before != after:
+        yield what
+        yield from _quoted(before, "- ")
+        yield from _quoted(after, "+ ")
+
+
+def _describe_episode(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(episodes.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        episode = new or old
+        if episode is not None:
+            people = f" with {', '.join(episode.people)}" if episode.people else ""
+            yield f"{_new_or_gone(old)} episode {name}, {episode.at:%Y-%m-%d %H:%M}{people}"
+            yield from _quoted(episode.text)
+        return
+    if old.dormant != new.dormant:
+        yield f"episode {name} {'left recall' if new.dormant else 'is back in recall'}"
+    yield from _describe_text(f"episode {name} told anew", old.text, new.text)
+
+
+def _parse(parse: Callable[[str, str], T], name: str, text: str | None) -> T | None:
+    return None if text is None else parse(text, name)
+
+
+def _new_or_gone(old: object) -> str:
+    return "new" if old is None else "gone:"
+
+
+def _describe_belief(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(beliefs.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        belief = new or old
+        if belief is not None:
+            yield f"{_new_or_gone(old)} belief {name} ({belief.category}, {belief.confidence:.2f})"
+            yield from _quoted(belief.text)
+        return
+    head = f'belief {name} "{" ".join(old.text.split())[:60]}"'
+    if old.confidence != new.confidence:
+        yield f"{head}: confidence {old.confidence:.2f} -> {new.confidence:.2f}"
+    for what, was, now in (
+        ("evidence", old.evidence, new.evidence),
+        ("contradicts", old.contradicts, new.contradicts),
+    ):
+        added, lost = (
+            [record_id for record_id in now if record_id not in was],
+            [record_id for record_id in was if record_id not in now],
+        )
+        marks = [
+            *(f"+{record_id}" for record_id in added),
+            *(f"-{record_id}" for record_id in lost),
+        ]
+        if marks:
+            yield f"{head}: {what} {' '.join(marks)}"
+    if old.archived != new.archived:
+        yield f"{head}: {'archived' if new.archived else 'active again'}"
+    yield from _describe_text(f"belief {name} says", old.text, new.text)
+
+
+def _describe_person(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(relationships.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        person = new or old
+        if person is not None:
+            yield f"{_new_or_gone(old)} person {person.name} ({name})"
+            yield from _quoted(person.text)
+        return
+    if old.interaction_count != new.interaction_count:
+        yield f"{new.name}: interactions {old.interaction_count} -> {new.interaction_count}"
+    for key, was in vars(old.scores).items():
+        now = getattr(new.scores, key)
+        if was != now:
+            yield f"{new.name}: {key} {was:.2f} -> {now:.2f}"
+    for note in new.pending:
+        if note.text not in [earlier.text for earlier in old.pending]:
+            yield f"{new.name}: to think about: {note.text}"
+    if old.names != new.names:
+        yield f"{new.name}: called {', '.join(new.names)}"
+    yield from _describe_text(f"{new.name}: portrait", old.text, new.text)
+
+
+def _describe_knowledge(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (
+        {knowledge.key(section.title): section for section in knowledge.parse(text or "").sections}
+        for text in (before, after)
+    )
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        if was is None and now is not None:
+            yield f'new knowledge "{now.title}"'
+            yield from _quoted(now.text)
+        elif was is not None and now is None:
+            yield f'gone: knowledge "{was.title}"'
+            yield from _quoted(was.text)
+        elif was is not None and now is not None:
+            if (was.title, was.locked) != (now.title, now.locked):
+                yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
+            yield from _describe_text(f'knowledge "{now.title}"', was.text, now.text)
+
+
+def _describe_journal(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (journal.parse(text or "", zone=UTC).entries for text in (before, after))
+    was, now = [entry.source.strip() for entry in old], [entry.source.strip() for entry in new]
+    for mark, entries, other_texts in (("journal", new, was), ("gone: journal", old, now)):
+        for entry in entries:
+            if entry.source.strip() not in other_texts:
+                tags = "".join(f" #{tag}" for tag in entry.tags)
+                yield f"{mark} {entry.at:%Y-%m-%d %H:%M}{tags}"
+                yield from _quoted(entry.text)
+
+
+def _describe_dream(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(dreams.parse, name, text) for text in (before, after))
+    dream = new or old
+    if dream is not None and (old is None or new is None):
+        yield f"{_new_or_gone(old)} dream {name}, {dream.at:%Y-%m-%d %H:%M}"
+        yield from _quoted(
+            "\n".join([*(f"- {row}" for row in dream.fragments), dream.thread]).strip()
+        )
+
+
+def _describe_session(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (
+        sessions.parse(text).messages if text is not None else () for text in (before, after)
+    )
+    old_ids = {message.id for message in old}
+    for message in new:
+        if message.id not in old_ids and message.text:
+            yield f"{message.speaker or message.role}: {' '.join(message.text.split())[:200]}"
+    left = {message.id for message in new}
+    for message in old:
+        if message.id not in left:
+            yield f"gone: {message.speaker or message.role}: {' '.join(message.text.split())[:200]}"
+
+
+def _describe_soma(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (mapping_files.parse(text or "").values for text in (before, after))
+    moves = [
+        *_describe_moves(_bars(old), _bars(new)),
+        *_describe_moves(_hormones(old), _hormones(new)),
+    ]
+    if moves:
+        yield f"body: {', '.join(moves)}"
+    was, now = (_items(values.get("affects"), "name") for values in (old, new))
+    yield from (f"feels {name}" for name in now if name not in was)
+    yield from (f"no longer feels {name}" for name in was if name not in now)
+    was, now = (
+        _items(values["noise"].get("fragments"), "text")
+        if isinstance(values.get("noise"), dict)
+        else []
+        for values in (old, new)
+    )
+    yield from (f"on its mind: {text}" for text in now if text not in was)
+    yield from (f"off its mind: {text}" for text in was if text not in now)
+    felt = new.get("felt")
+    if isinstance(felt, Mapping) and felt != old.get("felt"):
+        yield f"felt: {felt.get('text')}"
+
+
+def _bars(values: Mapping[str, Any]) -> dict[str, float]:
+    bars = values.get("bars")
+    inner = bars if isinstance(bars, Mapping) else {}
+    return {
+        key: bar["value"] for key, bar in inner.items() if isinstance(bar, dict) and "value" in bar
+    }
+
+
+def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
+    hormones = values.get("hormones")
+    inner = hormones if isinstance(hormones, Mapping) else {}
+    return {key: level for key, level in inner.items() if isinstance(level, int | float)}
+
+
+def _describe_moves(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        if was is None and now is not None:
+            yield f"{key} {now:.4g}"
+        elif was is not None and now is not None and f"{was:.4g}" != f"{now:.4g}":
+            yield f"{key} {was:.4g} -> {now:.4g}"
+
+
+def _items(value: Any, key: str) -> list[str]:
+    entries = value if isinstance(value, list) else []
+    return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
+
+
+def _describe_state(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    yield "bookkeeping of the cycles"
+
+
+def _describe_narrative(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (narrative.parse(text).text if text is not None else "" for text in (before, after))
+    rows = [markdown.lines(text) for text in (old, new)]
+    changed = [row.rstrip() for row in list(unified_diff(rows[0], rows[1], n=0))[3:]]
+    if changed:
+        yield "the story it tells of itself"
+        yield from (row for row in changed if not row.startswith("@@"))
+
+
+def _describe_skill(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    if before is None or after is None:
+        skill = skills.parse(after or before or "", name)
+        yield f"{_new_or_gone(before)} skill {skill.name}: {skill.description}"
+
+
+DESCRIBERS: Mapping[str, Describer] = {
+    "episodes": _describe_episode,
+    "beliefs": _describe_belief,
+    "relationships": _describe_person,
+    "dreams": _describe_dream,
+    "sessions": _describe_session,
+    "skills": _describe_skill,
+    "knowledge.md": _describe_knowledge,
+    "journal.md": _describe_journal,
+    "narrative.md": _describe_narrative,
+    "soma.yaml": _describe_soma,
+    "state.yaml": _describe_state,
+}

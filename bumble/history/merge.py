@@ -1,0 +1,218 @@
+"""Merging two versions of a file of an entity by meaning, as git asks for it.
+
+Each kind of file has rules for its values (`merge_rules`); texts are merged line by line, and where
+both sides changed a line, git's conflict markers are left in. A file that can't be read as what it
+should be is merged line by line as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from bumble.body import soma as body
+from bumble.history import merge_lines, merge_rules, merge_sections
+from bumble.history.merge_lines import Merged
+from bumble.history.merge_rules import Values
+from bumble.history.merge_values import CLASHED, moment
+from bumble.portraits import portrait
+from bumble.records import (
+    automations,
+    beliefs,
+    dreams,
+    episodes,
+    mapping_files,
+    narrative,
+    relationships,
+    reminders,
+)
+from bumble.text import markdown
+
+Rules = Callable[[Values, Values, Values], dict[str, Any]]
+Merge = Callable[[str, str, str], Merged]
+
+
+def merge(path: str, base: str, current: str, incoming: str) -> Merged:
+    """Join what both sides changed.
+
+    Args:
+        path: Where the file lies, below the entity folder or a folder above it.
+        base: The text both sides began with; empty where there was none.
+        current: One side.
+        incoming: The other.
+    """
+    if current == incoming or incoming == base:
+        return Merged(current, True)
+    if current == base:
+        return Merged(incoming, True)
+    try:
+        return _merger_for(path)(base, current, incoming)
+    except ValueError:  # a side is not such a record
+        return merge_lines.merge(base, current, incoming)
+
+
+def _merger_for(path: str) -> Merge:
+    place = PurePosixPath(path)
+    if place.name in BY_NAME:
+        return BY_NAME[place.name]
+    folders = [part for part in place.parts[:-1] if part in BY_FOLDER]
+    return BY_FOLDER[folders[-1]] if folders and place.suffix == ".md" else merge_lines.merge
+
+
+def _merge_soma(base: str, current: str, incoming: str) -> Merged:
+    for text in (current, incoming):
+        body.from_mapping(mapping_files.parse(text).values)
+    return _merge_yaml((base, current, incoming), merge_rules.soma)
+
+
+def _merge_state(base: str, current: str, incoming: str) -> Merged:
+    return _merge_yaml((base, current, incoming), merge_rules.state)
+
+
+def _record_merger(parse: Callable[[str, str], object], rules: Rules) -> Merge:
+    """Return what merges records of a kind; a side that is none is refused."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            parse(text, "record")
+        return _merge_document((base, current, incoming), rules)
+
+    return merge
+
+
+def _merge_person(base: str, current: str, incoming: str) -> Merged:
+    """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
+    people = [relationships.parse(text, "person") for text in (base, current, incoming)]
+    merged = _merge_document((base, current, incoming), merge_rules.person)
+    times = [person.last_reflection for person in people]
+    written = [person.provenance.by for person in people[1:]]
+    if merged.clean or not all(written) or times[1] == times[2] or None in times[1:]:
+        return merged
+    earlier, later = sorted(people[1:], key=_written_at)
+    text = _join_portraits(people[0].text, earlier.text, later.text)
+    body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
+    texts = [person.source.source[: person.source.body_start] + body for person in people]
+    return _merge_document((texts[0], texts[1], texts[2]), merge_rules.person)
+
+
+def _join_portraits(base: str, earlier: str, later: str) -> str:
+    """Return the later portrait with what only the other side learnt below its prose."""
+    parts = [portrait.split(text) for text in (base, earlier, later)]
+    base_lines, earlier_lines, later_lines = (prose.splitlines() for prose, _ in parts)
+    more = [
+        line for line in earlier_lines if line.strip() and line not in (*base_lines, *later_lines)
+    ]
+    quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
+    return portrait.joined("\n".join((*later_lines, *more)).strip(), quotes)
+
+
+def _written_at(person: relationships.Relationship) -> float:
+    """Return when a portrait was written, for comparing."""
+    return person.last_reflection.timestamp() if person.last_reflection else 0.0
+
+
+def _merge_narrative(base: str, current: str, incoming: str) -> Merged:
+    for text in (current, incoming):
+        narrative.parse(text)
+    return _later_text(base, current, incoming)
+
+
+def _later_text(base: str, current: str, incoming: str) -> Merged:
+    """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
+    times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
+    if times[0] is None or times[1] is None or times[0] == times[1]:
+        return _merge_document((base, current, incoming), merge_rules.origin)
+    return Merged(current if times[0] > times[1] else incoming, True)
+
+
+def _merge_document(texts: tuple[str, str, str], rules: Rules) -> Merged:
+    """Merge front matter by rules and the body by lines."""
+    documents = [markdown.parse(text) for text in texts]
+    bodies = [document.source[document.body_start :] for document in documents]
+    below = merge_lines.merge(bodies[0], bodies[1], bodies[2])
+    carrier = next((document for document in documents[1:] if document.meta_start), None)
+    if carrier is None:
+        return below
+    metas = [document.source[document.meta_start : document.meta_end] for document in documents]
+    above = _merge_yaml((metas[0], metas[1], metas[2]), rules)
+    head = carrier.source[: carrier.meta_start] + above.text
+    fence = carrier.source[carrier.meta_end : carrier.body_start]
+    return Merged(head + fence + below.text, above.clean and below.clean)
+
+
+def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
+    """Merge a mapping by rules, and what surrounds its values by lines.
+
+    The values are put into all three texts first, so that only comments, order and what no rule
+    decides are left to the lines.
+    """
+    read = [mapping_files.parse(text) for text in texts]
+    wanted = rules(read[0].values, read[1].values, read[2].values)
+    agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
+    merged = merge_lines.merge(agreed[0], agreed[1], agreed[2])
+    if CLASHED in _leaves(wanted):
+        return merged
+    if merged.clean and _has_values(merged.text, wanted):
+        return merged
+    return Merged(agreed[1], True)
+
+
+def _with_values(source: str, wanted: Mapping[str, Any]) -> str:
+    """Return a text with the wanted values in it; those that clash stay as they are."""
+    present = mapping_files.parse(source)
+    gone = list(_missing_keys(present.values, wanted))
+    return mapping_files.edited(present, _decided_values(wanted), gone).source or ""
+
+
+def _decided_values(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    decided = {}
+    for key, value in wanted.items():
+        if isinstance(value, Mapping) and value:
+            inner = _decided_values(value)
+            if inner:
+                decided[key] = inner
+        elif value is not CLASHED:
+            decided[key] = value
+    return decided
+
+
+def _missing_keys(
+    present: Mapping[str, Any], wanted: Mapping[str, Any], above: Sequence[str] = ()
+) -> Iterator[Sequence[str]]:
+    for key, value in present.items():
+        if key not in wanted:
+            yield (*above, str(key))
+        elif isinstance(value, Mapping) and isinstance(wanted[key], Mapping):
+            yield from _missing_keys(value, wanted[key], (*above, str(key)))
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [leaf for inner in value.values() for leaf in _leaves(inner)]
+    return [value]
+
+
+def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return mapping_files.parse(text).values == wanted
+    except ValueError:
+        return False
+
+
+BY_NAME: Mapping[str, Merge] = {
+    "soma.yaml": _merge_soma,
+    "state.yaml": _merge_state,
+    "knowledge.md": merge_sections.knowledge,
+    "journal.md": merge_sections.journal,
+    "narrative.md": _merge_narrative,
+    "handover.md": _later_text,
+}
+BY_FOLDER: Mapping[str, Merge] = {
+    "beliefs": _record_merger(beliefs.parse, merge_rules.belief),
+    "relationships": _merge_person,
+    "episodes": _record_merger(episodes.parse, merge_rules.record),
+    "dreams": _record_merger(dreams.parse, merge_rules.record),
+    "reminders": _record_merger(reminders.parse, merge_rules.reminder),
+    "automations": _record_merger(automations.parse, merge_rules.automation),
+}

@@ -1,0 +1,206 @@
+"""Undo: the inverse of one change set, planned on the files as they are now.
+
+What has not moved on since goes back to what it was; where something else has been written to the
+same file since, the two are told apart by meaning (`merge`), or the undo is refused. Conversations
+stay word for word, and what the cycles have dealt with stays dealt with: an undo is no wish to have
+the same thing again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import files
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import CYCLE, Note, Waiting
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import RecordMissingError, RefusedError, UserError
+from bumble.history import log, merge
+from bumble.history.log import UNDOES, Commit, Version
+from bumble.records import automations, reminders, sessions, state
+
+UNDO = "undo"
+NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
+NEVER_LAST = ("", "chat", "new", UNDO)  # what `--last` passes over
+SETTLED = Waiting()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What takes a commit back."""
+
+    commit: Commit
+    change_set: ChangeSet
+    stays: tuple[str, ...]  # paths the commit touched that are left alone, each with why
+
+
+def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
+    """Plan to take back what a commit did.
+
+    Args:
+        root: Of the entity.
+        commit: What to take back.
+        force: Whether what came of a conversation is taken back while its words stay.
+
+    Raises:
+        RefusedError: If it is not a change set's, holds what was said, or something that was
+            written since stands in the way.
+    """
+    _check_kind(commit)
+    why = f"undo {commit.title}"
+    planned: list[Change] = []
+    stays: list[str] = []
+    blocked: list[str] = []
+    for one in log.versions(root, commit):
+        if not force and _says_something(one):
+            raise RefusedError(
+                f"{commit.short} holds what was said ({one.path}), and conversations are not "
+                "undone\nTake back what came of it with --force; the words stay."
+            )
+        if reason := _left_alone(commit, one.path):
+            stays.append(f"{one.path}: {reason}")
+            continue
+        current = files.read_if_there(files.inside(root, one.path))
+        if current == one.before:
+            continue
+        found, back = _taken_back(one, current)
+        if not found:
+            blocked.append(one.path)
+        elif back == current:
+            stays.append(f"{one.path}: it has been written anew since")
+        else:
+            read = None if current is None else files.sha256(current)
+            planned.append(Change(one.path, why, back, read))
+    if blocked:
+        raise RefusedError(
+            f"{', '.join(blocked)}: changed since {commit.short}, in the same place\n"
+            f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
+        )
+    trailers = ((CYCLE, UNDO), (UNDOES, commit.id))
+    return Plan(
+        commit, ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
+    )
+
+
+def _check_kind(commit: Commit) -> None:
+    if not commit.cycle:
+        raise RefusedError(
+            f"{commit.short} ({commit.title}) was not made by bumble\n"
+            f"Nothing was written. `git revert {commit.short}` takes back a commit of your own."
+        )
+    if any(one.path == ENTITY_FILE and one.action == "A" for one in commit.touched):
+        raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
+
+
+def _says_something(one: Version) -> bool:
+    """Whether messages were added to a transcript."""
+    if not one.path.startswith(f"{sessions.FOLDER}/") or not one.path.endswith(sessions.FILE):
+        return False
+    added = (one.after or b"")[len(files.common_prefix(one.before or b"", one.after or b"")) :]
+    for line in added.splitlines():
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(data, dict) and data.get("type") == "message":
+            return True
+    return False
+
+
+def _can_be_undone(commit: Commit) -> bool:
+    """Whether it touched anything that an undo does not leave alone."""
+    return any(not _left_alone(commit, one.path) for one in commit.touched)
+
+
+def _left_alone(commit: Commit, path: str) -> str:
+    """Say why a file is not undone; empty if it is."""
+    if path.startswith(f"{sessions.FOLDER}/"):
+        return "conversations stay as they are"
+    if path == state.PATH or path.startswith(f"{NOTED_IN.get(commit.cycle, path)}/"):
+        return "what was dealt with is not done again"
+    return ""
+
+
+def _taken_back(one: Version, current: bytes | None) -> tuple[bool, bytes | None]:
+    """Return whether the change can be taken out of a file, and what is left then."""
+    if current == one.after:
+        return True, one.before
+    if current is None or one.before is None or one.after is None:
+        return False, None
+    texts = [data.decode(errors="surrogateescape") for data in (one.after, current, one.before)]
+    merged = merge.merge(one.path, *texts)
+    return merged.clean, merged.text.encode(errors="surrogateescape")
+
+
+def choose(
+    root: Path, name: str | None, *, last: bool, cycle: str, waiting: Waiting = SETTLED
+) -> Commit:
+    """Return the commit that is meant.
+
+    Args:
+        root: Of the entity.
+        name: A commit, or the id of a record that one commit alone has touched.
+        last: Whether the newest change set is meant, conversations passed over.
+        cycle: The newest of this kind is meant.
+        waiting: What is written and not committed: newer than any commit.
+
+    Raises:
+        RecordMissingError: If there is no such commit.
+        RefusedError: If what is meant may be something that waits.
+        UserError: If there is nothing to undo, or more than one that could be meant.
+    """
+    if name is None:
+        _check_settled(waiting, [one for one in waiting.notes if _may_be_meant(one, cycle)])
+        undone = taken_back(log.read(root, cycle=UNDO))
+        every = log.read(root, cycle=cycle)
+        for one in every:
+            fits = one.cycle not in NEVER_LAST if last else bool(one.cycle)
+            if fits and one.id not in undone and _can_be_undone(one):
+                return one
+        raise UserError(f"There is no {cycle or 'change'} to undo.")
+    try:
+        return log.find(root, name)
+    except RecordMissingError:
+        touching = [one for one in log.read(root, wanted=log.pathspecs(name)) if one.cycle]
+    if not touching:
+        raise RecordMissingError("commit or record", name)
+    if len(touching) > 1:
+        told = "\n".join(f"  {one.short}  {one.title}" for one in touching[:8])
+        raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{told}")
+    paths = {one.path for one in touching[0].touched}
+    _check_settled(waiting, [one for one in waiting.notes if not paths.isdisjoint(one.after)])
+    return touching[0]
+
+
+def _may_be_meant(note: Note, cycle: str) -> bool:
+    """Whether a set that waits would be the newest, were it committed; an undo makes that hazy."""
+    kinds = note.cycle.split(" and ")
+    if cycle:
+        return any(one == UNDO or one.startswith(cycle) for one in kinds)
+    return any(one == UNDO or one not in NEVER_LAST for one in kinds)
+
+
+def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
+    if meant:
+        titles = "\n".join(f"  {one.title}" for one in reversed(meant))
+        raise RefusedError(
+            f"What was written last is not committed yet: {waiting.why}\n{titles}\n"
+            "Nothing was undone. Once that is committed, run this again; "
+            "or name an earlier change by its commit, as `bumble log` shows it."
+        )
+
+
+def taken_back(commits: Sequence[Commit]) -> set[str]:
+    """Return the ids of what some commits took back, and was not put back by a later one."""
+    undone: set[str] = set()
+    for one in reversed(commits):
+        target = one.trailer(UNDOES)
+        if target and one.id:
+            undone.add(target)
+            again = next((other for other in commits if other.id == target), None)
+            if again is not None:  # an undo was undone: what it took back stands again
+                undone.discard(again.trailer(UNDOES))
+    return undone

@@ -1,0 +1,142 @@
+"""Files into the database: which changed, and what of their chunks is new.
+
+A file that can't be read is a row with its problem and no chunks; it is not read again until it
+changes. Knows nothing of embedders or of the full-text index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from itertools import islice
+from pathlib import Path
+
+from bumble import files
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.index import chunks
+from bumble.index.chunks import Chunk
+from bumble.index.database import Database, FileRow
+from bumble.index.scan import Found, scan
+
+Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
+FILES_AT_ONCE = 500  # committed together
+SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system: a younger file may change unseen
+
+
+@dataclass(frozen=True)
+class Filed:
+    """What became of the files."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    problems: tuple[RecordInvalidError, ...]  # of every file that can't be read, by path
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that decides what chunks a file gives, beside its bytes."""
+
+    name: str  # what the entity is called
+    zone: tzinfo
+    now_ns: int  # as the file system tells it
+
+
+def changes(found: dict[str, Found], known: dict[str, FileRow]) -> tuple[list[str], list[str]]:
+    """Return the paths of files that have to be read, and of those that are gone."""
+    changed = [
+        path
+        for path, one in found.items()
+        if path not in known
+        or (one.mtime_ns, one.size, one.ctime_ns)
+        != (known[path].mtime_ns, known[path].size, known[path].ctime_ns)
+    ]
+    return sorted(changed), sorted(known.keys() - found.keys())
+
+
+def update(entity: Entity, database: Database, reading: Reading, tell: Progress) -> Filed:
+    """Bring files and chunks of the database up to date with the folder."""
+    _forget_if_renamed(database, reading)
+    known, found = database.files(), scan(entity)
+    changed, removed = changes(found, known)
+    if removed:
+        with database.transaction():
+            for path in removed:
+                database.drop_file(known[path].id)
+            database.advance()
+    added, really, done = 0, 0, 0
+    rest = iter(changed)
+    while batch := list(islice(rest, FILES_AT_ONCE)):
+        with database.transaction():
+            for path in batch:
+                is_new = _update_file(
+                    entity.root, path, found[path], known.get(path), database, reading
+                )
+                really += is_new
+                added += is_new and path not in known
+            database.advance()
+        done += len(batch)
+        tell("reading", done, len(changed))
+    problems = tuple(
+        RecordInvalidError(entity.root / path, row.problem, row.problem_line)
+        for path, row in sorted(database.files().items() if changed or removed else known.items())
+        if row.problem
+    )
+    return Filed(added, really - added, len(removed), len(found) - really, problems)
+
+
+def _forget_if_renamed(database: Database, reading: Reading) -> None:
+    """Have files read again whose chunks depend on a name or a time zone that changed."""
+    for key, value, kind in (
+        ("name", reading.name, "message"),
+        ("zone", str(reading.zone), "journal"),
+    ):
+        if database.meta(key) != value:
+            with database.transaction():
+                database.run(
+                    "update files set mtime_ns = -1, sha256 = '' where kind = ?", [(kind,)]
+                )
+                database.set_meta(key, value)
+
+
+def _update_file(
+    root: Path, path: str, found: Found, row: FileRow | None, database: Database, reading: Reading
+) -> bool:
+    """Bring one file up to date; False if its bytes are as they were."""
+    settled = max(found.mtime_ns, found.ctime_ns) < reading.now_ns - SETTLED_NS
+    new = FileRow(
+        0,
+        found.kind,
+        found.mtime_ns if settled else -1,
+        found.ctime_ns,
+        found.size,
+        _digest(root / path),
+        row.problem if row else "",
+        row.problem_line if row else None,
+    )
+    if row and new.sha256 and row.sha256 == new.sha256:
+        database.put_file(path, new)
+        return False
+    read, problem = _read(root / path, found.kind, reading)
+    file = database.put_file(path, new.with_problem(problem))
+    database.put_chunks(file, path, read)
+    return True
+
+
+def _digest(path: Path) -> str:
+    try:
+        return files.sha256(files.read(path))
+    except (OSError, UnsafePathError):  # gone again, or not ours to read: `_read` says which
+        return ""
+
+
+def _read(path: Path, kind: str, reading: Reading) -> tuple[list[Chunk], RecordInvalidError | None]:
+    try:
+        return chunks.read(kind, path, name=reading.name, zone=reading.zone), None
+    except RecordInvalidError as error:
+        return [], error
+    except UnsafePathError as error:
+        return [], RecordInvalidError(path, str(error).splitlines()[0])

@@ -1,0 +1,182 @@
+"""Deep review: all that is known of one person, looked at again when there is enough that is new.
+
+Consolidation calls it. Only material that involves the person is in the prompt: their messages,
+episodes with them, notes about them that they may meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.portraits import dialogue, portrait, portrait_update
+from bumble.portraits.portrait import Material
+from bumble.portraits.portrait_update import PortraitDraft
+from bumble.records import base, episodes, relationships, session_files
+from bumble.records.episodes import Episode
+from bumble.records.relationships import Relationship
+from bumble.records.sessions import Message
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
+EPISODE_TOKENS = 160  # of one episode
+
+
+@dataclass(frozen=True)
+class DeepReviewJob:
+    """One person whose portrait is reviewed."""
+
+    person: str
+
+
+def check(life: Runtime) -> Due[DeepReviewJob]:
+    """Find the people of whom there is enough that is new."""
+    config = life.config.memory.relational
+    least = config.deep_review_min_new_interactions
+    acquaintances = list(relationships.read(life.entity.relationships))
+    new = {
+        person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
+    }
+    jobs = tuple(DeepReviewJob(person) for person, count in new.items() if count >= least)
+    on = config.enabled and config.deep_review_on_consolidation
+    conditions = (
+        Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
+        Condition("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
+    )
+    return Due(conditions, jobs)
+
+
+def run(life: Runtime, job: DeepReviewJob) -> JobResult:
+    """Look at one person again; ask the model, write nothing.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+        RecordMissingError: If the person's file has gone meanwhile.
+    """
+    person = relationships.find(life.entity.relationships, job.person)
+    config = life.config.memory.relational
+    notes = portrait_update.notes(person)[: config.pending_in_prompt]
+    prose, quotes = portrait.split(person.text)
+    noted = "\n".join(f"- {note.text}" for note in notes)
+    left = config.deep_review_max_tokens - tokens.estimate(person.text) - tokens.estimate(noted)
+    chosen_episodes = _episodes(life, person, int(left * EPISODE_SHARE))
+    left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
+    statements, answers, talk = _talk(life, person, left)
+    moments = [episode.at for episode in chosen_episodes] + [message.at for message in statements]
+    material = Material(
+        entity=life.identity.name,
+        person=person.name,
+        names=(person.id, *person.names),
+        statements=(*(message.text for message in statements), *quotes),
+        answered=tuple(answer.text for answer in answers),
+        sources=(
+            prose,
+            *(note.text for note in notes),
+            *(episode.text for episode in chosen_episodes),
+            *portrait.days(at.astimezone(life.zone) for at in moments),
+        ),
+    )
+
+    def ask(prose: str) -> PortraitDraft:
+        slots = {
+            "person": person.name,
+            "portrait": portrait.inside(prose),
+            "notes": portrait.inside(noted),
+            "episodes": portrait.inside(
+                "\n".join(_text_of(episode) for episode in chosen_episodes)
+            ),
+            "talk": portrait.inside("\n".join((*quotes, *talk))),
+        }
+        answer = portrait.ask(
+            life,
+            "review",
+            slots,
+            portrait.prose(person.name),
+            max_tokens=config.reflection_max_tokens,
+            temperature=config.reflection_temperature,
+        )
+        remainder = portrait.checked(portrait.lines(answer), material)
+        return PortraitDraft(remainder.text or None, remainder.dropped)
+
+    update = portrait_update.draw(life, person, material, "review", ask, (), allow_shrink=False)
+    sources = [episode.id for episode in chosen_episodes] + [message.id for message in statements]
+    trusts = [message.trust for message in statements] + [
+        episode.provenance.trust for episode in chosen_episodes
+    ]
+    trusts += [note.provenance.trust for note in notes]
+    origin = portrait_update.origin(life, "review", person, update, sources, trusts)
+    late: list[str] = []
+
+    def plan() -> list[Change | None]:
+        late.clear()
+        now = people.find_person(life, job.person)
+        if now is None or portrait_update.is_edited(person, now):
+            late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
+            return []
+        # not the count of now: a talk in between is yet to be looked at
+        more: dict[str, Any] = {"reviewed_at_count": person.interaction_count}
+        if update.good:
+            more["pending"] = tuple(note for note in now.pending if note not in notes)
+            more["last_reflection"] = life.now()
+        return [portrait_update.plan(life, person, update, origin, more)]
+
+    return JobResult(
+        f"review: look at {person.name} again",
+        plan,
+        tuple(portrait_update.lines(person, update)),
+        portrait_update.data(person, update),
+        traced(sources, life.model.name if update.good else ""),
+        late,
+    )
+
+
+def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
+    """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
+    shared_episodes = [
+        episode
+        for episode in episodes.read(life.entity.episodes)
+        if person.id in episode.people
+        and base.may_read(episode.audience, (person.id,))
+        and episode.provenance.trust not in portrait_update.UNTRUSTED
+    ]
+    chosen: list[Episode] = []
+    for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
+        cost = tokens.estimate(_text_of(episode))
+        if cost <= budget_tokens:
+            chosen.append(episode)
+            budget_tokens -= cost
+    return sorted(chosen, key=lambda episode: episode.at)
+
+
+def _text_of(episode: Episode) -> str:
+    text = tokens.cut(" ".join(episode.text.split()), EPISODE_TOKENS)
+    return f"- {episode.at:%Y-%m-%d}: {text}"
+
+
+def _talk(
+    life: Runtime, person: Relationship, budget_tokens: int
+) -> tuple[list[Message], list[Message], Sequence[str]]:
+    """Return the newest of what a person and the entity said to each other, oldest first."""
+    statements, answers, lines = list[Message](), list[Message](), list[str]()
+    infos = [
+        info
+        for info in session_files.infos(life.entity.sessions)
+        if person.id in (info.by, *info.present)
+    ]
+    for info in sorted(infos, key=lambda info: info.last_at, reverse=True):
+        session = session_files.find(life.entity.sessions, info.id)
+        for message, turned_to in reversed(list(dialogue.between(session.messages))):
+            line = dialogue.line(life, message) if turned_to == person.id else ""
+            if not line:
+                continue
+            budget_tokens -= tokens.estimate(line)
+            if budget_tokens < 0:
+                return statements[::-1], answers[::-1], lines[::-1]
+            lines.append(line)
+            (statements if message.role == "user" else answers).append(message)
+    return statements[::-1], answers[::-1], lines[::-1]

@@ -1,0 +1,214 @@
+"""Drawing a portrait: what reflection and deep review share.
+
+A draft of the model is held against the guards; what may be written is put into the person's file,
+beside the scores. A portrait that somebody edited meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.portraits import portrait, scores
+from bumble.portraits.portrait import Material
+from bumble.portraits.scores import Scored
+from bumble.records import base, relationships
+from bumble.records.base import Provenance
+from bumble.records.relationships import EXCERPT, Note, Relationship
+from bumble.runtime import people
+from bumble.runtime.runtime import Runtime
+
+UNTRUSTED = ("tool", "imported")  # never becomes part of a portrait
+
+
+@dataclass(frozen=True)
+class PortraitDraft:
+    """The text of a portrait as the model wrote it, checked against the material."""
+
+    text: str | None  # without what rested on nothing; None: nothing was left
+    dropped: tuple[str, ...] = ()  # sentences, each with the reason
+
+
+@dataclass(frozen=True)
+class PortraitUpdate:
+    """A new portrait with its scores, judged and not yet written."""
+
+    mode: str  # amend, rewrite or review
+    text: str
+    good: bool  # False: the model's was not usable, the old one stays
+    mark: str  # `portrait_source`
+    refused: str  # why it was not usable
+    dropped: tuple[str, ...]
+    scored: Scored | None
+    unread_scores: bool = False  # they were asked for, and could not be read
+
+
+def notes(person: Relationship) -> list[Note]:
+    """Return the notes that may go into a portrait, which the person may meet in a prompt."""
+    return [
+        note
+        for note in person.pending
+        if base.may_read(note.provenance.audience, (person.id,))
+        and note.provenance.trust not in UNTRUSTED
+    ]
+
+
+def draw(
+    life: Runtime,
+    person: Relationship,
+    material: Material,
+    mode: str,
+    ask: Callable[[str], PortraitDraft],
+    quotes: Sequence[str],
+    *,
+    allow_shrink: bool,
+) -> PortraitUpdate:
+    """Let the model write a portrait, and check it.
+
+    Args:
+        life: Whose portrait.
+        person: As it was read.
+        material: What it may rest on.
+        mode: For the report.
+        ask: Takes the prose of the portrait so far, asks the model once.
+        quotes: The person's own words, which are kept if nothing better comes of it.
+        allow_shrink: Whether it may lose more than `max_loss_ratio`.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+    """
+    config = life.config.memory.relational
+    prose, old_quotes = portrait.split(person.text)
+    refused, draft = "", PortraitDraft(None)
+    try:
+        draft = ask(prose)
+    except AnswerInvalidError as error:
+        refused = str(error).split("\n")[0]
+    if draft.text is None:
+        refused = refused or "nothing in the answer rested on what was said"
+    elif draft.text != prose:
+        names = material.names
+        refused = portrait.refusal(prose, draft.text, names, config, allow_shrink=allow_shrink)
+    if draft.text is None or refused:
+        all_quotes = dict.fromkeys((*old_quotes, *quotes))
+        text = portrait.joined(prose, tuple(all_quotes)) if all_quotes else person.text
+        mark = EXCERPT if all_quotes else ""
+        return PortraitUpdate(mode, text, False, mark, refused, draft.dropped, None)
+    if draft.text == prose:
+        update = PortraitUpdate(
+            mode, person.text, True, person.portrait_source, "", draft.dropped, None
+        )
+    else:
+        update = PortraitUpdate(mode, draft.text, True, "", "", draft.dropped, None)
+    return _scored(life, person, material, update)
+
+
+def _scored(
+    life: Runtime, person: Relationship, material: Material, update: PortraitUpdate
+) -> PortraitUpdate:
+    """Read the scores off a new portrait; a failure keeps the old ones."""
+    if not life.config.memory.relational.score_derivation:
+        return update
+    if update.text == person.text and person.last_scored is not None:
+        return update
+    scored = scores.derive(life, person.name, update.text, material)
+    return replace(update, scored=scored, unread_scores=scored is None)
+
+
+def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
+    """Whether somebody changed the portrait since it was given to the model."""
+    return (before.text if before else "") != (now.text if now else "")
+
+
+def plan(
+    life: Runtime,
+    person: Relationship,
+    update: PortraitUpdate,
+    origin: Provenance,
+    more: Mapping[str, Any],
+) -> Change | None:
+    """Plan to write a portrait and its scores into the person's file as it is now.
+
+    Args:
+        life: Whose folder.
+        person: As it was given to the model; a stub where there was no file.
+        update: The new portrait and its scores.
+        origin: Of the new text.
+        more: Further values for `relationships.plan_update`.
+    """
+    record = people.find_person(life, person.id)
+    now = record or person
+    values = dict(more)
+    if life.config.memory.relational.flush_to_disk and update.text != now.text:
+        values |= {"text": update.text, "portrait_source": update.mark, "provenance": origin}
+    if update.scored is not None:
+        values |= {
+            "scores": update.scored.scores,
+            "dynamic": update.scored.dynamic,
+            "topics": update.scored.topics,
+            "unresolved": update.scored.unresolved,
+            "last_scored": life.now(),
+        }
+        if now.source.meta.get("scores"):
+            values["previous_health"] = people.health(now.scores)
+    change = relationships.plan_update(now, f"see {person.name} as it is now", **values)
+    if change is None:
+        return None
+    if record is None:
+        return Change(change.path, change.why, change.data)
+    return replace(change, keeps=bool(record.text) and "text" in values)
+
+
+def origin(
+    life: Runtime,
+    by: str,
+    person: Relationship,
+    update: PortraitUpdate,
+    sources: Sequence[str],
+    trusts: Sequence[str],
+) -> Provenance:
+    """Say where a portrait comes from; only its person may meet it in a prompt."""
+    return Provenance(
+        by=by,
+        model=life.model.name if update.good else person.provenance.model,
+        sources=tuple(sources) or person.provenance.sources,
+        trust=base.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
+        audience=(person.id,),
+    )
+
+
+def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
+    """Say in lines for a person what an update changes."""
+    if not update.good:
+        consequence = (
+            "their own words are kept" if update.text != person.text else "the portrait stays"
+        )
+        yield f"{person.name}: {update.refused}; {consequence}"
+    elif update.text == person.text:
+        yield f"{person.name}: nothing new"
+    else:
+        verb = {"amend": "amended", "rewrite": "written anew", "review": "reviewed"}[update.mode]
+        yield f"{person.name}: portrait {verb}, {len(update.text.split())} words"
+    if update.dropped:
+        yield f"  left out, for want of evidence: {len(update.dropped)}"
+        yield from (f"  - {sentence}" for sentence in update.dropped)
+    if update.scored is not None:
+        scores = update.scored.scores
+        yield f"  familiarity {scores.familiarity:.2f}, warmth {scores.warmth:.2f}"
+    if update.unread_scores:
+        yield "  the scores could not be read; they stay as they were"
+
+
+def data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
+    """Return what an update changes, for JSON."""
+    return {
+        "person": person.id,
+        "mode": update.mode,
+        "changed": update.text != person.text,
+        "refused": update.refused,
+        "dropped": list(update.dropped),
+        "scores": None if update.scored is None else vars(update.scored.scores),
+    }

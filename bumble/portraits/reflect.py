@@ -1,0 +1,295 @@
+"""Reflection: after a talk, the portrait of the person is amended, or written anew.
+
+One job is one person in one conversation, from the first of their messages that waits. A calm talk
+amends the portrait by a few edits; a charged one, or a first one, writes it anew. What the model
+made of it has to rest on what the person said. Where nothing usable remains, the old portrait stays
+and the person's own words are put below it. Pending notes go only with a reflection that worked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bumble.body import ebb
+from bumble.entity.changes import Change
+from bumble.portraits import amend, portrait, portrait_update
+from bumble.portraits.amend import LineEdit
+from bumble.portraits.dialogue import NOBODY_SPOKE, Dialogue, plan_moved, read, silence, start
+from bumble.portraits.portrait import Material
+from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
+from bumble.records import relationships, sessions, state
+from bumble.records.base import Provenance
+from bumble.records.relationships import Note, Relationship
+from bumble.records.sessions import Message
+from bumble.runtime import body_state, cursors, people
+from bumble.runtime.cursors import REFLECT
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+
+LONG_WORDS = 220  # a longer portrait is written anew, shorter
+
+
+@dataclass(frozen=True)
+class ReflectJob:
+    """One person to think about, and the conversation with them."""
+
+    session_id: str  # empty: only what waits in the person's own file
+    person: str
+
+
+def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
+    """Find the people with talks that wait for a reflection.
+
+    Args:
+        life: Whose people.
+        only: One person, who is also due for notes or own words that wait in their file.
+    """
+    config = life.config.memory.relational
+    waiting = [job for job in _waiting(life) if only in ("", job.person)]
+    if only and not waiting and _has_more(life, only):
+        waiting = [ReflectJob("", only)]
+    gap = timedelta(seconds=config.reflection_min_gap_seconds)
+    ages = {job.person: _since_last(life, job.person) for job in waiting}
+    ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
+    youngest = min((age for age in ages.values() if age is not None), default=None)
+    ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
+    conditions = (
+        Condition(
+            "portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled
+        ),
+        Condition("talks that wait", str(len(waiting)), "at least 1", bool(waiting)),
+        Condition(
+            "last reflection",
+            ago,
+            f"at least {gap.total_seconds():.0f} s ago",
+            bool(ready) or not waiting,
+        ),
+    )
+    return Due(conditions, tuple(ready))
+
+
+def _waiting(life: Runtime) -> Iterator[ReflectJob]:
+    for session_id, keys in cursors.waiting(state.read(life.entity.state)).items():
+        their_cursors = keys.get(REFLECT)
+        if (
+            isinstance(their_cursors, Mapping)
+            and (life.entity.root / sessions.path(session_id)).exists()
+        ):
+            yield from (ReflectJob(session_id, str(person)) for person in their_cursors)
+
+
+def _has_more(life: Runtime, person: str) -> bool:
+    record = people.find_person(life, person)
+    return record is not None and bool(
+        portrait_update.notes(record) or portrait.split(record.text)[1]
+    )
+
+
+def _since_last(life: Runtime, person: str) -> timedelta | None:
+    record = people.find_person(life, person)
+    last = record.last_reflection if record else None
+    return None if last is None else abs(life.now() - last)  # ahead: a clock was wrong once
+
+
+def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobResult:
+    """Think about one person; ask the model, write nothing.
+
+    Args:
+        life: Whose portrait.
+        job: Who, and which conversation.
+        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+
+    Raises:
+        ModelUnreachableError: If no model answers; the talk waits.
+    """
+    record = people.find_person(life, job.person)
+    dialogue = NOBODY_SPOKE
+    if job.session_id:
+        dialogue = read(life, job.session_id, job.person)
+    person = record or _stranger(life, job, dialogue.statements)
+    notes = portrait_update.notes(person)[: life.config.memory.relational.pending_in_prompt]
+    prose, quotes = portrait.split(person.text)
+    if not dialogue.statements and not notes and not quotes:
+        return _nothing(life, job, dialogue, person)
+    material = _material(life, person, dialogue, notes)
+    mode = _mode(life, prose, dialogue)
+    update = portrait_update.draw(
+        life,
+        person,
+        material,
+        mode,
+        _asking(life, mode, material, _slots(life, person, dialogue, notes)),
+        portrait.quoted(dialogue.statements, life.zone),
+        allow_shrink=allow_shrink,
+    )
+    return _outcome(life, job, dialogue, record, person, notes, update)
+
+
+def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
+    """Make a file for somebody who has none: it was removed by hand."""
+    names = (message.extra.get("name") for message in statements)
+    name = next((name for name in names if isinstance(name, str) and name), job.person)
+    origin = Provenance(by="reflect", sources=(job.session_id,), audience=(job.person,))
+    return relationships.new(name, life.now(), id=job.person, provenance=origin)
+
+
+def _mode(life: Runtime, prose: str, dialogue: Dialogue) -> str:
+    """Amend after a calm talk.
+
+    The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
+    always there, at .4 or more.
+    """
+    felt = dialogue.session.appraisals if dialogue.session else {}
+    levels = [felt[message.id].intensity for message in dialogue.statements if message.id in felt]
+    if not levels:
+        levels = [affect.intensity for affect in body_state.read(life, life.now()).affects]
+    intensity = max(levels, default=0.0)
+    calm = intensity < life.config.memory.relational.amendment_mode_threshold
+    return "amend" if prose and calm and len(prose.split()) <= LONG_WORDS else "rewrite"
+
+
+def _material(
+    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+) -> Material:
+    prose, quotes = portrait.split(person.text)
+    moments = [message.at.astimezone(life.zone) for message in dialogue.statements]
+    return Material(
+        entity=life.identity.name,
+        person=person.name,
+        names=(person.id, *person.names),
+        statements=(*(message.text for message in dialogue.statements), *quotes),
+        answered=tuple(answer.text for answer in dialogue.answers),
+        sources=(prose, *(note.text for note in notes), *portrait.days(moments)),
+    )
+
+
+def _slots(
+    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+) -> dict[str, str]:
+    quotes = portrait.split(person.text)[1]
+    return {
+        "person": person.name,
+        "notes": portrait.inside("\n".join(f"- {note.text}" for note in notes)),
+        "talk": portrait.inside("\n".join((*quotes, *filter(None, [dialogue.text])))),
+        "felt": _felt(life, person, dialogue),
+    }
+
+
+def _felt(life: Runtime, person: Relationship, dialogue: Dialogue) -> str:
+    """Say how it felt, how the body is, and how long the two had not spoken."""
+    lines = [ebb.reflection_line(body_state.read(life, life.now()), life.body.soma)]
+    felt = dialogue.session.appraisals if dialogue.session else {}
+    feelings = [
+        felt[message.id].felt
+        for message in dialogue.statements
+        if message.id in felt and felt[message.id].felt
+    ]
+    lines += [f"It felt like this: {portrait.inside(text)}" for text in feelings[-2:]]
+    gap = silence(person, dialogue)
+    if gap is not None:
+        lines.append(f"Before this you had not spoken for about {people.ago(gap)}.")
+    return "\n".join(lines)
+
+
+def _asking(
+    life: Runtime, mode: str, material: Material, slots: Mapping[str, str]
+) -> Callable[[str], PortraitDraft]:
+    def rewrite(prose: str) -> PortraitDraft:
+        all_slots = {"portrait": portrait.inside(prose), **slots}
+        answer = _ask(life, "reflect", all_slots, portrait.prose(material.person))
+        remainder = portrait.checked(portrait.lines(answer), material)
+        return PortraitDraft(remainder.text or None, remainder.dropped)
+
+    def amended(prose: str) -> PortraitDraft:
+        numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
+        all_slots = {"portrait": portrait.inside(numbered), **slots}
+        return _edited(life, prose, _ask(life, "amend", all_slots, portrait.EDITS), material)
+
+    return amended if mode == "amend" else rewrite
+
+
+def _edited(
+    life: Runtime, prose: str, answer: Mapping[str, Any], material: Material
+) -> PortraitDraft:
+    """Apply the edits that rest on what was said; none at all is a good answer too."""
+    config = life.config.memory.relational
+    edits, dropped = list[LineEdit](), list[str]()
+    for raw_edit in answer["edits"]:
+        remainder = portrait.checked([raw_edit["text"]], material)
+        dropped += remainder.dropped
+        edits += (
+            [LineEdit(raw_edit["op"], raw_edit["line"], remainder.text)] if remainder.text else []
+        )
+    most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
+    amendment = amend.apply(prose, edits, most)
+    refused = [(edit, why) for edit, why in amendment.refused if why != amend.THERE_ALREADY]
+    dropped += [f"{edit.text} ({why})" for edit, why in refused]
+    usable = bool(amendment.applied) or not dropped
+    return PortraitDraft(amendment.text if usable else None, tuple(dropped))
+
+
+def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
+    config = life.config.memory.relational
+    return portrait.ask(
+        life,
+        purpose,
+        slots,
+        schema,
+        max_tokens=config.reflection_max_tokens,
+        temperature=config.reflection_temperature,
+    )
+
+
+def _nothing(life: Runtime, job: ReflectJob, dialogue: Dialogue, person: Relationship) -> JobResult:
+    """Pass over a talk in which the person said nothing that is still there."""
+    return JobResult(
+        f"reflect: nothing new of {person.name}",
+        lambda: [plan_moved(life, dialogue, job.person)],
+        (f"{person.name}: there is nothing to think about",),
+        {"person": job.person, "mode": "none", "changed": False, "session": job.session_id},
+    )
+
+
+def _outcome(
+    life: Runtime,
+    job: ReflectJob,
+    dialogue: Dialogue,
+    record: Relationship | None,
+    person: Relationship,
+    notes: Sequence[Note],
+    update: PortraitUpdate,
+) -> JobResult:
+    message_ids, at, late = [message.id for message in dialogue.statements], life.now(), list[str]()
+    trusts = [message.trust for message in dialogue.statements] + [
+        note.provenance.trust for note in notes
+    ]
+    sources = (job.session_id, *message_ids) if message_ids else ()
+    origin = portrait_update.origin(life, "reflect", person, update, sources, trusts)
+
+    def plan() -> list[Change | None]:
+        late.clear()
+        now = people.find_person(life, job.person)
+        if portrait_update.is_edited(record, now):
+            late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
+            return []
+        if job.session_id and start(life, job.session_id, job.person) != dialogue.start:
+            late.append(f"{person.name}: somebody else has thought about it meanwhile")
+            return []
+        more: dict[str, Any] = {}
+        if update.good:
+            left = tuple(note for note in (now or person).pending if note not in notes)
+            more = {"pending": left, "last_reflection": at}
+        change = portrait_update.plan(life, person, update, origin, more)
+        return [change, plan_moved(life, dialogue, job.person)]
+
+    return JobResult(
+        f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
+        plan,
+        tuple(portrait_update.lines(person, update)),
+        portrait_update.data(person, update) | {"session": job.session_id},
+        traced(message_ids, life.model.name if update.good else ""),
+        late,
+    )

@@ -1,0 +1,337 @@
+"""What every store shares: ids, typed fields, and reading a file as a record.
+
+A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new
+record whose document differs in the lines it changes, and in no others.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from bumble import files
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RecordMissingError, UnsafePathError
+from bumble.text import markdown, moments
+from bumble.text.markdown import Document
+from bumble.text.yaml_edit import SourceError
+
+T = TypeVar("T")
+
+ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_REQUIRED: Any = object()
+_KINDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
+TRUSTS = ("owner", "person", "entity", "tool", "imported")  # from the most to the least trusted
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a text comes from. All empty: a person wrote it into the file, for everyone."""
+
+    by: str = ""  # what wrote it: `distill`, `dream`, `knowledge add`
+    model: str = ""
+    sources: tuple[str, ...] = ()  # ids of the messages, episodes or dreams it rests on
+    trust: str = ""  # one of TRUSTS, or empty
+    audience: tuple[str, ...] = ()  # ids of the people who may meet it in a prompt; empty: everyone
+
+    def __post_init__(self) -> None:
+        if self.trust and self.trust not in TRUSTS:
+            raise ValueError(f"`trust` should be one of {', '.join(TRUSTS)}, not `{self.trust}`")
+
+    def meta(self) -> dict[str, Any]:
+        """Return the fields as a record holds them, the empty ones left out."""
+        values = {
+            "by": self.by,
+            "model": self.model,
+            "from": list(self.sources),
+            "trust": self.trust,
+            "audience": list(self.audience),
+        }
+        return {key: value for key, value in values.items() if value}
+
+
+BY_HAND = Provenance()
+
+
+def provenance(meta: Mapping[str, Any]) -> Provenance:
+    """Read where a record comes from."""
+    return Provenance(
+        by=field(meta, "by", str, ""),
+        model=field(meta, "model", str, ""),
+        sources=texts(meta, "from"),
+        trust=field(meta, "trust", str, ""),
+        audience=texts(meta, "audience"),
+    )
+
+
+def lowest_trust(trusts: Iterable[str]) -> str:
+    """Return the least trusted of some origins: what is derived from them all is worth no more."""
+    return max(trusts, key=lambda trust: TRUSTS.index(trust) if trust else 0, default="")
+
+
+def may_read(audience: Collection[str], readers: Iterable[str]) -> bool:
+    """Tell whether all of some people may meet a text in a prompt; no audience is everyone."""
+    return not audience or all(reader in audience for reader in readers)
+
+
+def is_lower(trust: str, other: str) -> bool:
+    """Whether a text is less to be trusted than another; one without a tier is a person's own."""
+    return TRUSTS.index(trust or TRUSTS[0]) > TRUSTS.index(other or TRUSTS[0])
+
+
+def plan_new(path: str, document: Document, why: str) -> Change:
+    """Plan to make a file; a different one that is there already will not be overwritten."""
+    return changes.write(path, document.text, None, why)
+
+
+def plan_edit(path: str, before: Document, after: Document, why: str) -> Change | None:
+    """Plan to replace what was read; None when nothing differs."""
+    if after.text == before.text:
+        return None
+    return changes.write(path, after.text, before.text, why)
+
+
+def plan_remove(path: str, document: Document, why: str) -> Change:
+    """Plan to remove a file that was read."""
+    return changes.delete(path, document.text, why)
+
+
+def with_values(document: Document, values: Mapping[str, Any]) -> Document:
+    """Return a document with some values of its front matter changed; None takes a key out."""
+    for key, value in values.items():
+        if value is None:
+            document = document.without_meta(key)
+        else:
+            document = document.with_meta(key, value=value)
+    return document
+
+
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's values without the empty ones."""
+    return {key: value for key, value in values.items() if value not in (None, "", [], {}, ())}
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name a person may have meant."""
+    return next(iter(get_close_matches(name, list(names), 1)), None)
+
+
+def new_id(prefix: str, at: datetime, rng: random.Random) -> str:
+    """Make an id that sorts by time and does not collide across clones: `ep_01J…`.
+
+    Source:
+        The ULID specification: 48 bits of milliseconds, 80 of chance, in Crockford's base 32.
+    """
+    milliseconds = int(at.timestamp() * 1000)
+    number = int.from_bytes(milliseconds.to_bytes(6, "big") + rng.randbytes(10), "big")
+    digits = (ULID_DIGITS[number >> place & 31] for place in range(125, -1, -5))
+    return f"{prefix}_{''.join(digits)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be an id: letters, digits, `_` and `-`, so that it names one file."""
+    return re.fullmatch(r"[\w-]+", text) is not None
+
+
+def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUIRED) -> T:
+    """Return a value of a record, checked for its type.
+
+    Args:
+        meta: The record's mapping.
+        name: The key.
+        kind: `str`, `int`, `float` (an int will do), `bool`, `list`, `dict` or `datetime` (ISO 8601
+            text with an offset).
+        default: What a missing or empty value counts as; without one it is an error.
+
+    Raises:
+        ValueError: If it is missing without a default, or of another type.
+    """
+    value = meta.get(name)
+    if value is None:
+        if default is _REQUIRED:
+            raise ValueError(f"`{name}` is missing")
+        return default
+    if kind is datetime:
+        return cast("T", moments.read(value, name))
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return cast("T", _finite(value, name))
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"`{name}` should be {_article(kind)}, not `{str(value)[:60]}`")
+    return value
+
+
+def _finite(value: float, name: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # JSON may hold a whole number of any length
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` should be a number that can be calculated with")
+    return number
+
+
+def _article(kind: type) -> str:
+    return _KINDS.get(kind, kind.__name__)
+
+
+def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> float:
+    """Return a number of a record that must lie in [0, 1]."""
+    value = field(meta, name, float, default)
+    if not 0 <= value <= 1:
+        raise ValueError(f"`{name}` should lie between 0 and 1, not {value:g}")
+    return value
+
+
+def choice(
+    meta: Mapping[str, Any], name: str, names: Sequence[str], default: str = _REQUIRED
+) -> str:
+    """Return a text of a record that must be one of some names."""
+    value = field(meta, name, str, default)
+    if value not in names:
+        raise ValueError(f"`{name}` should be one of {', '.join(names)}, not `{value}`")
+    return value
+
+
+def texts(meta: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return a list of texts of a record; missing is empty, a single text is a list of one."""
+    value = meta.get(name)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"`{name}` should be a list of texts")
+    return tuple(value)
+
+
+def stamp(at: datetime) -> str:
+    """Write a time as records hold it: seconds, with offset."""
+    return at.isoformat(timespec="seconds")
+
+
+def paths(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that match a pattern, in order of their names.
+
+    What a link brings in from outside the folder is passed over: a folder that arrives by clone
+    must not put other files of this machine into a prompt.
+    """
+    try:
+        top = os.path.realpath(files.settled(folder))
+    except UnsafePathError:  # the folder itself is such a link
+        return []
+    inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        if path.parent not in inside:
+            inside[path.parent] = _is_below(os.path.realpath(path.parent), top)
+        if inside[path.parent] and not (
+            path.is_symlink() and not _is_below(os.path.realpath(path), top)
+        ):
+            found.append(path)
+    return found
+
+
+def _is_below(place: str, top: str) -> bool:
+    return place == top or place.startswith(top + os.sep)
+
+
+def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:
+    """Read a file as UTF-8, line ends untouched.
+
+    Args:
+        path: The file.
+        max_bytes: How large it may be.
+        errors: What becomes of bytes that are not UTF-8, as `bytes.decode` has it.
+
+    Raises:
+        RecordInvalidError: If it is not UTF-8, too large, or can't be read.
+    """
+    try:
+        data = files.read(path, most=max_bytes + 1)
+        if len(data) > max_bytes:
+            size = path.stat().st_size
+            told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"
+            raise RecordInvalidError(path, told)
+        return data.decode(errors=errors)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RecordInvalidError(
+            path, f"not UTF-8 text: byte {data[error.start]:#04x}", line
+        ) from error
+    except OSError as error:
+        raise RecordInvalidError(path, f"can't be read: {error.strerror}") from error
+
+
+def load(
+    path: Path,
+    parse: Callable[[str, str], T],
+    *,
+    max_bytes: int = markdown.MAX_BYTES,
+    errors: str = "strict",
+) -> T:
+    """Read the record in a file; its stem is the record's name.
+
+    Raises:
+        RecordInvalidError: If the file does not hold such a record, naming file and line.
+    """
+    source = read_text(path, max_bytes=max_bytes, errors=errors)
+    try:
+        return parse(source, path.stem)
+    except SourceError as error:
+        raise RecordInvalidError(path, error.problem, error.line or 1) from error
+    except ValueError as error:
+        raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
+
+
+def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T], list[Path]]:
+    """Return the records that can be read, and the files that can't: one holds up no other."""
+    found: list[T] = []
+    broken: list[Path] = []
+    for path in paths:
+        try:
+            found.append(read(path))
+        except RecordInvalidError:
+            broken.append(path)
+    return found, broken
+
+
+def find(folder: Path, record_id: str, what: str, parse: Callable[[str, str], T]) -> T:
+    """Read the record `<id>.md` of a flat folder.
+
+    Raises:
+        RecordMissingError: If there is none, naming the nearest id.
+    """
+    file = folder / f"{record_id}.md"
+    if not is_id(record_id) or not file.is_file():
+        known = [other.stem for other in folder.glob("*.md")]
+        raise RecordMissingError(what, record_id, nearest(record_id, known))
+    return load(file, parse)
+
+
+def _line_of(source: str, problem: str) -> int:
+    """Find the line of the key that a problem names in backquotes; the first, if it is missing."""
+    key = problem.split("`")[1] if problem.count("`") >= 2 else ""
+    try:
+        line = markdown.parse(source).line_of(key) if key else None
+    except ValueError:
+        line = None
+    if line is None and key:  # it stands deeper: in a list, or in a mapping on one line
+        match = re.search(rf"(?<!\w){re.escape(key)}\s*:", source)
+        line = source.count("\n", 0, match.start()) + 1 if match else None
+    return line or 1

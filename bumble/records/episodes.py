@@ -1,0 +1,247 @@
+"""Episodes: what happened, one Markdown file each.
+
+Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by
+time. Knows nothing of models or ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.errors import RecordMissingError
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.text import markdown
+from bumble.text.markdown import Document
+
+PREFIX = "ep"
+FOLDER = "episodes"
+EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
+REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
+
+
+@dataclass(frozen=True)
+class Imprint:
+    """What the entity felt while it happened."""
+
+    emotion: str
+    intensity: float  # in [0, 1]
+    trigger: str = ""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """The text of an episode in its two parts."""
+
+    narrative: str  # what happened
+    reflection: str = ""  # why it mattered, to the entity; empty: nobody has said yet
+
+    @property
+    def text(self) -> str:
+        """The body of the file; `telling` takes it apart again."""
+        parts = (self.narrative, f"{REFLECTION}\n\n{self.reflection}" if self.reflection else "")
+        return "\n\n".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One remembered event."""
+
+    id: str  # `ep_<ULID>`, the file's stem; unique across clones
+    at: datetime  # when it began; timezone-aware
+    significance: float  # how much it mattered when it happened, in [0, 1]
+    people: tuple[str, ...]  # ids of those who took part
+    imprints: tuple[Imprint, ...]
+    soma: str  # the body at the time as a tag, empty if unknown
+    session: str  # id of the conversation it is a stretch of; empty if none
+    summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
+    tries: int  # how often a model has been asked to tell an excerpt, and could not
+    dormant: bool  # found by search, not by recall
+    faded: bool  # dormant because it faded, not because a person wanted it
+    provenance: Provenance
+    text: str  # Markdown, without surrounding blank lines; both parts of its telling
+    source: Document  # the file as it stands; edits splice its lines
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet it in a prompt; empty: everyone."""
+        return self.provenance.audience
+
+    @property
+    def telling(self) -> Telling:
+        """What happened, and why it mattered."""
+        return telling(self.text)
+
+
+def telling(text: str) -> Telling:
+    """Take the text of an episode, or a passage of it, apart at its last heading of that kind."""
+    lines = text.splitlines()
+    found = [n for n, line in enumerate(lines) if line.rstrip() == REFLECTION]
+    if not found:
+        return Telling(text.strip())
+    narrative, reflection = lines[: found[-1]], lines[found[-1] + 1 :]
+    return Telling("\n".join(narrative).strip(), "\n".join(reflection).strip())
+
+
+def parse(source: str, stem: str) -> Episode:
+    """Read an episode from the text of its file; `source.text` gives the same bytes back."""
+    return of(markdown.parse(source), stem)
+
+
+def of(document: Document, episode_id: str) -> Episode:
+    """Read an episode from its document."""
+    meta = document.meta
+    return Episode(
+        id=episode_id,
+        at=base.field(meta, "at", datetime),
+        significance=base.unit(meta, "significance"),
+        people=base.texts(meta, "people"),
+        imprints=tuple(_imprint(item) for item in base.field(meta, "imprints", list, [])),
+        soma=base.field(meta, "soma", str, ""),
+        session=base.field(meta, "session", str, ""),
+        summary_source=base.field(meta, "summary_source", str, ""),
+        tries=base.field(meta, "tries", int, 0),
+        dormant=base.field(meta, "dormant", bool, False),
+        faded=meta.get("faded") is not None,
+        provenance=base.provenance(meta),
+        text=document.body,
+        source=document,
+    )
+
+
+def _imprint(item: object) -> Imprint:
+    if not isinstance(item, dict):
+        raise ValueError("`imprints` should be a list of {emotion, intensity, trigger}")
+    return Imprint(
+        base.field(item, "emotion", str),
+        base.unit(item, "intensity"),
+        base.field(item, "trigger", str, ""),
+    )
+
+
+def new(
+    episode_id: str,
+    at: datetime,
+    significance: float,
+    text: str,
+    *,
+    people: tuple[str, ...] = (),
+    imprints: tuple[Imprint, ...] = (),
+    soma: str = "",
+    session: str = "",
+    summary_source: str = "",
+    provenance: Provenance | None = None,
+) -> Episode:
+    """Make an episode that is not in the folder yet; `plan_new` puts it there."""
+    meta = {"at": base.stamp(at), "significance": round(significance, 4)} | base.filled(
+        {
+            "people": list(people),
+            "imprints": [_imprint_meta(item) for item in imprints],
+            "soma": soma,
+            "session": session,
+            "summary_source": summary_source,
+        }
+    )
+    origin = (provenance or Provenance()).meta()
+    return of(markdown.render(meta | origin, text), episode_id)
+
+
+def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
+    return {
+        "emotion": imprint.emotion,
+        "intensity": round(imprint.intensity, 4),
+    } | base.filled({"trigger": imprint.trigger})
+
+
+def path(folder: Path, episode_id: str, at: datetime) -> Path:
+    """Return where an episode that began at `at` lies."""
+    return folder / f"{at:%Y}" / f"{at:%m}" / f"{episode_id}.md"
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the files of all episodes, oldest first."""
+    return sorted(base.paths(folder, "*/*/*.md"), key=lambda file: file.name)
+
+
+def locate(folder: Path, episode_id: str) -> Path | None:
+    """Return the file of an episode, wherever below the folder a person has put it."""
+    if not base.is_id(episode_id):
+        return None
+    return next(iter(base.paths(folder, f"*/*/{episode_id}.md")), None)
+
+
+def read(folder: Path) -> Iterator[Episode]:
+    """Yield every episode, oldest first."""
+    for file in paths(folder):
+        yield base.load(file, parse)
+
+
+def find(folder: Path, episode_id: str) -> Episode:
+    """Read one episode.
+
+    Raises:
+        RecordMissingError: If there is none of that id.
+    """
+    file = locate(folder, episode_id)
+    if file is None:
+        known = (other.stem for other in paths(folder))
+        raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
+    return base.load(file, parse)
+
+
+def plan_new(episode: Episode, why: str) -> Change:
+    """Plan to put a new episode into the folder."""
+    place = path(Path(FOLDER), episode.id, episode.at).as_posix()
+    return base.plan_new(place, episode.source, why)
+
+
+def plan_retell(
+    folder: Path, episode: Episode, text: str, provenance: Provenance, why: str
+) -> Change | None:
+    """Plan to put a model's telling in the place of an excerpt; who may meet it stays as it was."""
+    told = {key: value for key, value in provenance.meta().items() if key != "audience"}
+    document = base.with_values(episode.source, told | {"summary_source": None, "tries": None})
+    return _plan(folder, episode, document.with_body(text), why)
+
+
+def plan_tried(folder: Path, episode: Episode, why: str) -> Change | None:
+    """Plan to count one more time that no model could tell an excerpt."""
+    document = base.with_values(episode.source, {"tries": episode.tries + 1})
+    return _plan(folder, episode, document, why)
+
+
+def plan_dormant(
+    folder: Path, episode: Episode, *, dormant: bool, why: str, faded: bool = False
+) -> Change | None:
+    """Plan to take an episode out of recall, or back in.
+
+    Args:
+        folder: Of the episodes.
+        episode: As it was read.
+        dormant: Out, or back in.
+        why: For the change set.
+        faded: It goes because it faded, so that it may come back when it matters more; what a
+            person has put to sleep stays asleep.
+    """
+    mark = episode.significance if dormant and faded else None
+    values = {"dormant": True if dormant else None, "faded": mark}
+    return _plan(folder, episode, base.with_values(episode.source, values), why)
+
+
+def plan_forget(folder: Path, episode: Episode, why: str) -> Change:
+    """Plan to remove an episode's file."""
+    return base.plan_remove(_place(folder, episode), episode.source, why)
+
+
+def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:
+    return base.plan_edit(_place(folder, episode), episode.source, document, why)
+
+
+def _place(folder: Path, episode: Episode) -> str:
+    file = locate(folder, episode.id) or path(folder, episode.id, episode.at)
+    return f"{FOLDER}/{file.relative_to(folder).as_posix()}"

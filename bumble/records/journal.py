@@ -1,0 +1,143 @@
+"""The journal: the entity's diary, which only ever grows.
+
+One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
+blank line, the entry; by hand a day, or a day and `03:12`, will do. Where an entry comes from, and
+who may meet it, stands in an HTML comment under its heading. Knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import UsageError
+from bumble.records import base, origin_comments
+from bumble.records.base import Provenance
+from bumble.text import markdown, moments
+
+PATH = "journal.md"
+_HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry."""
+
+    at: datetime  # in the entity's time zone
+    tags: tuple[str, ...]  # without `#`
+    text: str  # Markdown, without the comment and surrounding blank lines
+    line: int  # of the heading, in the file
+    source: str  # heading, comment and text, byte for byte
+    provenance: Provenance = base.BY_HAND
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet it in a prompt; empty: everyone."""
+        return self.provenance.audience
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The file as it stands."""
+
+    preamble: str  # what stands before the first entry, front matter included
+    entries: tuple[Entry, ...]  # in the order of the file
+    source: str
+
+
+def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
+    """Read the entries of the file; preamble and entries joined give the same bytes back.
+
+    A heading of any other form belongs to the entry it stands in.
+    """
+    document = markdown.parse(source)
+    head, found = markdown.sections(source[document.body_start :])
+    above = document.body_line - 1
+    preamble, entries = source[: document.body_start] + head, list[Entry]()
+    for one in found:
+        heading = _heading(one.title, zone)
+        if heading:
+            at, tags = heading
+            origin, text = origin_comments.split(one.own)
+            entries.append(Entry(at, tags, _trimmed(text), one.line + above, one.source, origin))
+        elif entries:
+            entries[-1] = _joined(entries[-1], one.source)
+        else:
+            preamble += one.source
+    return Journal(preamble, tuple(entries), source)
+
+
+def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | None:
+    match = _HEADING.fullmatch(title)
+    if not match:
+        return None
+    try:
+        at = datetime.fromisoformat(match[1]).replace(tzinfo=zone)
+    except ValueError:  # a 31st of February
+        return None
+    if not moments.is_sane(at):
+        return None
+    return at, tuple(tag[1:] for tag in match[2].split())
+
+
+def _joined(entry: Entry, more: str) -> Entry:
+    whole = entry.source + more
+    heading = markdown.lines(entry.source)[0]
+    origin, text = origin_comments.split(whole[len(heading) :])
+    return Entry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
+
+
+def _trimmed(text: str) -> str:
+    return text.strip("\r\n").rstrip()
+
+
+def read(file: Path, zone: tzinfo) -> Journal:
+    """Read the file; none at all counts as an empty one.
+
+    Raises:
+        RecordInvalidError: If it can't be read as text.
+    """
+    if not file.exists():
+        return Journal("", (), "")
+    return base.load(file, partial(parse, zone=zone))
+
+
+def plan_add(
+    at: datetime,
+    text: str,
+    zone: tzinfo,
+    why: str,
+    *,
+    tags: tuple[str, ...] = (),
+    provenance: Provenance | None = None,
+) -> Change:
+    """Plan to add an entry at the end; what is there stays, byte for byte.
+
+    Headings in the text become `###`, or deeper, so that it stays one entry.
+
+    Args:
+        at: When it is written.
+        text: Markdown.
+        zone: The entity's time zone.
+        why: For the change set.
+        tags: With or without `#`.
+        provenance: Where the text comes from; none for the owner's own words.
+
+    Raises:
+        UsageError: If the text is empty.
+    """
+    if not text.strip():
+        raise UsageError("A journal entry needs a text.")
+    marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
+    head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
+    body = markdown.contained(origin_comments.harmless(text))
+    return changes.add(PATH, f"\n{head}\n{origin_comments.render(provenance)}\n{body}\n", why)
+
+
+def _tag(text: str) -> str:
+    return re.sub(r"[\s#]+", "-", text.strip().lstrip("#"))

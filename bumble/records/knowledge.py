@@ -1,0 +1,293 @@
+"""Knowledge: durable facts, a `##` section each, some of them locked against the entity.
+
+One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may
+change; titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so
+that no other spelling can shadow a locked one. Where a text comes from stands in an HTML comment
+under its heading. Knows nothing of models or search.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bumble import files
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.records import base, origin_comments
+from bumble.records.base import Provenance
+from bumble.text import markdown
+
+PATH = "knowledge.md"
+MARKER = "[locked]"
+_MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One fact, or a few that belong together."""
+
+    title: str  # without the marker
+    locked: bool
+    text: str  # Markdown, without the heading, the comment and surrounding blank lines
+    provenance: Provenance
+    line: int  # of the heading, in the file
+    source: str  # heading, text and tail, byte for byte
+    heading: str  # the heading line(s) alone
+    tail: str = ""  # a `#` heading behind the text, and what follows it: no part of the section
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The file as it stands."""
+
+    preamble: str  # what stands before the first section, front matter included
+    sections: tuple[Section, ...]
+    source: str | None  # the text of the file; None: there was none
+
+
+def parse(source: str, stem: str = "") -> Knowledge:
+    """Read the sections of the file; preamble and sections joined give the same bytes back.
+
+    Raises:
+        SourceError: If front matter or a provenance comment can't be read.
+    """
+    document = markdown.parse(source)
+    preamble, found = markdown.sections(source[document.body_start :])
+    above = document.body_line - 1
+    return Knowledge(
+        source[: document.body_start] + preamble,
+        tuple(_section(one, above) for one in found),
+        source,
+    )
+
+
+def _section(one: markdown.Section, above: int) -> Section:
+    title, locked = unmarked(one.title)
+    origin, text = origin_comments.split(one.own)
+    return Section(
+        title=title,
+        locked=locked,
+        text=text.strip("\r\n").rstrip(),
+        provenance=origin,
+        line=one.line + above,
+        source=one.source,
+        heading=one.heading,
+        tail=one.tail,
+    )
+
+
+def unmarked(title: str) -> tuple[str, bool]:
+    """Split a title into what it says and whether it carries the marker of a locked section."""
+    said, mark = title, _MARK.match(title)
+    if not mark:  # typographic brackets, or characters that can't be seen
+        plain = unicodedata.normalize("NFKC", title)
+        said = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+        mark = _MARK.match(said)
+    return (unmarked(said[mark.end() :])[0], True) if mark else (title, False)
+
+
+def key(title: str) -> str:
+    """Return what all spellings of a section's title have in common."""
+    plain = re.sub(r"[*`~\\]", "", html.unescape(unmarked(title)[0]))
+    return files.same_name(_bare(plain))
+
+
+def _bare(title: str) -> str:
+    """Strip the marks of a heading."""
+    return re.sub(r"^\s*#+(?:\s+|$)|\s+#+\s*$", "", title)
+
+
+def read(file: Path) -> Knowledge:
+    """Read the file; none at all counts as an empty one."""
+    return base.load(file, parse) if file.exists() else Knowledge("", (), None)
+
+
+def find(knowledge: Knowledge, title: str) -> Section | None:
+    """Return the section of a title in any spelling; the first, if a person has made two."""
+    return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
+
+
+def with_origin(section: Section, provenance: Provenance) -> str:
+    """Return the source of a section with another origin in its comment."""
+    _, rest = origin_comments.split(_own(section))
+    told = origin_comments.render(provenance).replace("\n", markdown.newline_of(section.source))
+    return section.heading + told + rest + section.tail
+
+
+def plan_set(
+    knowledge: Knowledge,
+    title: str,
+    text: str,
+    why: str,
+    *,
+    by_entity: bool,
+    force_locked: bool = False,
+    provenance: Provenance | None = None,
+) -> Change | None:
+    """Plan to add a section, or to correct the text of the one that has this title.
+
+    The same text is no change. Headings in the text become `###`, or deeper, so that it stays one
+    section; a fence or an HTML block that it leaves open is closed.
+
+    Args:
+        knowledge: As it was read.
+        title: In any spelling; the heading of a section that is there stays as it is.
+        text: Markdown.
+        why: For the change set.
+        by_entity: Whether the entity asks, which may not touch what is locked.
+        force_locked: Whether the owner insists on changing a locked section.
+        provenance: Where the text comes from; none for the owner's own words.
+
+    Raises:
+        SectionLockedError: If the section is locked.
+        RefusedError: If the entity tries to lock a section.
+        UsageError: If the title or the text is empty.
+    """
+    title = _clean(title)
+    _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
+    body = markdown.contained(origin_comments.harmless(text))
+    if not key(title) or not body:
+        raise UsageError("A section of knowledge needs a title and a text.")
+    there = find(knowledge, title)
+    if there is None:
+        return _added(knowledge, f"## {title}", _commented(body, provenance), why)
+    if _same_text(there.text, body):
+        return None
+    corrected = _corrected(there, body, provenance)
+    change = _replaced(knowledge, there, there.heading, corrected, why)
+    # what the entity held true before can still be read
+    return replace(change, keeps=True) if change and by_entity else change
+
+
+def plan_rename(
+    knowledge: Knowledge,
+    title: str,
+    new_title: str,
+    why: str,
+    *,
+    by_entity: bool,
+    force_locked: bool = False,
+) -> Change | None:
+    """Plan to give a section another title; a locked one stays locked.
+
+    Raises:
+        SectionLockedError: If either title is locked.
+        RecordMissingError: If there is no such section.
+        RefusedError: If another section has the new title.
+    """
+    new_title = _clean(new_title)
+    for name in (title, new_title):
+        _guard(knowledge, name, by_entity=by_entity, force_locked=force_locked)
+    section = _existing(knowledge, title)
+    other = find(knowledge, new_title)
+    if other is not None and other is not section:
+        raise RefusedError(f'{PATH}:{other.line}: there is a section "{other.title}" already')
+    if not key(new_title):
+        raise UsageError("A section of knowledge needs a title.")
+    said, marked = unmarked(new_title)
+    newline = markdown.newline_of(section.source)
+    heading = f"## {MARKER} {said}" if section.locked or marked else f"## {said}"
+    return _replaced(knowledge, section, heading + newline, _own(section), why)
+
+
+def plan_remove(
+    knowledge: Knowledge, title: str, why: str, *, by_entity: bool, force_locked: bool = False
+) -> Change | None:
+    """Plan to take a section out.
+
+    Raises:
+        SectionLockedError: If it is locked.
+        RecordMissingError: If there is no such section.
+    """
+    _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
+    return _replaced(knowledge, _existing(knowledge, title), "", "", why)
+
+
+def _clean(title: str) -> str:
+    """Make a title that reads back as one line of heading."""
+    seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
+    return _bare(" ".join(seen.split())).strip()
+
+
+def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:
+    # every section of the title counts: a second one by hand does not unlock the first
+    locked = [one for one in knowledge.sections if one.locked and key(one.title) == key(title)]
+    if locked and (by_entity or not force_locked):
+        raise SectionLockedError(Path(PATH), locked[0].title, locked[0].line)
+    if by_entity and unmarked(title)[1]:
+        raise RefusedError(f'{PATH}: only the owner can lock a section ("{title}")')
+
+
+def _existing(knowledge: Knowledge, title: str) -> Section:
+    section = find(knowledge, title)
+    if section is None:
+        known = [one.title for one in knowledge.sections]
+        raise RecordMissingError("section", title, base.nearest(title, known))
+    return section
+
+
+def _same_text(old: str, new: str) -> bool:
+    def plain(text: str) -> list[str]:
+        return [line.rstrip() for line in text.strip().splitlines()]
+
+    return plain(old) == plain(new)
+
+
+def _commented(body: str, provenance: Provenance | None) -> str:
+    """Return what stands under a heading: where the text comes from, and the text."""
+    return f"{origin_comments.render(provenance)}\n{body}\n"
+
+
+def _own(section: Section) -> str:
+    return section.source[len(section.heading) : len(section.source) - len(section.tail)]
+
+
+def _corrected(section: Section, body: str, provenance: Provenance | None) -> str:
+    """Return what is to stand under the heading of a section; blank lines behind it stay."""
+    old, newline = _own(section), markdown.newline_of(section.source)
+    blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
+    new = markdown.lines(_commented(body, provenance))
+    return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
+
+
+def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:
+    source = knowledge.source or ""
+    newline = markdown.newline_of(source)
+    gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
+    section = f"{heading}\n{own}".replace("\n", newline)
+    return _change(knowledge, source + gap + section, len(knowledge.sections) + 1, why)
+
+
+def _replaced(
+    knowledge: Knowledge, old: Section, heading: str, own: str, why: str
+) -> Change | None:
+    """Put a heading and a text in the place of a section; without a heading it is taken out."""
+    source = knowledge.source or ""
+    before = knowledge.sections[: knowledge.sections.index(old)]
+    at = len(knowledge.preamble) + sum(len(one.source) for one in before)
+    behind = source[at + len(old.source) - len(old.tail) :]
+    if heading and behind and not re.search(r"(\r\n|\r|\n)\1\Z", own):
+        own += markdown.newline_of(source)  # a heading of two lines needs a blank one above
+    text = source[:at] + heading + own + behind
+    if text == source:
+        return None
+    return _change(knowledge, text, len(knowledge.sections) - (not heading), why)
+
+
+def _change(knowledge: Knowledge, text: str, count: int, why: str) -> Change:
+    if len(text.encode()) > markdown.MAX_BYTES:
+        raise RefusedError(
+            f"{PATH}: it would grow beyond {markdown.MAX_BYTES:,} bytes, the most bumble reads\n"
+            "Nothing was written. Keep the text in a file of its own."
+        )
+    if len(parse(text).sections) != count:  # a hand edit left a fence or a comment open
+        raise RefusedError(
+            f"{PATH}: a code fence or an HTML block is left open in it; a section added now would "
+            "be part of that\nClose it by hand, then run this again."
+        )
+    return changes.write(PATH, text, knowledge.source, why)

@@ -1,0 +1,108 @@
+"""The narrative: the story the entity tells of itself.
+
+One file, `narrative.md`; its earlier versions are git's, or the history folder's. Knows nothing of
+models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bumble.entity.changes import Change
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.text import markdown
+from bumble.text.markdown import Document
+
+PATH = "narrative.md"
+EXCERPT = "excerpt"  # the value of `summary_source` where no model has told it yet
+_OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
+_CITED = re.compile(r"[ \t]*\((?:ep_\w+(?:, )?)+\)")
+
+
+@dataclass(frozen=True)
+class Narrative:
+    """The story as it stands."""
+
+    text: str  # Markdown; empty until it is first told
+    at: datetime | None  # when it was told
+    provenance: Provenance  # its sources are the episodes it used
+    fingerprint: str  # of what it was told from: unchanged, there is nothing new to tell
+    summary_source: str  # `excerpt`: put together without a model; else empty
+    source: Document  # the file as it stands; edits splice its lines
+
+
+def parse(source: str, stem: str = "") -> Narrative:
+    """Read the narrative from the text of its file; `source.text` gives the same bytes back."""
+    document = markdown.parse(source)
+    meta = document.meta
+    at = None if meta.get("at") is None else base.field(meta, "at", datetime)
+    return Narrative(
+        text=document.body,
+        at=at,
+        provenance=base.provenance(meta),
+        fingerprint=str(meta.get("fingerprint") or ""),
+        summary_source=base.field(meta, "summary_source", str, ""),
+        source=document,
+    )
+
+
+def read(file: Path) -> Narrative | None:
+    """Read the narrative; None where there is no file."""
+    return base.load(file, parse) if file.exists() else None
+
+
+def uncited(text: str) -> str:
+    """Return a story without the ids of the episodes it rests on, as a prompt shows it."""
+    return _CITED.sub("", text).strip()
+
+
+def told_to(story: Narrative | None, readers: Collection[str]) -> str:
+    """Return what a prompt that some people cause may hold of the story; empty: nothing.
+
+    Args:
+        story: As it was read.
+        readers: Ids of all who meet it.
+    """
+    if story is None:
+        return ""
+    audience = story.provenance.audience
+    if audience and not (readers and set(readers) <= set(audience)):
+        return ""
+    return uncited(story.text)
+
+
+def plan_tell(
+    old: Narrative | None,
+    text: str,
+    at: datetime,
+    provenance: Provenance,
+    why: str,
+    *,
+    fingerprint: str = "",
+    summary_source: str = "",
+) -> Change | None:
+    """Plan to replace the story; fields of the file that we don't know stay.
+
+    Args:
+        old: As it was read; None where there is no file.
+        text: The story, Markdown.
+        at: When it is told.
+        provenance: Where it comes from.
+        why: For the change set.
+        fingerprint: Of what it was told from.
+        summary_source: `excerpt`, if no model told it.
+    """
+    origin = {"fingerprint": fingerprint, "summary_source": summary_source}
+    values = {"at": base.stamp(at)} | provenance.meta() | base.filled(origin)
+    if old is None:
+        return base.plan_new(PATH, markdown.render(values, text), why)
+    if text.strip() == old.text.strip() and fingerprint in ("", old.fingerprint):
+        return None
+    gone = {key: None for key in _OWN if key not in values and key in old.source.meta}
+    document = base.with_values(old.source, values | gone).with_body(text)
+    return base.plan_edit(PATH, old.source, document, why)

@@ -1,0 +1,43 @@
+"""Where a text comes from, in files whose records have no front matter of their own.
+
+An HTML comment under the heading holds one YAML flow mapping. Knows nothing of the files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.text import yaml_edit
+
+_COMMENT = re.compile(r"[\r\n]*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r\n|\r|\n|\Z)")
+
+
+def split(text: str) -> tuple[Provenance, str]:
+    """Return where a text says it comes from, and the text; a comment of another kind is text."""
+    comment = _COMMENT.match(text)
+    try:
+        origin = base.provenance(yaml_edit.parse_mapping(comment[1])) if comment else None
+    except ValueError:
+        origin = None
+    if comment is None or origin is None:
+        return Provenance(), text
+    return origin, text[comment.end() :]
+
+
+def render(origin: Provenance | None) -> str:
+    """Write the comment with its line end; nothing for what a person wrote."""
+    meta = origin.meta() if origin else {}
+    if not meta:
+        return ""
+    text = yaml_edit.inline(meta)
+    if "--" in text or ">" in text:  # would end the comment
+        text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
+    return f"<!-- {text} -->\n"
+
+
+def harmless(text: str) -> str:
+    """Show a comment that would pass for the text's origin, as the text that it is."""
+    return text.replace("<", "&lt;", 1) if _COMMENT.match(text) else text

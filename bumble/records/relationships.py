@@ -1,0 +1,305 @@
+"""Relationships: a portrait of each person the entity knows, in its own words.
+
+Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is
+the portrait. A person's id is the file's stem. Counters change in place, so a portrait that was
+written by hand stays as it is. Knows nothing of models or of how scores are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble import files
+from bumble.entity.changes import Change
+from bumble.errors import RecordMissingError
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.text import markdown
+from bumble.text.markdown import Document
+
+FOLDER = "relationships"
+EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
+MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How the entity stands to a person; each in [0, 1]."""
+
+    familiarity: float = 0.0
+    warmth: float = 0.0
+    trust: float = 0.0
+    tension: float = 0.0
+    investment: float = 0.0
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to work into the portrait at the next reflection."""
+
+    text: str
+    at: datetime | None = None
+    provenance: Provenance = base.BY_HAND
+
+
+@dataclass(frozen=True)
+class Relationship:
+    """One person."""
+
+    id: str  # the file's stem
+    names: tuple[str, ...]  # what the person is called; the first is shown
+    scores: Scores
+    interaction_count: int
+    first_met: datetime | None
+    last_interaction: datetime | None
+    last_reflection: datetime | None
+    last_scored: datetime | None  # when the scores were read off the portrait; None: never
+    previous_health: float | None  # before the scores last changed, in [0, 1]
+    reviewed_at_count: int  # interaction_count at the last deep review
+    pending: tuple[Note, ...]  # at most MAX_PENDING, oldest first
+    dynamic: str  # one line: how the two are with each other
+    topics: tuple[str, ...]
+    unresolved: tuple[str, ...]
+    portrait_source: str  # `excerpt`: the person's own words stand in it; else empty
+    provenance: Provenance
+    text: str  # the portrait, Markdown; empty until the first reflection
+    source: Document  # the file as it stands; edits splice its lines
+
+    @property
+    def name(self) -> str:
+        """What to call the person."""
+        return self.names[0] if self.names else self.id
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet the portrait in a prompt; empty: everyone."""
+        return self.provenance.audience
+
+
+def parse(source: str, stem: str) -> Relationship:
+    """Read a relationship from the text of its file; `source.text` gives the same bytes back."""
+    return of(markdown.parse(source), stem)
+
+
+def of(document: Document, person_id: str) -> Relationship:
+    """Read a relationship from its document."""
+    meta = document.meta
+    return Relationship(
+        id=person_id,
+        names=base.texts(meta, "names"),
+        scores=_scores(base.field(meta, "scores", dict, {})),
+        interaction_count=_count(meta, "interaction_count"),
+        first_met=_time(meta, "first_met"),
+        last_interaction=_time(meta, "last_interaction"),
+        last_reflection=_time(meta, "last_reflection"),
+        last_scored=_time(meta, "last_scored"),
+        previous_health=_number(meta, "previous_health"),
+        reviewed_at_count=_count(meta, "reviewed_at_count"),
+        pending=tuple(_note(item) for item in base.field(meta, "pending", list, [])),
+        dynamic=base.field(meta, "dynamic", str, ""),
+        topics=base.texts(meta, "topics"),
+        unresolved=base.texts(meta, "unresolved"),
+        portrait_source=base.field(meta, "portrait_source", str, ""),
+        provenance=base.provenance(meta),
+        text=document.body,
+        source=document,
+    )
+
+
+def _scores(meta: Mapping[str, Any]) -> Scores:
+    return Scores(**{name: base.unit(meta, name, 0.0) for name in asdict(Scores())})
+
+
+def _count(meta: Mapping[str, Any], name: str) -> int:
+    count = base.field(meta, name, int, 0)
+    if count < 0:
+        raise ValueError(f"`{name}` should not be negative")
+    return count
+
+
+def _number(meta: Mapping[str, Any], name: str) -> float | None:
+    return None if meta.get(name) is None else base.field(meta, name, float)
+
+
+def _time(meta: Mapping[str, Any], name: str) -> datetime | None:
+    return None if meta.get(name) is None else base.field(meta, name, datetime)
+
+
+def _note(item: object) -> Note:
+    if isinstance(item, str):
+        return Note(item)
+    if not isinstance(item, dict):
+        raise ValueError("`pending` should be a list of texts or of {text, at, by, from}")
+    return Note(base.field(item, "text", str), _time(item, "at"), base.provenance(item))
+
+
+def _note_meta(note: Note) -> Any:
+    at = base.stamp(note.at) if note.at else None
+    return {"text": note.text} | base.filled({"at": at}) | note.provenance.meta()
+
+
+def person_id(name: str) -> str:
+    """Return the id of a person met under a name: safe as a file name on every system."""
+    return files.file_name(name)
+
+
+def new(
+    name: str,
+    first_met: datetime,
+    *,
+    provenance: Provenance | None = None,
+    id: str = "",  # noqa: A002  (the record's own field)
+) -> Relationship:
+    """Make a person who is not in the folder yet: a stub without a portrait."""
+    meta = {"names": [name], "first_met": base.stamp(first_met), "interaction_count": 0}
+    origin = (provenance or Provenance()).meta()
+    return of(markdown.render(meta | origin, ""), id or person_id(name))
+
+
+def path(person: str) -> str:
+    """Return where a person's portrait lies, relative to the entity folder."""
+    return f"{FOLDER}/{person}.md"
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the files of all people, by name."""
+    return base.paths(folder, "*.md")
+
+
+def read(folder: Path) -> Iterator[Relationship]:
+    """Yield everybody, by id."""
+    for file in paths(folder):
+        yield base.load(file, parse)
+
+
+def match(people: Iterable[Relationship], name: str) -> Relationship | None:
+    """Return the person of an id or a name; case, spaces and hyphens do not count.
+
+    An id goes before a name, and a name before the later names of somebody else.
+    """
+    wanted = files.same_name(name)
+    everybody = list(people)
+    spellings = [
+        [(files.same_name(one.id), one) for one in everybody],
+        [(files.same_name(one.name), one) for one in everybody],
+        [(files.same_name(other), one) for one in everybody for other in one.names],
+    ]
+    return next((one for tier in spellings for key, one in tier if key == wanted), None)
+
+
+def find(folder: Path, name: str) -> Relationship:
+    """Read one person by id or by any name.
+
+    Raises:
+        RecordMissingError: If nobody is called that.
+    """
+    everybody = list(read(folder))
+    found = match(everybody, name)
+    if found is None:
+        known = [other for one in everybody for other in (one.id, *one.names)]
+        raise RecordMissingError("person", name, base.nearest(name, known))
+    return found
+
+
+def plan_new(person: Relationship, why: str) -> Change:
+    """Plan to put a new person into the folder."""
+    return base.plan_new(path(person.id), person.source, why)
+
+
+def plan_update(
+    person: Relationship,
+    why: str,
+    *,
+    names: tuple[str, ...] | None = None,
+    scores: Scores | None = None,
+    interaction_count: int | None = None,
+    last_interaction: datetime | None = None,
+    last_reflection: datetime | None = None,
+    last_scored: datetime | None = None,
+    previous_health: float | None = None,
+    reviewed_at_count: int | None = None,
+    pending: tuple[Note, ...] | None = None,
+    dynamic: str | None = None,
+    topics: tuple[str, ...] | None = None,
+    unresolved: tuple[str, ...] | None = None,
+    portrait_source: str | None = None,
+    text: str | None = None,
+    provenance: Provenance | None = None,
+) -> Change | None:
+    """Plan to change what is given and leave the rest, byte for byte.
+
+    Args:
+        person: As it was read.
+        why: For the change set.
+        pending: All notes that wait; the oldest beyond MAX_PENDING are dropped.
+        portrait_source: What the portrait was made of; empty takes the mark away.
+        text: A new portrait.
+        provenance: Where the portrait comes from; goes with `text`.
+    """
+    values: dict[str, Any] = {
+        "names": names and list(names),
+        "interaction_count": interaction_count,
+        "last_interaction": last_interaction and base.stamp(last_interaction),
+        "last_reflection": last_reflection and base.stamp(last_reflection),
+        "last_scored": last_scored and base.stamp(last_scored),
+        "previous_health": None if previous_health is None else round(previous_health, 4),
+        "reviewed_at_count": reviewed_at_count,
+        "dynamic": dynamic,
+        "topics": topics if topics is None else list(topics),
+        "unresolved": unresolved if unresolved is None else list(unresolved),
+    }
+    document = person.source
+    for key, value in values.items():
+        if value is not None:
+            document = document.with_meta(key, value=value)
+    if scores is not None:
+        document = _with_scores(document, person.scores, scores)
+    if pending is not None and pending != person.pending:
+        document = _with_pending(document, person.pending, pending)
+    if portrait_source is not None and portrait_source != person.portrait_source:
+        document = base.with_values(document, {"portrait_source": portrait_source or None})
+    if provenance is not None:
+        document = base.with_values(document, provenance.meta())
+    if text is not None:
+        document = document.with_body(text)
+    return base.plan_edit(path(person.id), person.source, document, why)
+
+
+def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
+    for name, value in asdict(new).items():
+        if value != getattr(old, name):
+            clamped = round(min(max(value, 0.0), 1.0), 4)
+            document = document.with_meta("scores", name, value=clamped)
+    return document
+
+
+def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note, ...]) -> Document:
+    raw = base.field(document.meta, "pending", list, [])
+    notes = [  # one that was there stays as it was written, fields we don't know included
+        raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]
+    ]
+    return base.with_values(document, {"pending": notes or None})
+
+
+def plan_met(
+    person: Relationship, at: datetime, why: str, *, scores: Scores | None = None
+) -> Change | None:
+    """Plan to count one more interaction, which may have moved the scores."""
+    count = person.interaction_count + 1
+    return plan_update(person, why, interaction_count=count, last_interaction=at, scores=scores)
+
+
+def plan_note(person: Relationship, note: Note, why: str) -> Change | None:
+    """Plan to keep a note for the next reflection; one that waits already is not kept twice."""
+    if any(files.same_name(other.text) == files.same_name(note.text) for other in person.pending):
+        return None
+    return plan_update(person, why, pending=(*person.pending, note))
+
+
+def plan_forget(person: Relationship, why: str) -> Change:
+    """Plan to remove a person's file."""
+    return base.plan_remove(path(person.id), person.source, why)

@@ -1,0 +1,73 @@
+"""Scratch notes: one line each in `working/scratch.md`, jotted down in a turn for later.
+
+    - 2026-05-24 12:00 [directive] Sam wants short answers. <!-- {by: chat, from: [ses_1]} -->
+
+They stand in no prompt and are not searched; putting memory in order moves them to the journal.
+Knows nothing of models or prompts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.errors import UsageError
+from bumble.records import base, origin_comments
+from bumble.records.base import Provenance
+
+PATH = "working/scratch.md"
+KINDS = ("experience", "directive", "world_fact", "mental_model")
+MARK = "- "
+
+
+def lines(file: Path) -> list[str]:
+    """Return the notes, oldest first; none if there is no file."""
+    if not file.is_file():
+        return []
+    return [line for line in base.read_text(file).splitlines() if line.startswith(MARK)]
+
+
+def origin(line: str) -> Provenance:
+    """Return where a note says it comes from; nothing for one that a person wrote."""
+    at = line.rfind("<!--")
+    return origin_comments.split(line[at:])[0] if at >= 0 else Provenance()
+
+
+def shown(line: str) -> str:
+    """Return a note without where it comes from."""
+    at = line.rfind("<!--")
+    return line[:at].rstrip() if at >= 0 and origin(line).by else line
+
+
+def without_notes(text: str) -> str:
+    """Return what is left of the file's text without its notes, byte for byte."""
+    kept = [line for line in text.splitlines(keepends=True) if not line.startswith(MARK)]
+    return "".join(kept)
+
+
+def plan_add(
+    at: datetime, kind: str, text: str, zone: tzinfo, origin: Provenance, why: str
+) -> Change:
+    """Plan to add a note at the end; what is there stays, byte for byte.
+
+    Args:
+        at: When it is written.
+        kind: One of KINDS.
+        text: Becomes one line.
+        zone: The entity's time zone.
+        origin: Where it comes from.
+        why: For the change set.
+
+    Raises:
+        UsageError: If the text is empty, or of no such kind.
+    """
+    note = " ".join(text.split())
+    if not note:
+        raise UsageError("A note needs a text.")
+    if kind not in KINDS:
+        raise UsageError(f"A note is one of {', '.join(KINDS)}, not {kind}.")
+    shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
+    head = f"{MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
+    return changes.add(PATH, f"{head} {shown} {origin_comments.render(origin)}", why)

@@ -1,0 +1,200 @@
+"""Finding sessions among many, and the files beside a transcript: blobs and the handover brief.
+
+A listing reads the first and the last line of each transcript, never the whole. Knows nothing of
+models or prompts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble import files
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.records import base, sessions
+from bumble.records.base import Provenance
+from bumble.records.sessions import Session
+from bumble.text import markdown
+from bumble.text.markdown import Document
+from bumble.text.whole_text import whole
+
+TAIL_BYTES = 65_536
+REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
+MAX_TRANSCRIPT_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """What a listing shows of a session."""
+
+    id: str
+    at: datetime  # when it began
+    by: str  # id of the person it was begun with
+    present: tuple[str, ...]  # ids of the others who hear it
+    last_at: datetime  # when something was last said, or the conversation ended
+    ended: bool
+    size_bytes: int
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the transcripts of all sessions, oldest first."""
+    return base.paths(folder, f"*/{sessions.FILE}")
+
+
+def read_info(file: Path) -> SessionInfo:
+    """Read what a listing needs: the first line and the end of the last.
+
+    Raises:
+        RecordInvalidError: If these lines are not a session's.
+    """
+    try:
+        with files.reading(file) as stream:
+            head = stream.readline()
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - TAIL_BYTES))
+            tail = stream.read()
+        first = whole(json.loads(head.removeprefix(b"\xef\xbb\xbf")))
+        if not isinstance(first, dict) or first.get("type") != "session":
+            raise ValueError("the first line should be the session's own")
+        at = base.field(first, "at", datetime)
+        last = _last(tail) or _last(files.read(file)) or first
+        last_at = base.field(last, "at", datetime, at)
+        by = base.field(first, "by", str, "")
+        present = base.texts(first, "with")
+    except OSError as error:
+        raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise RecordInvalidError(file, str(error), 1) from error
+    ended = last.get("type") == "end"
+    return SessionInfo(file.parent.name, at, by, present, max(at, last_at), ended, size)
+
+
+def _last(tail: bytes) -> dict[str, Any] | None:
+    """Return the last whole line that was said, or the end; what cycles noted is passed over."""
+    for line in reversed(tail.split(b"\n")):
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(data, dict) and data.get("type") in ("message", "end"):
+            with suppress(ValueError):  # a time that is none: reading it whole names its line
+                base.field(data, "at", datetime)
+                return data
+    return None
+
+
+def infos(folder: Path) -> Iterator[SessionInfo]:
+    """Yield what a listing shows of each session, oldest first.
+
+    What can't be read is passed over: one broken transcript must not end every talk there is to
+    come. `doctor` and `session list` name it.
+    """
+    for file in paths(folder):
+        with suppress(RecordInvalidError):
+            yield read_info(file)
+
+
+def newest(folder: Path, by: str, present: Collection[str] | None = None) -> SessionInfo | None:
+    """Return the session that went on last, of those a person was in from the beginning.
+
+    Args:
+        folder: Of all sessions.
+        by: The person.
+        present: The others who must be in it, and nobody else; None: whoever is.
+    """
+    wanted = None if present is None else {by, *present}
+    theirs = [
+        info
+        for info in infos(folder)
+        if by in (info.by, *info.present) and wanted in (None, {info.by, *info.present})
+    ]
+    return max(theirs, key=lambda info: (info.last_at, info.id), default=None)
+
+
+def load(file: Path) -> Session:
+    """Read a whole session from its transcript.
+
+    Raises:
+        RecordInvalidError: If a line is not what it should be.
+    """
+    # a line that was cut off may end in the middle of a character
+    session = base.load(
+        file, sessions.parse, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape"
+    )
+    return replace(session, id=file.parent.name)
+
+
+def find(folder: Path, session_id: str) -> Session:
+    """Read one session by its id, or by the end of it that no other has.
+
+    Raises:
+        RecordMissingError: If there is none, or more than one.
+    """
+    known = [file.parent.name for file in paths(folder)]
+    matching = [name for name in known if name == session_id] or [
+        name for name in known if session_id and name.casefold().endswith(session_id.casefold())
+    ]
+    if len(matching) != 1:
+        raise RecordMissingError("session", session_id, base.nearest(session_id, known))
+    return load(folder / matching[0] / sessions.FILE)
+
+
+def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
+    """Plan to keep an original that is too long for a prompt.
+
+    Returns:
+        Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
+    """
+    digest = files.sha256(data)
+    path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
+    return digest, Change(path, why, data, by_hash=True)
+
+
+def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
+    """Read an original by its SHA-256, or by at least REFERENCE_CHARS of its start.
+
+    Raises:
+        RecordMissingError: If this session has none of that reference.
+        RecordInvalidError: If its bytes are no longer those it was named for.
+    """
+    place = folder / session_id / "blobs"
+    known = sorted(file.name for file in place.iterdir()) if place.is_dir() else []
+    wanted = reference.strip().lower()
+    matching = [name for name in known if name.startswith(wanted)]
+    if len(wanted) < REFERENCE_CHARS or len(matching) != 1:
+        raise RecordMissingError("original", reference, base.nearest(wanted, known))
+    data = files.read(place / matching[0])
+    if files.sha256(data) != matching[0]:
+        raise RecordInvalidError(place / matching[0], "its bytes are not those it is named for")
+    return data
+
+
+def read_handover(folder: Path, session_id: str) -> Document | None:
+    """Read the brief that a session left for the next; None if it left none."""
+    file = folder / session_id / "handover.md"
+    return base.load(file, _handover) if file.exists() else None
+
+
+def _handover(source: str, _: str) -> Document:
+    document = markdown.parse(source)
+    base.field(document.meta, "at", datetime)
+    base.provenance(document.meta)
+    return document
+
+
+def plan_handover(
+    session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
+) -> Change | None:
+    """Plan to write the brief that a session leaves for the next."""
+    path = f"{sessions.FOLDER}/{session_id}/handover.md"
+    values = {"at": base.stamp(at)} | origin.meta()
+    if old is None:
+        return base.plan_new(path, markdown.render(values, text), why)
+    document = base.with_values(old, values).with_body(text)
+    return base.plan_edit(path, old, document, why)

@@ -1,0 +1,416 @@
+"""Sessions: what was said, one JSON object a line, only ever added to.
+
+Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
+`sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
+`session` (the first), `message`, `appraisal` (what a message did to the body), `compaction`,
+`undo` (takes back a compaction), `end`, and whatever a later version adds. Knows nothing of models
+or prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.records import base, jsonl
+from bumble.records.jsonl import Line
+from bumble.text.yaml_edit import SourceError
+
+PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
+FOLDER = "sessions"
+FILE = "messages.jsonl"
+COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
+ROLES = ("user", "assistant", "tool")
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool that a message made."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message."""
+
+    id: str  # `msg_<ULID>`
+    at: datetime
+    role: str  # one of ROLES
+    text: str
+    speaker: str = ""  # a person's id for role "user"; empty otherwise
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""  # role "tool": the call this answers
+    trust: str = ""  # one of records.TRUSTS
+    unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
+    extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
+
+    @property
+    def unprompted(self) -> bool:
+        """Whether the entity spoke by itself, as with a reminder: that answers nobody."""
+        return bool(self.extra.get("unprompted"))
+
+
+@dataclass(frozen=True)
+class Appraised:
+    """What a turn did to the body, once it was appraised."""
+
+    at: datetime
+    message: str  # id of the person's message
+    points: Mapping[str, float]  # by bar
+    felt: str = ""
+    emotion: str = ""  # of the imprint; empty: nothing is left behind
+    intensity: float = 0.0  # of the imprint, in [0, 1]
+    trigger: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """How a stretch of messages is shown from now on: the lines themselves stay as they are."""
+
+    id: str  # `cmp_<ULID>`
+    at: datetime
+    summary: str  # stands for them; empty for the other kinds
+    first: str  # ids of the first and last message it is about
+    last: str
+    kind: str = "summary"  # one of COMPACTION_KINDS
+    limits: tuple[int, int] = (0, 0)  # "cut": tokens of a message, and of a tool's result
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Takes back a compaction; the line of the compaction stays."""
+
+    at: datetime
+    undoes: str
+
+
+@dataclass(frozen=True)
+class End:
+    """The conversation was ended; a later message opens it again."""
+
+    at: datetime
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+Record: TypeAlias = Message | Appraised | Compaction | Undo | End
+
+
+@dataclass(frozen=True)
+class Session:
+    """One conversation."""
+
+    id: str  # `ses_<ULID>`, the folder's name
+    at: datetime  # when it began
+    by: str  # id of the person it was begun with
+    present: tuple[str, ...]  # ids of the others who hear it from the beginning to the end
+    messages: tuple[Message, ...]  # by time
+    appraisals: Mapping[str, Appraised]  # by the id of the message, the latest of each
+    compactions: tuple[Compaction, ...]  # by time, those taken back left out
+    ended: datetime | None  # when it was ended; None while it goes on
+    torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
+    extra: Mapping[str, Any]  # further fields of the first line
+    source: str  # the text of the file
+
+    @property
+    def last_at(self) -> datetime:
+        """When somebody last said something; when it began, if nobody has."""
+        return self.messages[-1].at if self.messages else self.at
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Ids of those who took part, the one who began first."""
+        speakers = (one.speaker for one in self.messages if one.role == "user")
+        return tuple(filter(None, dict.fromkeys((self.by, *self.present, *speakers))))
+
+    @property
+    def unanswered(self) -> tuple[Message, ...]:
+        """The messages at the end that have no reply yet."""
+        waiting: list[Message] = []
+        for message in reversed(self.messages):
+            if message.role == "assistant" and not message.tool_calls and not message.unprompted:
+                break
+            waiting += [message] if message.role == "user" else []
+        return tuple(reversed(waiting))
+
+
+def parse(source: str, stem: str = "") -> Session:
+    """Read a session from the text of its file.
+
+    Lines that a merge doubled count once, and messages are put in order of time. A last line that
+    was cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know are
+    kept in the file and passed over.
+
+    Raises:
+        SourceError: If a line is not what it should be.
+    """
+    lines, torn_line = jsonl.read(source)
+    if not lines or lines[0].data.get("type") != "session":
+        raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
+    head = lines[0].data
+    found = [(one, _record(one)) for one in jsonl.unique(lines[1:])]
+    by_time = sorted((record for _, record in found if record), key=lambda record: record.at)
+    undone = {record.undoes for record in by_time if isinstance(record, Undo)}
+    messages = tuple(record for record in by_time if isinstance(record, Message))
+    compactions = [record for record in by_time if isinstance(record, Compaction)]
+    known = ("type", "id", "at", "by", "with")
+    return Session(
+        id=_field(lines[0], "id"),
+        at=_at(lines[0]),
+        by=_field(lines[0], "by", ""),
+        present=_present(lines[0]),
+        messages=messages,
+        appraisals={one.message: one for one in by_time if isinstance(one, Appraised)},
+        compactions=tuple(one for one in compactions if one.id not in undone),
+        ended=_ended(by_time),
+        torn_line=torn_line,
+        extra=_extra(head, known),
+        source=source,
+    )
+
+
+def _record(line: Line) -> Record | None:
+    try:
+        match line.data.get("type"):
+            case "message":
+                return _message(line.data)
+            case "appraisal":
+                return _appraised(line.data)
+            case "compaction":
+                return _compaction(line.data)
+            case "undo":
+                return _undo(line.data)
+            case "end":
+                return _end(line.data)
+        return None
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
+def _message(data: Mapping[str, Any]) -> Message:
+    return Message(
+        id=base.field(data, "id", str),
+        at=base.field(data, "at", datetime),
+        role=base.choice(data, "role", ROLES),
+        text=base.field(data, "text", str, ""),
+        speaker=base.field(data, "speaker", str, ""),
+        tool_calls=tuple(_call(item) for item in base.field(data, "tool_calls", list, [])),
+        tool_call_id=base.field(data, "tool_call_id", str, ""),
+        trust=base.choice(data, "trust", ("", *base.TRUSTS), ""),
+        unanswered=base.field(data, "unanswered", bool, False),
+        extra=_extra(data, _MESSAGE_FIELDS),
+    )
+
+
+_MESSAGE_FIELDS = (
+    "type",
+    "id",
+    "at",
+    "role",
+    "text",
+    "speaker",
+    "tool_calls",
+    "tool_call_id",
+    "trust",
+    "unanswered",
+)
+
+
+def _call(item: object) -> ToolCall:
+    if not isinstance(item, dict):
+        raise ValueError("`tool_calls` should be a list of {id, name, arguments}")
+    return ToolCall(
+        base.field(item, "id", str),
+        base.field(item, "name", str),
+        base.field(item, "arguments", dict, {}),
+    )
+
+
+_APPRAISED_FIELDS = (
+    "type",
+    "at",
+    "message",
+    "points",
+    "felt",
+    "emotion",
+    "intensity",
+    "trigger",
+)
+
+
+def _appraised(data: Mapping[str, Any]) -> Appraised:
+    points = base.field(data, "points", dict, {})
+    return Appraised(
+        at=base.field(data, "at", datetime),
+        message=base.field(data, "message", str),
+        points={name: base.field(points, name, float) for name in points},
+        felt=base.field(data, "felt", str, ""),
+        emotion=base.field(data, "emotion", str, ""),
+        intensity=base.unit(data, "intensity", 0.0),
+        trigger=base.field(data, "trigger", str, ""),
+        extra=_extra(data, _APPRAISED_FIELDS),
+    )
+
+
+_COMPACTION_FIELDS = (
+    "type",
+    "id",
+    "at",
+    "summary",
+    "first",
+    "last",
+    "kind",
+    "message_tokens",
+    "result_tokens",
+)
+
+
+def _compaction(data: Mapping[str, Any]) -> Compaction:
+    return Compaction(
+        id=base.field(data, "id", str),
+        at=base.field(data, "at", datetime),
+        summary=base.field(data, "summary", str, ""),
+        first=base.field(data, "first", str),
+        last=base.field(data, "last", str),
+        kind=base.choice(data, "kind", COMPACTION_KINDS, "summary"),
+        limits=(
+            base.field(data, "message_tokens", int, 0),
+            base.field(data, "result_tokens", int, 0),
+        ),
+        extra=_extra(data, _COMPACTION_FIELDS),
+    )
+
+
+def _undo(data: Mapping[str, Any]) -> Undo:
+    return Undo(base.field(data, "at", datetime), base.field(data, "undoes", str))
+
+
+def _end(data: Mapping[str, Any]) -> End:
+    return End(base.field(data, "at", datetime), _extra(data, ("type", "at")))
+
+
+def _ended(by_time: Sequence[Record]) -> datetime | None:
+    spoken = [record for record in by_time if isinstance(record, Message | End)]
+    return spoken[-1].at if spoken and isinstance(spoken[-1], End) else None
+
+
+def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in known}
+
+
+def _field(line: Line, name: str, default: Any = None) -> str:
+    value = line.data.get(name, default)
+    if not isinstance(value, str):
+        raise SourceError(f"`{name}` is missing, or not text", line.number)
+    return value
+
+
+def _present(line: Line) -> tuple[str, ...]:
+    try:
+        return base.texts(line.data, "with")
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
+def _at(line: Line) -> datetime:
+    try:
+        return base.field(line.data, "at", datetime)
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
+
+
+def render(record: Record) -> str:
+    """Write a record as its line."""
+    match record:
+        case Message():
+            data = {"type": "message"} | _message_data(record)
+        case Appraised():
+            data = {"type": "appraisal"} | _appraised_data(record)
+        case Compaction():
+            data = {"type": "compaction"} | _compaction_data(record)
+        case Undo():
+            data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
+        case End():
+            data = {"type": "end", "at": _stamp(record.at), **record.extra}
+    return jsonl.dumped(data)
+
+
+def _message_data(message: Message) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+        for call in message.tool_calls
+    ]
+    optional = base.filled(
+        {
+            "tool_calls": calls,
+            "tool_call_id": message.tool_call_id,
+            "trust": message.trust,
+            "unanswered": message.unanswered or None,
+        }
+    )
+    head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
+    speaker = {"speaker": message.speaker} if message.speaker else {}
+    return {**head, **speaker, "text": message.text, **optional, **message.extra}
+
+
+def _compaction_data(one: Compaction) -> dict[str, Any]:
+    head = {"id": one.id, "at": _stamp(one.at)}
+    kind = {"kind": one.kind} if one.kind != "summary" else {"summary": one.summary}
+    limits = {"message_tokens": one.limits[0], "result_tokens": one.limits[1]}
+    cut = limits if one.kind == "cut" else {}
+    return {**head, **kind, **cut, "first": one.first, "last": one.last, **one.extra}
+
+
+def _appraised_data(one: Appraised) -> dict[str, Any]:
+    imprint = {"emotion": one.emotion, "intensity": one.intensity, "trigger": one.trigger}
+    head = {"at": _stamp(one.at), "message": one.message, "points": dict(one.points)}
+    felt = base.filled({"felt": one.felt})
+    return {**head, **felt, **(base.filled(imprint) if one.emotion else {}), **one.extra}
+
+
+def _stamp(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
+
+
+def new(
+    session_id: str, at: datetime, by: str, present: Sequence[str] = (), **extra: Any
+) -> Session:
+    """Make a session that is not in the folder yet; `plan_start` puts it there."""
+    others = {"with": list(present)} if present else {}
+    head = {"type": "session", "id": session_id, "at": _stamp(at), "by": by, **others, **extra}
+    return parse(jsonl.dumped(head))
+
+
+def path(session_id: str) -> str:
+    """Return where a session's transcript lies, relative to the entity folder."""
+    return f"{FOLDER}/{session_id}/{FILE}"
+
+
+def plan_start(session: Session, why: str) -> Change:
+    """Plan to make the transcript of a new session; the same set may append to it."""
+    return changes.write(path(session.id), session.source, None, why)
+
+
+def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:
+    """Plan to add lines to the end of a transcript, whatever it holds by then."""
+    text = "".join(render(record) for record in new_records)
+    if session.torn_line is not None:  # says of the line before it that it is known to be cut off
+        text = jsonl.torn(session.torn_line) + text
+    return changes.add(path(session.id), text, why)
+
+
+def appended(session: Session, new_records: Iterable[Record]) -> Session:
+    """Return a session as it is once `plan_append` is applied, without reading it again."""
+    text = "".join(render(record) for record in new_records)
+    if session.torn_line is not None:
+        text = jsonl.torn(session.torn_line) + text
+    gap = "" if session.source.endswith("\n") else "\n"
+    return replace(parse(session.source + gap + text), id=session.id)

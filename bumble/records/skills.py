@@ -1,0 +1,217 @@
+"""Skills: how to do something, one Markdown file each, found by the words they share with a text.
+
+Layout: `skills/<slug>.md` or `skills/<slug>/SKILL.md`; front matter holds name and description, the
+fields of Agent Skills. Knows nothing of models.
+
+Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import files
+from bumble.entity.changes import Change
+from bumble.errors import RecordExistsError, RecordMissingError, UsageError
+from bumble.records import base
+from bumble.records.base import Provenance
+from bumble.text import markdown, stop_words
+from bumble.text.markdown import Document
+
+FOLDER = "skills"
+FOLDER_FILE = "SKILL.md"
+MAX_HITS = 3
+EXCERPT_CHARS = 900
+K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
+NAME_WEIGHT, DESCRIPTION_WEIGHT = (
+    4,
+    2,
+)  # a word of the name counts as often as this many of the text
+
+
+@dataclass(frozen=True)
+class Skill:
+    """One skill."""
+
+    slug: str  # the file's stem, or its folder's name
+    path: str  # relative to the entity folder
+    name: str
+    description: str
+    provenance: Provenance
+    text: str  # Markdown, without surrounding blank lines
+    source: Document  # the file as it stands; edits splice its lines
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A skill that shares words with a text."""
+
+    skill: Skill
+    score: float  # > 0; comparable within one query only
+    excerpt: str  # the start of the text, at most EXCERPT_CHARS
+
+
+def parse(source: str, stem: str) -> Skill:
+    """Read a skill from the text of its file; `source.text` gives the same bytes back."""
+    return of(markdown.parse(source), stem, f"{FOLDER}/{stem}.md")
+
+
+def of(document: Document, slug: str, path: str) -> Skill:
+    """Read a skill from its document; one without a name is called as its file."""
+    meta = document.meta
+    return Skill(
+        slug=slug,
+        path=path,
+        name=base.field(meta, "name", str, slug),
+        description=" ".join(base.field(meta, "description", str, "").split()),
+        provenance=base.provenance(meta),
+        text=document.body,
+        source=document,
+    )
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the files of all skills, by slug."""
+    found = [*base.paths(folder, "*.md"), *base.paths(folder, f"*/{FOLDER_FILE}")]
+    return sorted(found, key=lambda file: (_slug(file), file.name))
+
+
+def _slug(file: Path) -> str:
+    return file.parent.name if file.name == FOLDER_FILE else file.stem
+
+
+def load(file: Path) -> Skill:
+    """Read the skill in a file, of either form."""
+    in_folder = file.name == FOLDER_FILE
+    path = f"{FOLDER}/{_slug(file)}/{FOLDER_FILE}" if in_folder else f"{FOLDER}/{file.name}"
+    return base.load(file, lambda source, _: of(markdown.parse(source), _slug(file), path))
+
+
+def read(folder: Path) -> Iterator[Skill]:
+    """Yield every skill, by slug."""
+    for file in paths(folder):
+        yield load(file)
+
+
+def match(skills: Iterable[Skill], name: str) -> Skill | None:
+    """Return the skill of a name or a slug; case, spaces and hyphens do not count."""
+    wanted, everything = files.same_name(name), list(skills)
+    spellings = [[(one.name, one) for one in everything], [(one.slug, one) for one in everything]]
+    return next(
+        (one for tier in spellings for key, one in tier if files.same_name(key) == wanted), None
+    )
+
+
+def find(folder: Path, name: str) -> Skill:
+    """Read one skill by name.
+
+    Raises:
+        RecordMissingError: If there is none of that name.
+    """
+    everything = list(read(folder))
+    found = match(everything, name)
+    if found is None:
+        known = [other for one in everything for other in (one.name, one.slug)]
+        raise RecordMissingError("skill", name, base.nearest(name, known))
+    return found
+
+
+def plan_set(
+    skills: Iterable[Skill],
+    name: str,
+    description: str,
+    text: str,
+    why: str,
+    *,
+    overwrite: bool,
+    provenance: Provenance | None = None,
+) -> Change | None:
+    """Plan to make a skill, or to overwrite the one of this name.
+
+    Args:
+        skills: All there are.
+        name: What it is called.
+        description: One line: what it does and when to use it.
+        text: Markdown.
+        why: For the change set.
+        overwrite: Whether one of this name may be replaced; fields we don't know stay.
+        provenance: Where the text comes from; none for the owner's own words.
+
+    Raises:
+        RecordExistsError: If there is one and `overwrite` is false.
+        UsageError: If the name or the text is empty.
+    """
+    name, description = " ".join(name.split()), " ".join(description.split())
+    if not name or not text.strip():
+        raise UsageError("A skill needs a name and a text.")
+    origin = (provenance or Provenance()).meta()
+    there = match(skills, name)
+    if there is None:
+        document = markdown.render({"name": name, "description": description} | origin, text)
+        return base.plan_new(f"{FOLDER}/{files.file_name(name)}.md", document, why)
+    if there.text == text.strip("\r\n").rstrip() and there.description == description:
+        return None
+    if not overwrite:
+        raise RecordExistsError(
+            Path(there.path), "Overwrite it with --yes, or choose another name."
+        )
+    stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
+    document = base.with_values(there.source, stale | {"description": description} | origin)
+    return base.plan_edit(there.path, there.source, document.with_body(text), why)
+
+
+def plan_forget(skill: Skill, why: str) -> Change:
+    """Plan to remove a skill's file."""
+    return base.plan_remove(skill.path, skill.source, why)
+
+
+def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[Hit]:
+    """Find the skills that share telling words with a text: BM25, the name counting most.
+
+    Returns:
+        At most `limit`, best first; equal ones by slug. None that shares only stop words.
+    """
+    everything = sorted(skills, key=lambda skill: skill.slug)
+    counts = [Counter(_weighted_words(skill)) for skill in everything]
+    wanted = dict.fromkeys(stop_words.telling_words(text))
+    mean = sum(map(Counter.total, counts)) / max(len(counts), 1)
+    frequency = {word: sum(word in count for count in counts) for word in wanted}
+    scored = [
+        (_bm25(count, frequency, len(counts), mean), skill)
+        for count, skill in zip(counts, everything, strict=True)
+    ]
+    best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].slug))
+    return [Hit(skill, score, excerpt(skill.text)) for score, skill in best[:limit]]
+
+
+def _weighted_words(skill: Skill) -> Sequence[str]:
+    return [
+        *stop_words.telling_words(skill.name) * NAME_WEIGHT,
+        *stop_words.telling_words(skill.description) * DESCRIPTION_WEIGHT,
+        *stop_words.telling_words(skill.text),
+    ]
+
+
+def _bm25(count: Counter[str], frequency: dict[str, int], total: int, mean: float) -> float:
+    length = K1 * (1 - B + B * count.total() / mean) if mean else 0
+    return sum(
+        math.log(1 + (total - n + 0.5) / (n + 0.5))
+        * count[word]
+        * (K1 + 1)
+        / (count[word] + length)
+        for word, n in frequency.items()
+        if count[word]
+    )
+
+
+def excerpt(text: str, max_chars: int = EXCERPT_CHARS) -> str:
+    """Return the start of a text, cut at a line or a word, with `…` where it was cut."""
+    if len(text) <= max_chars:
+        return text
+    cut = text[: max_chars - 1]
+    at = max(cut.rfind("\n"), cut.rfind(" "))
+    return cut[: at if at > max_chars // 2 else len(cut)].rstrip() + "…"

@@ -1,0 +1,115 @@
+"""Feeling: the body read from its file, brought to the present, and moved by what happens.
+
+What the numbers mean is `bumble.body`'s; here it meets the file and the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bumble.body import affects, bars
+from bumble.body import soma as body
+from bumble.body.affects import Mood
+from bumble.body.soma import Soma, SomaConfig
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.records import soma as store
+from bumble.records.mapping_files import MappingFile
+
+if TYPE_CHECKING:
+    from bumble.runtime.runtime import Runtime  # looking at a body needs no index and no model
+
+REACH_OUT, EXPLORE = "reach_out", "explore_something"
+TOOL_EVENTS = ("tool", "tool_failed")
+SPOKE = "message_out"
+
+
+def read(life: Runtime, at: datetime) -> Soma:
+    """Return the body as it is at a time; nothing is written.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body.
+    """
+    return _at(life, store.read(life.entity.soma), at)
+
+
+def _at(life: Runtime, file: MappingFile, at: datetime) -> Soma:
+    return present(life.entity.soma, file, at, life.zone, life.body.soma)
+
+
+def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig) -> Soma:
+    """Return the body of a file that was read, as it is at a time.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body, naming the place.
+    """
+    soma = stored(place, file)
+    return body.advance(soma, at, zone, config) if soma else body.birth(at, config)
+
+
+def stored(place: Path, file: MappingFile) -> Soma | None:
+    """Return the body as a file has it, at the time its values were true.
+
+    Returns:
+        None if there is no file, or one that has not been lived with yet.
+
+    Raises:
+        RecordInvalidError: If the file does not hold a body, naming the place.
+    """
+    if file.get("bars") is None:
+        return None
+    try:
+        return body.from_mapping(file.values)
+    except ValueError as error:
+        raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
+
+
+def mood(life: Runtime, soma: Soma) -> Mood:
+    """Name the mood of a body that was brought to the present."""
+    return affects.mood(soma.bars, life.body.soma.affects)
+
+
+def intensity(life: Runtime, soma: Soma) -> float:
+    """Tell how strongly anything is felt, in [0, 1]."""
+    return affects.emotional_intensity(mood(life, soma), soma.affects)
+
+
+def plan(life: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
+    """Plan to let something move the body, as its file is now.
+
+    Args:
+        life: Whose body.
+        at: When it happened.
+        move: Takes the body at that time and returns it moved.
+        why: For the change set.
+    """
+    file = store.read(life.entity.soma)
+    moved = move(_at(life, file, at))
+    mapping = body.to_mapping(moved)
+    gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
+    values = {key: value for key, value in mapping.items() if value is not None}
+    return store.plan_write(file, values, why, remove=gone)
+
+
+def events(life: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
+    """Return what some events do to a body, the impulses they let out included."""
+
+    def move(soma: Soma) -> Soma:
+        for name in names:
+            soma = body.apply_event(soma, name, life.body.soma)
+        for impulse in bars.ready_impulses(soma.bars, life.body.soma.bars):
+            if _lets_out(impulse, names):
+                soma = body.fire(soma, impulse, life.body.soma)
+        return soma
+
+    return move
+
+
+def _lets_out(impulse: str, names: Sequence[str]) -> bool:
+    """Whether what was done is what the impulse longs for: speaking, or looking into something."""
+    if impulse == REACH_OUT:
+        return SPOKE in names
+    return impulse == EXPLORE and any(name in TOOL_EVENTS for name in names)

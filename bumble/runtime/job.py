@@ -1,0 +1,89 @@
+"""What the cycles have in common: conditions, jobs, and the result of a job.
+
+The model is asked once; what it said is then written on the files as they are at that moment, so
+a hand edit in between is neither lost nor a reason to ask again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import (
+    AnswerInvalidError,
+    CredentialsError,
+    FileChangedError,
+    ModelUnreachableError,
+    WeightsMissingError,
+)
+
+if TYPE_CHECKING:
+    from bumble.runtime.runtime import Runtime  # what only looks at a cycle's words needs no index
+
+APPLY_TRIES = 12  # a dozen processes may write the same few files at once
+# What leaves a job without a model's answer: it waits, or is done without, and says so.
+NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, WeightsMissingError)
+
+J = TypeVar("J")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a cycle (a gate): what is the case, what has to be, whether it passes."""
+
+    name: str
+    value: str  # what is the case, for people: "12 min since the last"
+    wants: str  # what has to be the case: "at least 5 min"
+    passes: bool
+
+
+@dataclass(frozen=True)
+class Due(Generic[J]):
+    """The jobs of a cycle that wait, and its conditions; found without a model and writing."""
+
+    conditions: tuple[Condition, ...]
+    jobs: tuple[J, ...]  # in the order in which they are to be done; empty: nothing to do
+
+    @property
+    def due(self) -> bool:
+        """Whether every condition passes and there is something to do."""
+        return bool(self.jobs) and all(condition.passes for condition in self.conditions)
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """The result of a job: the changes to write, and what a person is told of them."""
+
+    title: str  # of the change set: "remember: Sam's new dog"
+    plan: Callable[[], Sequence[Change | None]]  # on the files as they are when it is called
+    lines: tuple[str, ...] = ()  # what a person is told
+    data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
+    trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
+    late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
+
+    def change_set(self) -> ChangeSet:
+        """Return the changes to make, planned on the files as they are now."""
+        return ChangeSet(self.title, tuple(filter(None, self.plan())), self.trailers)
+
+
+def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
+    """Return the trailers of a result: what it rests on, and the model that wrote it, if any."""
+    trailers = tuple(("Evidence", id_) for id_ in evidence)
+    return (*trailers, ("Model", model)) if model else trailers
+
+
+def apply(life: Runtime, outcome: JobResult) -> list[Path]:
+    """Write what a job wants written; planned again if somebody edits a file meanwhile.
+
+    Raises:
+        FileChangedError: If files keep changing.
+    """
+    for _ in range(APPLY_TRIES - 1):
+        try:
+            return life.apply(outcome.change_set())
+        except FileChangedError:
+            continue
+    return life.apply(outcome.change_set())

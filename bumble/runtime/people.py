@@ -1,0 +1,177 @@
+"""The people an entity meets: counting talks, how the two stand, and notes to reflect on.
+
+Until scores have been read off a portrait, and always where portraits are switched off, the scalar
+model of `bumble.body.familiarity` moves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bumble.body import familiarity, significance
+from bumble.body.familiarity import Bond
+from bumble.entity.changes import Change
+from bumble.entity.config import Identity
+from bumble.entity.config_memory import StagesConfig
+from bumble.entity.folder import Entity
+from bumble.records import base, relationships
+from bumble.records.base import Provenance
+from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.sessions import Session
+from bumble.runtime.runtime import Runtime
+
+STEADY = 0.01  # a change of health smaller than this is none
+
+
+def find_person(life: Runtime, person: str) -> Relationship | None:
+    """Read the file of a person; None where there is none."""
+    file = life.entity.root / relationships.path(person)
+    return base.load(file, relationships.parse) if file.exists() else None
+
+
+def plan_met(
+    life: Runtime, person: str, name: str, at: datetime, session: Session
+) -> Change | None:
+    """Plan to count one more exchange with somebody, who gets a file at the first."""
+    record = find_person(life, person)
+    if record is not None:
+        scores = _after_exchange(life, record, at, session)
+        return relationships.plan_met(record, at, f"talked with {record.name}", scores=scores)
+    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    stub = relationships.new(name, at, provenance=origin, id=person)
+    scores = _after_exchange(life, stub, at, session)
+    met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
+    if met is None:
+        raise TypeError("a first talk always changes the count")
+    return Change(met.path, met.why, met.data)
+
+
+def owner_id(entity: Entity, identity: Identity) -> str:
+    """Return the id of the person the entity belongs to."""
+    owner = identity.owner.name or "you"
+    match = relationships.match(list(relationships.read(entity.relationships)), owner)
+    return match.id if match else relationships.person_id(owner)
+
+
+def plan_felt(
+    life: Runtime, person: str, points: Mapping[str, float], at: datetime
+) -> Change | None:
+    """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
+    record, direction = find_person(life, person), familiarity.direction(points)
+    if record is None or not direction or not _is_scalar(life, record):
+        return None
+    scores, step = _present(life, record), life.body.scalar.step * direction
+    moved = replace(scores, warmth=_clamp(scores.warmth + step), trust=_clamp(scores.trust + step))
+    return relationships.plan_update(
+        record,
+        f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
+        scores=moved,
+        previous_health=health(scores),
+    )
+
+
+def plan_noted(life: Runtime, name: str, note: Note, at: datetime) -> Change | None:
+    """Plan to keep a note about somebody; a person nobody knew gets a stub of a file."""
+    record = relationships.match(relationships.read(life.entity.relationships), name)
+    if record is not None:
+        return relationships.plan_note(record, note, f"note something about {record.name}")
+    origin = replace(note.provenance, model="")
+    stub = relationships.new(name, at, provenance=origin)
+    noted = relationships.plan_note(stub, note, f"hear of {name}")
+    return None if noted is None else Change(noted.path, noted.why, noted.data)
+
+
+def _is_scalar(life: Runtime, person: Relationship) -> bool:
+    return person.last_scored is None or not life.config.memory.relational.enabled
+
+
+def _present(life: Runtime, person: Relationship) -> Scores:
+    """Return the scores as stored; those of somebody new where there are none yet."""
+    if person.source.meta.get("scores"):
+        return person.scores
+    new = familiarity.stranger(life.body.scalar)
+    return Scores(new.familiarity, new.warmth, new.trust)
+
+
+def _after_exchange(
+    life: Runtime, person: Relationship, at: datetime, session: Session
+) -> Scores | None:
+    """Return the scores after one more exchange; what it did good or harm to, `plan_felt` adds."""
+    if not _is_scalar(life, person):
+        return None
+    scores, last = _present(life, person), person.last_interaction or at
+    last_text = session.messages[-1].text if session.messages else ""
+    moved = familiarity.after_exchange(
+        Bond(scores.familiarity, scores.warmth, scores.trust),
+        silence_hours=max(0.0, (at - last).total_seconds() / 3600),
+        interactions=person.interaction_count + 1,
+        meaningful=significance.is_meaningful(last_text, life.body.significance, used_tool=False),
+        warmth_direction=0,
+        trust_direction=0,
+        config=life.body.scalar,
+    )
+    return replace(scores, familiarity=moved.familiarity, warmth=moved.warmth, trust=moved.trust)
+
+
+def _clamp(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def interactions(life: Runtime) -> int:
+    """Return how many exchanges the entity has had in its whole life."""
+    return sum(person.interaction_count for person in relationships.read(life.entity.relationships))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a relationship: its stage, health, direction and silence."""
+
+    stage: str  # forming, developing, established or deep
+    health: float  # in [0, 1]
+    trajectory: str  # warming, cooling or steady; empty while there is nothing to compare with
+    silence: timedelta | None  # since the last talk; None: there was none
+
+    @property
+    def line(self) -> str:
+        """Stage, health, direction and last talk on one line."""
+        way = f", {self.trajectory}" if self.trajectory else ""
+        last = "never talked" if self.silence is None else f"last talk {ago(self.silence)} ago"
+        return f"{self.stage}, health {self.health:.2f}{way}, {last}"
+
+
+def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Standing:
+    """Tell how the two stand at a time."""
+    now, trajectory = health(person.scores), ""
+    if person.previous_health is not None:
+        change = now - person.previous_health
+        trajectory = "steady" if abs(change) < STEADY else "warming" if change > 0 else "cooling"
+    last = person.last_interaction
+    silence = None if last is None else max(timedelta(0), at - last)
+    return Standing(stage(person.interaction_count, stages), now, trajectory, silence)
+
+
+def stage(interaction_count: int, stages: StagesConfig) -> str:
+    """Name how far a relationship has come, by the number of talks."""
+    if interaction_count < stages.forming:
+        return "forming"
+    if interaction_count < stages.developing:
+        return "developing"
+    return "established" if interaction_count < stages.established else "deep"
+
+
+def health(scores: Scores) -> float:
+    """Tell how good a relationship is, in [0, 1]."""
+    good = scores.warmth + scores.trust + scores.investment - 0.5 * scores.tension
+    return _clamp(good / 2.5)
+
+
+def ago(gap: timedelta) -> str:
+    """Say how long something is, in the largest unit that fits."""
+    seconds = max(0, int(gap.total_seconds()))
+    for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        count = seconds // length
+        if count:
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "a moment"

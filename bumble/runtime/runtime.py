@@ -1,0 +1,80 @@
+"""The runtime of an entity: what a turn and every cycle work with."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from bumble.body.parameters import BodyConfig
+from bumble.entity import commits
+from bumble.entity.changes import ChangeSet
+from bumble.entity.commits import Keeping
+from bumble.entity.config import Config, Identity
+from bumble.entity.folder import Entity
+from bumble.index.memory import Memory
+from bumble.llm import ledger
+from bumble.llm.protocol import Model
+
+ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
+TEMPERATURE = 0.7  # for models of which the catalog knows nothing
+
+
+def _unheard(text: str) -> None:
+    """Drop a message that nobody listens to."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The runtime of one entity: its folder, settings, model, memory, clock and chance."""
+
+    entity: Entity
+    identity: Identity
+    config: Config
+    body: BodyConfig
+    model: Model
+    memory: Memory
+    clock: Callable[[], datetime]
+    rng: random.Random
+    writes: bool = True  # False: incognito, the folder is not touched
+    environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
+    judges: bool = True  # whether the model can tell if its own work is done
+    trusted: bool = False  # whether what came with the folder may run programs
+    local: bool = False  # whether the model runs in this process, where reading takes its time
+    temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
+    tell: Callable[[str], None] = _unheard  # hears what a person should know
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.identity.timezone)
+
+    @property
+    def window_tokens(self) -> int:
+        """The context window: the model's, unless the settings allow less."""
+        limit = self.config.cognition.max_context_tokens
+        return min(limit, self.model.context_tokens or limit)
+
+    @property
+    def token_ratio(self) -> float:
+        """How many tokens the model counts for one we estimate, by its newest chats."""
+        return ledger.token_ratio(self.entity.ledger, self.model.name)
+
+    def now(self) -> datetime:
+        """The present, in the entity's time zone."""
+        return self.clock().astimezone(self.zone)
+
+    def apply(self, change_set: ChangeSet) -> list[Path]:
+        """Write a change set, all of it or nothing; in a git folder it becomes a commit.
+
+        Raises:
+            FileChangedError: If a file moved on since it was read.
+            MergeUnfinishedError: If a file holds the two sides of a merge.
+        """
+        autocommit = self.config.git.autocommit
+        keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
+        timeout = self.config.limits.lock_timeout_seconds
+        return commits.apply(self.entity.root, change_set, keeping, timeout_seconds=timeout)

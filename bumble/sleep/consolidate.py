@@ -1,0 +1,294 @@
+"""Consolidate: what is done every few hours to keep memory in order.
+
+Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
+faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
+reviewed, the story is told. Nothing that only ages is written: how much is left of a memory is
+computed on reading. The last step notes that it was done; a run that was killed before goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.entity.changes import Change
+from bumble.episodes import retell
+from bumble.errors import RecordInvalidError
+from bumble.facts import beliefs as believing
+from bumble.portraits import deep_review
+from bumble.records import base, beliefs, dreams, episodes, relationships, state
+from bumble.records.episodes import Episode
+from bumble.records.mapping_files import MappingFile
+from bumble.runtime import last_activity
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import narrate, scratch_to_journal
+
+SECTION = "consolidate"
+MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
+
+
+@dataclass(frozen=True)
+class ConsolidationPart:
+    """One kind of work in a consolidation."""
+
+    name: str
+    check: Callable[[Runtime], Due[Any]]
+    run: Callable[[Runtime, Any], JobResult]
+    most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
+    alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
+
+
+@dataclass(frozen=True)
+class ConsolidationStep:
+    """One job of a part; without a part, the entry that all was done."""
+
+    part: ConsolidationPart | None
+    job: Any
+
+
+@dataclass(frozen=True)
+class ConsolidationNote:
+    """The entry of `state.yaml` about the last consolidation."""
+
+    at: datetime
+    count: int  # consolidations before this one
+    fingerprint: str  # of what had been lived by then
+
+
+def parts() -> tuple[ConsolidationPart, ...]:
+    """Return the work of a consolidation, in its order."""
+    return (
+        ConsolidationPart("excerpts", retell.check, retell.run, most=MOST_RETOLD),
+        ConsolidationPart("fading", faded, let_fade),
+        ConsolidationPart("beliefs", weak, archive),
+        ConsolidationPart("notes", scratch_to_journal.check, scratch_to_journal.run),
+        ConsolidationPart("portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS),
+        ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
+    )
+
+
+def check(
+    life: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
+) -> Due[ConsolidationStep]:
+    """Find the steps that are due; asks no model.
+
+    Args:
+        life: Whose memory.
+        force: Whether it is to be done however short ago the last time was.
+        work: The parts; None: all.
+    """
+    at = life.now()
+    last, count, last_fingerprint = _past(life)
+    interval = life.config.memory.consolidation_interval
+    # a clock that was wrong once may have left a time far ahead
+    since = None if last is None else abs(seconds_between(last, at))
+    waited = Condition(
+        "interval",
+        "never done" if since is None else f"{since:.0f} s since the last",
+        f"at least {interval:g} s",
+        since is None or since >= interval or force,
+    )
+    now = signature(life)
+    steps = _steps(life, parts() if work is None else work) if waited.passes else []
+    news = "new memories" if now != last_fingerprint else "nothing new"
+    urgent = [step for step in steps if step.part and step.part.alone]
+    if urgent:
+        news += f", {len(urgent)} to do"
+    changed = Condition(
+        "changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force
+    )
+    return Due(
+        (waited, changed), (*steps, ConsolidationStep(None, ConsolidationNote(at, count, now)))
+    )
+
+
+def _steps(life: Runtime, work: Sequence[ConsolidationPart]) -> list[ConsolidationStep]:
+    steps = []
+    for part in work:
+        due_work = part.check(life)
+        if due_work.due:
+            steps += [ConsolidationStep(part, job) for job in due_work.jobs[: part.most]]
+    return steps
+
+
+def run(life: Runtime, step: ConsolidationStep) -> JobResult:
+    """Do one step; what a model can't do now waits until the next time."""
+    if step.part is None:
+        return _note(life, step.job)
+    try:
+        outcome = step.part.run(life, step.job)
+    except NO_ANSWER as error:
+        why = str(error).splitlines()[0]
+        return JobResult(
+            title=f"consolidate: {step.part.name} waits",
+            plan=tuple,
+            lines=(f"{step.part.name} waits: {why}",),
+            data={"part": step.part.name, "ran": False, "why": why},
+        )
+    title = f"consolidate: {outcome.title}"
+    return replace(outcome, title=title, data={"part": step.part.name, **outcome.data})
+
+
+def signature(life: Runtime) -> str:
+    """Identify what has been lived so far, without reading it: ids, and when last was spoken.
+
+    What a dream left is no reason to put memory in order the moment it is over: a dream and its
+    belief have the time of one moment in their ids.
+    """
+    dreamt = {_moment(path.stem) for path in dreams.paths(life.entity.dreams)}
+    entity = life.entity
+    last_message_at = last_activity.last_said(entity)
+    believed = [path.stem for path in beliefs.paths(entity.beliefs)]
+    ids = [
+        *(path.stem for path in episodes.paths(entity.episodes)),
+        *(belief_id for belief_id in believed if _moment(belief_id) not in dreamt),
+        *(path.stem for path in relationships.paths(entity.relationships)),
+        last_message_at.isoformat() if last_message_at else "",
+    ]
+    return hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _moment(record_id: str) -> str:
+    return record_id.rpartition("_")[2][:10]  # of a ULID, the first ten digits are the time
+
+
+def _past(life: Runtime) -> tuple[datetime | None, int, str]:
+    """Read when it was last done, how often it was, and what there was to see then."""
+    file = state.read(life.entity.state)
+    try:
+        values = base.field({SECTION: file.get(SECTION)}, SECTION, dict, {})
+        last = None if values.get("at") is None else base.field(values, "at", datetime)
+        return last, base.field(values, "count", int, 0), str(values.get("seen", ""))
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+
+
+def _note(life: Runtime, note: ConsolidationNote) -> JobResult:
+    """Record the consolidation in `state.yaml`, unless another process has done so."""
+
+    def plan() -> Sequence[Change | None]:
+        _, count, _ = _past(life)
+        if count != note.count:
+            return ()
+        values = {"at": base.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
+        file: MappingFile = state.read(life.entity.state)
+        return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
+
+    return JobResult(
+        title="consolidate: memory is in order",
+        plan=plan,
+        lines=("Memory is in order.",),
+        data={"part": "note", "count": note.count + 1},
+    )
+
+
+# what fades
+
+
+@dataclass(frozen=True)
+class Fading:
+    """Episodes that go out of recall, and those that come back."""
+
+    at: datetime
+    asleep: tuple[str, ...]
+    awake: tuple[str, ...]
+
+
+def faded(life: Runtime) -> Due[Fading]:
+    """Find what has faded, and what a person has since given more weight."""
+    at = life.now()
+    asleep, awake = [], []
+    for episode in episodes.read(life.entity.episodes):
+        if not episode.dormant and _is_faint(life, episode, at):
+            asleep.append(episode.id)
+        elif episode.dormant and episode.faded and not _is_faint(life, episode, at):
+            awake.append(episode.id)
+    jobs = (Fading(at, tuple(asleep), tuple(awake)),) if asleep or awake else ()
+    return Due((), jobs)
+
+
+def _is_faint(life: Runtime, episode: Episode, at: datetime) -> bool:
+    left = significance.decayed(
+        episode.significance, seconds_between(episode.at, at), life.body.fading
+    )
+    return left < life.config.memory.dormant_below
+
+
+def let_fade(life: Runtime, job: Fading) -> JobResult:
+    """Take what has faded out of recall; search still finds it."""
+    folder = life.entity.episodes
+
+    def plan() -> Sequence[Change | None]:
+        planned: list[Change | None] = []
+        for episode_id, dormant in [(x, True) for x in job.asleep] + [
+            (x, False) for x in job.awake
+        ]:
+            if episodes.locate(folder, episode_id) is None:
+                continue
+            episode = episodes.find(folder, episode_id)
+            if episode.dormant != dormant and _is_faint(life, episode, job.at) == dormant:
+                why = "it has faded" if dormant else "it matters again"
+                planned.append(
+                    episodes.plan_dormant(folder, episode, dormant=dormant, why=why, faded=True)
+                )
+        return planned
+
+    phrases = [f"{counted(len(job.asleep), 'memory', 'memories')} faded"] if job.asleep else []
+    phrases += [f"{counted(len(job.awake), 'memory', 'memories')} came back"] if job.awake else []
+    sentence = ", ".join(phrases)
+    return JobResult(
+        title=sentence,
+        plan=plan,
+        lines=(f"{sentence[:1].upper()}{sentence[1:]}.",),
+        data={"dormant": list(job.asleep), "awake": list(job.awake)},
+    )
+
+
+def counted(count: int, singular: str, many: str) -> str:
+    """Write a count with its noun."""
+    return f"{count} {singular if count == 1 else many}"
+
+
+# beliefs
+
+
+def weak(life: Runtime) -> Due[int]:
+    """Count the beliefs of which hardly anything is left."""
+    count = len(_put_away(life, life.now()))
+    return Due((), (count,) if count else ())
+
+
+def archive(life: Runtime, job: int) -> JobResult:
+    """Put away beliefs that nothing has confirmed for long; their files stay."""
+    title = f"{counted(job, 'belief', 'beliefs')} archived"
+    plan = partial(_put_away, life, life.now())
+    return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": job})
+
+
+def _put_away(life: Runtime, at: datetime) -> Sequence[Change]:
+    config = life.config.memory.beliefs
+    return believing.archive_check(beliefs.read(life.entity.beliefs), at, config)
+
+
+# the story
+
+
+def story_due(life: Runtime) -> Due[narrate.NarrateJob]:
+    """Tell whether it is the turn of the story, and there is something new to tell."""
+    _, count, _ = _past(life)
+    every = life.config.memory.narrative_every_n_consolidations
+    turn = Condition(
+        "cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0
+    )
+    if not turn.passes:
+        return Due((turn,), ())
+    due_story = narrate.check(life)
+    return replace(due_story, conditions=(turn, *due_story.conditions))

@@ -1,0 +1,338 @@
+"""Dreams: deep in the night, after a long silence, memories that lie far apart meet.
+
+Five gates must pass. What came of it goes into the diary, the beliefs and the noise as one change
+set, and into a record of its own. The entity has no say in it: no tool leads here. A dream never
+feeds on dreams.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from bumble import prompts
+from bumble.body import ebb, noise
+from bumble.body import soma as body
+from bumble.body.soma import Soma
+from bumble.entity.changes import Change
+from bumble.facts import beliefs as believing
+from bumble.facts.beliefs import Claim
+from bumble.grounding import claims
+from bumble.llm.protocol import Message, Request
+from bumble.records import base, beliefs, dreams, journal, provenance
+from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
+from bumble.runtime import body_state, job_request
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import dream_gates, dream_pairs, dream_pool, dream_text
+from bumble.sleep.dream_pairs import Pair
+from bumble.sleep.dream_pool import DreamPool
+from bumble.sleep.dream_text import Dreamt
+from bumble.text import tokens
+
+TAGS = ("dream", "consolidation")
+REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
+MEMORY_TOKENS = 90  # of one memory in the prompt
+SALIENCE = 0.7  # of a dream's fragment in the noise
+RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
+TITLE_CHARS = 60
+TIME_ALONE = "no embedding model is here, so only time decided which memories met"
+
+
+@dataclass(frozen=True)
+class DreamJob:
+    """One dream to be dreamt."""
+
+    at: datetime
+    bypassed: tuple[str, ...]  # names of the gates that --force went past
+    seed: int | None  # None: taken from chance
+
+
+@dataclass(frozen=True)
+class Night:
+    """A finished dream with its ids and its origin, before it is written."""
+
+    id: str
+    belief_id: str
+    seed: int
+    pairs: tuple[Pair, ...]
+    dreamt: Dreamt
+    believable: bool  # its thread holds no name or number of its own
+    provenance: Provenance
+
+
+def check(life: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
+    """Check the five conditions; asks no model and reads no memory."""
+    at = life.now()
+    conditions = dream_gates.conditions(life, at)
+    closed = tuple(condition.name for condition in conditions if not condition.passes)
+    if force:
+        conditions = tuple(
+            condition if condition.passes else _bypassed(condition) for condition in conditions
+        )
+    return Due(conditions, (DreamJob(at, closed if force else (), seed),))
+
+
+def _bypassed(condition: Condition) -> Condition:
+    return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
+
+
+def run(life: Runtime, job: DreamJob) -> JobResult:
+    """Ask for a dream; the result writes it."""
+    seed = life.rng.getrandbits(32) if job.seed is None else job.seed
+    rng = random.Random(seed)
+    pool = dream_pool.find(life, job.at)
+    chosen = dream_pairs.choose(
+        pool.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
+    )
+    details: dict[str, Any] = {
+        "seed": seed,
+        "forced": bool(job.bypassed),
+        "bypassed": list(job.bypassed),
+        "similarity": pool.similarity,
+        "eligible_pairs": len(pool.pairs),
+    }
+    notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
+    notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
+    if not chosen:
+        return _nothing(life, job, "no two memories are far enough apart", details, notes)
+    dreamt = _dreamt(life, job, pool, chosen, seed)
+    if dreamt.empty:
+        return _nothing(life, job, f"{life.model.name} wrote no dream", details, notes)
+    night = _night(life, job, pool, chosen, dreamt, rng, seed)
+    details |= {
+        "id": night.id,
+        "pairs": [list(pair.ids) for pair in chosen],
+        "fragments": list(dreamt.fragments),
+        "thread": dreamt.thread,
+        "events": [
+            {"event": "dream_cycle_start", "at": base.stamp(job.at)},
+            {"event": "dream_cycle_completed", "at": base.stamp(life.now()), "id": night.id},
+        ],
+    }
+    gist = dreamt.thread or dreamt.fragments[0]
+    shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
+    late: list[str] = []
+    data = {"ran": True, **details}
+
+    def plan() -> Sequence[Change | None]:
+        changes = _plan(life, job, night, late)
+        if late:
+            data["ran"] = False
+            left = {"event": "dream_cycle_left", "at": base.stamp(life.now())}
+            data["events"] = [details["events"][0], left]
+        return changes
+
+    return JobResult(
+        title=f"dream: {shown}",
+        plan=plan,
+        lines=(f"Dreamt: {gist}", *notes),
+        data=data,
+        trailers=traced(night.provenance.sources, night.provenance.model),
+        late=late,
+    )
+
+
+def _dreamt_before(life: Runtime) -> set[dream_pairs.Key]:
+    files = dreams.paths(life.entity.dreams)[-REMEMBERED_DREAMS:]
+    nights = (base.load(file, dreams.parse) for file in files)
+    return {frozenset(pair) for night in nights for pair in night.pairs}
+
+
+def _nothing(
+    life: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
+) -> JobResult:
+    """Remember that there was nothing to dream of, so that it is not tried again at once."""
+
+    def plan() -> Sequence[Change | None]:
+        return [dream_gates.plan_empty(life, job.at, why)]
+
+    return JobResult(
+        title=f"dream: none, {why}",
+        plan=plan,
+        lines=(f"No dream: {why}.", *notes),
+        data={"ran": False, "why": why, **details},
+    )
+
+
+def _dreamt(
+    life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], seed: int
+) -> Dreamt:
+    """Ask for a dream, and once more if a part is missing."""
+    config = life.config.soma.dreams
+    request = Request(
+        messages=job_request.messages("dream", _slots(life, job, pool, chosen)),
+        purpose="dream",
+        max_tokens=config.max_tokens,
+        temperature=config.temperature,
+        seed=seed % 2**31,
+        cache_id=job_request.cache_id("dream"),
+    )
+    first = life.model.complete(request).text
+    dreamt = _read(first)
+    if dreamt.whole:
+        return dreamt
+    lacking = "FRAGMENTS" if len(dreamt.fragments) < dream_text.MIN_FRAGMENTS else "THREAD"
+    advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
+    again = replace(
+        request,
+        messages=(
+            *request.messages,
+            Message("assistant", first or "(nothing)"),
+            Message("user", advice),
+        ),
+        temperature=min(config.temperature, RETRY_TEMPERATURE),
+    )
+    return dreamt.filled(_read(life.model.complete(again).text))
+
+
+def _read(text: str) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example."""
+    dreamt, example = dream_text.parse(text), prompts.load("dream").text
+    fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
+    return replace(
+        dreamt, fragments=fragments, thread="" if dreamt.thread in example else dreamt.thread
+    )
+
+
+def _slots(life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair]) -> dict[str, str]:
+    lines = []
+    for number, pair in enumerate(chosen, 1):
+        for letter, episode_id in zip("ab", pair.ids, strict=True):
+            lines.append(f"{number}{letter}. {_memory(life, pool.episodes[episode_id])}")
+    soma = body_state.read(life, job.at)
+    return {
+        "name": life.identity.name,
+        "body": ebb.dream_lines(soma, life.body.soma),
+        "memories": prompts.tagged("memories", "\n".join(lines)),
+    }
+
+
+def _memory(life: Runtime, episode: Episode) -> str:
+    day = episode.at.astimezone(life.zone)
+    lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
+    return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
+
+
+def _night(
+    life: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: tuple[Pair, ...],
+    dreamt: Dreamt,
+    rng: random.Random,
+    seed: int,
+) -> Night:
+    ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
+    met = [pool.episodes[episode_id] for episode_id in ids]
+    known_names = (life.identity.name, *(person for episode in met for person in episode.people))
+    strange = claims.unsupported(
+        dreamt.thread, [_whole(life, episode) for episode in met], known_names
+    )
+    return Night(
+        id=base.new_id(dreams.PREFIX, job.at, rng),
+        belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
+        seed=seed,
+        pairs=chosen,
+        dreamt=dreamt,
+        believable=bool(dreamt.thread) and not strange,
+        provenance=Provenance(
+            by=dream_pool.EVENT,
+            model=life.model.name,
+            sources=ids,
+            trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
+            audience=provenance.joined(episode.audience for episode in met),
+        ),
+    )
+
+
+def _whole(life: Runtime, episode: Episode) -> str:
+    return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
+
+
+def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequence[Change | None]:
+    """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
+    config, past = life.config.soma.dreams, dream_gates.read(life)
+    late.clear()
+    # somebody spoke while the model wrote, or another process has dreamt: both end a dream
+    if not job.bypassed and (closed := dream_gates.closed(life, past, job.at)):
+        late += [
+            f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
+            for condition in closed
+        ]
+        return ()
+    planned: list[Change | None] = []
+    became: list[str] = []
+    if config.write_journal:
+        planned.append(_diary(life, job, night))
+        became.append("journal")
+    if config.write_beliefs and night.believable:
+        believed = _belief(life, job, night)
+        planned += believed
+        became += [PurePosixPath(change.path).stem for change in believed]
+    if config.inject_noise:
+        planned.append(_noise(life, job, night))
+        became.append("noise")
+    record = dreams.new(
+        night.id,
+        job.at,
+        tuple(pair.ids for pair in night.pairs),
+        night.dreamt.fragments,
+        night.dreamt.thread,
+        became=tuple(became),
+        seed=night.seed,
+        forced=bool(job.bypassed),
+        provenance=night.provenance,
+    )
+    return (
+        *planned,
+        dreams.plan_new(record, "keep the dream"),
+        dream_gates.plan_counted(life, past, job.at),
+    )
+
+
+def _diary(life: Runtime, job: DreamJob, night: Night) -> Change:
+    parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
+    parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
+    return journal.plan_add(
+        job.at,
+        "\n\n".join(part for part in parts if part),
+        life.zone,
+        "write the dream down",
+        tags=TAGS,
+        provenance=replace(night.provenance, sources=(night.id,)),
+    )
+
+
+def _belief(life: Runtime, job: DreamJob, night: Night) -> list[Change]:
+    """Plan a belief of low confidence from the thread, or confirm the belief that says it."""
+    claim = Claim(
+        id=night.belief_id,
+        text=night.dreamt.thread,
+        category="dream_insight",
+        confidence=life.config.soma.dreams.belief_confidence,
+        evidence=(night.id,),
+        origin=f"dream:{night.id}",
+        provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
+        by="dream",
+    )
+    return believing.plan_claim(life, claim, job.at)
+
+
+def _noise(life: Runtime, job: DreamJob, night: Night) -> Change | None:
+    most, audience = life.config.soma.dreams.max_noise_fragments, night.provenance.audience
+    thoughts = tuple(
+        noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)
+        for line in night.dreamt.fragments
+    )[:most]
+
+    def move(soma: Soma) -> Soma:
+        felt = body_state.events(life, [dream_pool.EVENT])(soma)
+        return body.hear(felt, thoughts, life.body.soma)
+
+    return body_state.plan(life, job.at, move, "the dream lingers")

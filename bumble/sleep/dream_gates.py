@@ -1,0 +1,136 @@
+"""When an entity may dream: five conditions, on what `state.yaml` keeps of the nights before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.body.circadian import in_hours, seconds_between
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.records import base, state
+from bumble.records.mapping_files import MappingFile
+from bumble.runtime import last_activity
+from bumble.runtime.job import Condition
+from bumble.runtime.runtime import Runtime
+
+SECTION = "dream"
+
+
+@dataclass(frozen=True)
+class DreamHistory:
+    """The last dreams, as `state.yaml` keeps them."""
+
+    file: MappingFile
+    last_at: datetime | None  # of the last dream
+    empty_at: datetime | None  # when there was nothing to dream of
+    day: str  # of the last dream, in the entity's time zone
+    count: int  # dreams on that day
+
+    def count_on(self, day: str) -> int:
+        """Return how many dreams there were on a day."""
+        return self.count if self.day == day else 0
+
+
+def conditions(life: Runtime, at: datetime) -> tuple[Condition, ...]:
+    """Return the five conditions as they are at a time."""
+    config = life.config.soma.dreams
+    hours = ", ".join(map(str, config.dream_hours)) or "none"
+    past = read(life)
+    return (
+        Condition(
+            "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
+        ),
+        _silence(life, at),
+        _cooldown(life, past, at),
+        Condition(
+            "hours",
+            f"{at.astimezone(life.zone):%H:%M}",
+            f"one of the hours {hours}",
+            in_hours(at, life.zone, config.dream_hours),
+        ),
+        _cap(life, past, at),
+    )
+
+
+def read(life: Runtime) -> DreamHistory:
+    """Read when the last dreams were.
+
+    Raises:
+        RecordInvalidError: If the file does not hold it.
+    """
+    file = state.read(life.entity.state)
+    values = file.get(SECTION, default={})
+    try:
+        if not isinstance(values, dict):
+            raise ValueError(f"`{SECTION}` should be a mapping")
+        times = [
+            None if values.get(name) is None else base.field(values, name, datetime)
+            for name in ("last_at", "empty_at")
+        ]
+        count = base.field(values, "count", int, 0)
+    except ValueError as error:
+        raise RecordInvalidError(life.entity.state, str(error)) from error
+    return DreamHistory(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _silence(life: Runtime, at: datetime) -> Condition:
+    wanted, last_message_at = (
+        life.config.soma.dreams.min_silence_seconds,
+        last_activity.last_said(life.entity),
+    )
+    quiet = None if last_message_at is None else seconds_between(last_message_at, at)
+    return Condition(
+        "silence",
+        "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
+        f"at least {wanted:g} s",
+        quiet is None or quiet >= wanted,
+    )
+
+
+def _cooldown(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
+    """Time since the last dream, and since a night in which there was nothing to dream of."""
+    config = life.config.soma.dreams
+    times = [
+        (past.last_at, config.min_gap_seconds, "the last dream"),
+        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
+    ]
+    # a clock that was wrong once may have left a time far ahead
+    waits = [
+        (abs(seconds_between(moment, at)), least, what) for moment, least, what in times if moment
+    ]
+    if not waits:
+        return Condition("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
+    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
+    return Condition(
+        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
+    )
+
+
+def _cap(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
+    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
+    return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
+
+
+def _day(life: Runtime, at: datetime) -> str:
+    return at.astimezone(life.zone).date().isoformat()
+
+
+def plan_counted(life: Runtime, past: DreamHistory, at: datetime) -> Change | None:
+    """Plan to remember a dream."""
+    day = _day(life, at)
+    values = {"last_at": base.stamp(at), "day": day, "count": past.count_on(day) + 1}
+    gone = [(SECTION, "empty_at")] if past.empty_at else []
+    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
+
+
+def plan_empty(life: Runtime, at: datetime, why: str) -> Change | None:
+    """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
+    values = {SECTION: {"empty_at": base.stamp(at)}}
+    return state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")
+
+
+def closed(life: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
+    """Return the conditions that fail since a dream began, where others talk and dream too."""
+    still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
+    return [condition for condition in still if not condition.passes]

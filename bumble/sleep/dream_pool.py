@@ -1,0 +1,93 @@
+"""What an entity may dream of: memories that lie apart in time and are unlike each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.embed import calibrate
+from bumble.embed.protocol import Floats
+from bumble.records import dreams, episodes, provenance, relationships
+from bumble.records.episodes import Episode
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import dream_pairs
+from bumble.sleep.dream_pairs import Pair
+
+EVENT = "dream"  # what made a memory that was dreamt
+
+
+@dataclass(frozen=True)
+class DreamPool:
+    """The memories that may be dreamt of, and the pairs of them that may meet."""
+
+    episodes: Mapping[str, Episode]
+    pairs: tuple[Pair, ...]  # all that may meet
+    similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
+
+
+def find(life: Runtime, at: datetime) -> DreamPool:
+    """Find what may be dreamt of, and which of it may meet."""
+    config = life.config.soma.dreams
+    dreamable = {
+        episode.id: episode
+        for episode in episodes.read(life.entity.episodes)
+        if _can_be_dreamt(episode)
+    }
+
+    def left(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, life.body.fading)
+
+    rules = dream_pairs.PairRules(
+        config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
+    )
+    memories = [
+        dream_pairs.PairCandidate(episode.id, episode.at, left(episode), episode.audience)
+        for episode in dreamable.values()
+    ]
+    best = dream_pairs.candidates(memories, rules)
+    vectors = _vectors(life, [dreamable[memory.id] for memory in best])
+    eligible_pairs = dream_pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    return DreamPool(
+        dreamable, eligible_pairs, "none" if vectors is None else life.config.embedding.similarity
+    )
+
+
+def _vectors(life: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+    """Embed what sets memories apart; None without an embedder.
+
+    The vectors of the index will not do: each has date, people and the form of a telling in it,
+    which all memories share, so that hardly any two are unlike (docs/log.md).
+    """
+    embedder = life.memory.embedder
+    if embedder is None:
+        return None
+    tellings = [episodes.telling(episode.text) for episode in memories]
+    names = [life.identity.name]
+    names += [
+        name for person in relationships.read(life.entity.relationships) for name in person.names
+    ]
+    texts = dream_pairs.distinct(
+        [telling.narrative or telling.reflection for telling in tellings], names
+    )
+    rows = embedder.embed_documents(texts) if texts else ()
+    return {episode.id: row for episode, row in zip(memories, rows, strict=True)}
+
+
+def _can_be_dreamt(episode: Episode) -> bool:
+    origin = episode.provenance
+    dreamt = origin.by == EVENT or any(
+        source.startswith(f"{dreams.PREFIX}_") for source in origin.sources
+    )
+    return not dreamt and not episode.dormant and origin.trust not in provenance.UNTRUSTED
+
+
+def _scaled(life: Runtime, cosine: Floats) -> Floats:
+    embedder = life.memory.embedder
+    if embedder is None or life.config.embedding.similarity == "raw":
+        return cosine
+    return calibrate.similarity(cosine, embedder.unrelated_cosine)

@@ -1,0 +1,280 @@
+"""Narrate: the entity tells its own story anew.
+
+A model answers four questions; what it makes up is left out, and each part names the episodes it
+rests on. A telling that is broken, or loses most of the story, is thrown away. Without a usable
+answer, and without an earlier story to keep, the memories themselves are put in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.grounding import claims
+from bumble.llm import structured
+from bumble.records import narrative
+from bumble.records.base import Provenance
+from bumble.records.narrative import Narrative
+from bumble.runtime import job_request
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import narrative_sources
+from bumble.sleep.narrative_sources import StorySources
+from bumble.text import markdown
+
+PARTS: Mapping[str, str] = {
+    "happening": "What has been happening",
+    "matters": "What matters",
+    "changed": "How I have changed",
+    "wants": "What I want",
+}
+TEMPERATURE = 0.5
+MIN_PART_CHARS = 20
+MAX_USES = 8  # memories that one part names
+MIN_KEPT = 0.4  # of the length of the story before; a telling that loses more is refused
+TOKENS_PER_WORD = 2
+LEAST_TOKENS = 400  # for the answer, however small the window
+
+
+@dataclass(frozen=True)
+class NarrateJob:
+    """One telling of the story: its sources, and the story before."""
+
+    at: datetime
+    sources: StorySources
+    before: Narrative | None
+
+
+def check(life: Runtime, *, force: bool = False) -> Due[NarrateJob]:
+    """Tell whether there is anything new to tell."""
+    sources, before = narrative_sources.gather(life), narrative.read(life.entity.narrative)
+    last_fingerprint = before.fingerprint if before else ""
+    new = last_fingerprint != sources.fingerprint
+    count = len(sources.episodes)
+    conditions = (
+        Condition("memories", str(count), "at least 1", count > 0),
+        Condition("news", _news(before, new=new), "something new to tell", new or force),
+    )
+    return Due(conditions, (NarrateJob(life.now(), sources, before),))
+
+
+def _news(before: Narrative | None, *, new: bool) -> str:
+    if before is None or before.at is None:
+        return "never told" if new else "nothing new"
+    when = f"{before.at:%Y-%m-%d %H:%M}"
+    return f"something new since {when}" if new else f"nothing new since {when}"
+
+
+def run(life: Runtime, job: NarrateJob) -> JobResult:
+    """Tell the story.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
+    """
+    try:
+        draft = _ask_story(life, job)
+    except NO_ANSWER:
+        if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
+            raise
+        return _outcome(life, job, _chronicle(life, job), excerpt=True)
+    return _outcome(life, job, draft, excerpt=False)
+
+
+@dataclass(frozen=True)
+class StoryDraft:
+    """The text of a story with its evidence, ready to be written."""
+
+    text: str
+    used: tuple[str, ...]  # ids of the episodes it cites
+    model: str  # empty: none told it
+    dropped: int = 0  # sentences that said what nobody knows
+
+
+def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool) -> JobResult:
+    words = len(draft.text.split())
+    lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
+    if excerpt:
+        lines = ["No model told the story: the memories themselves stand in order instead."]
+    if draft.dropped:
+        lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
+    return JobResult(
+        title="narrate: the story so far",
+        plan=partial(_plan, life, job, draft, excerpt=excerpt),
+        lines=tuple(lines),
+        data={
+            "words": words,
+            "from": list(draft.used),
+            "audience": list(job.sources.audience),
+            "dropped_sentences": draft.dropped,
+            "summary_source": narrative.EXCERPT if excerpt else "model",
+        },
+        trailers=traced(draft.used, draft.model),
+    )
+
+
+def _plan(
+    life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool
+) -> Sequence[Change | None]:
+    """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
+    now = narrative.read(life.entity.narrative)
+    if (now.source.text if now else None) != (job.before.source.text if job.before else None):
+        return ()
+    change = narrative.plan_tell(
+        now,
+        draft.text,
+        job.at,
+        Provenance(
+            by="narrate",
+            model=draft.model,
+            sources=draft.used,
+            trust=job.sources.trust,
+            audience=job.sources.audience,
+        ),
+        "tell the story so far",
+        fingerprint=job.sources.fingerprint,
+        summary_source=narrative.EXCERPT if excerpt else "",
+    )
+    return (replace(change, keeps=now is not None) if change else None,)
+
+
+def _ask_story(life: Runtime, job: NarrateJob) -> StoryDraft:
+    """Ask a model, and hold what it says against what is known.
+
+    Raises:
+        AnswerInvalidError: If it can't be used.
+    """
+    before = narrative.uncited(job.before.text) if job.before else ""
+    most = life.config.memory.narrative.max_words
+    answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, life.window_tokens // 3))
+    words = min(most, answer_tokens // TOKENS_PER_WORD)
+    room = life.window_tokens - answer_tokens
+    slots = narrative_sources.wording(life, job.sources, before, room, words)
+    request = job_request.request(
+        life, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
+    )
+    labels = job.sources.labels
+    answer = structured.answer(life.model, request, schema(list(labels)))
+    parts, dropped = _supported(life, job, answer, before)
+    _shorten(parts, most)
+    for name, paragraphs in parts.items():
+        if not any(paragraphs):
+            raise _unusable(life, f'nothing is left under "{PARTS[name]}"')
+    used = {
+        name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts
+    }
+    text = _rendered(parts, used)
+    _guard(life, job.before, text)
+    cited = tuple(dict.fromkeys(id_ for ids in used.values() for id_ in ids))
+    everything = tuple(episode.id for episode in job.sources.episodes)
+    return StoryDraft(text, cited or everything, life.model.name, dropped)
+
+
+def schema(labels: Sequence[str]) -> dict[str, Any]:
+    """Return what an answer looks like; each part says first what it rests on."""
+    label = {"type": "string", "enum": list(labels)}
+    part = {
+        "type": "object",
+        "properties": {
+            "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
+            "text": {"type": "string", "minLength": MIN_PART_CHARS},
+        },
+        "required": ["uses", "text"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(PARTS, part),
+        "required": list(PARTS),
+        "additionalProperties": False,
+    }
+
+
+Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
+
+
+def _supported(
+    life: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
+) -> tuple[Parts, int]:
+    """Drop the sentences that hold a name, number or date of their own. Returns how many."""
+    grounds = narrative_sources.grounds(life, job.sources, before)
+    known_names = narrative_sources.known_names(life, job.sources)
+    parts: Parts = {}
+    dropped = 0
+    for name in PARTS:
+        parts[name] = []
+        for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
+            sentences = claims.sentences(paragraph)
+            kept_sentences = [
+                sentence
+                for sentence in sentences
+                if not claims.unsupported(sentence, grounds, known_names)
+            ]
+            dropped += len(sentences) - len(kept_sentences)
+            parts[name].append(kept_sentences)
+    return parts, dropped
+
+
+def _plain(text: str) -> str:
+    """Strip what a model adds beside prose: headings, and the short names of memories."""
+    rows = (re.sub(r"^\s*#+\s+.*$", "", line) for line in text.splitlines())
+    return re.sub(r"[ \t]*[(\[]e\d+(?:\s*,\s*e\d+)*[)\]]", "", "\n".join(rows)).strip()
+
+
+def _shorten(parts: Parts, most: int) -> None:
+    """Take sentences off the end of the longest part until the story is no longer too long."""
+
+    def words(name: str) -> int:
+        return sum(len(sentence.split()) for paragraph in parts[name] for sentence in paragraph)
+
+    while sum(map(words, parts)) > most:
+        longest = max(parts, key=words)
+        while parts[longest] and not parts[longest][-1]:
+            parts[longest].pop()
+        if sum(map(len, parts[longest])) < 2:
+            return
+        parts[longest][-1].pop()
+
+
+def _rendered(parts: Parts, used: Mapping[str, Sequence[str]]) -> str:
+    """Write the story with its headings, and under each the ids it rests on."""
+    blocks = []
+    for name, paragraphs in parts.items():
+        prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
+        cited = f" ({', '.join(used[name])})" if used[name] else ""
+        blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{cited}")
+    return "\n\n".join(blocks)
+
+
+def _guard(life: Runtime, before: Narrative | None, text: str) -> None:
+    """Refuse a telling that loses most of the story before it."""
+    if before is None or before.summary_source == narrative.EXCERPT:
+        return
+    old, new = len(narrative.uncited(before.text)), len(narrative.uncited(text))
+    if new < old * MIN_KEPT:
+        raise _unusable(life, f"only {new / old:.0%} of the story's length would be left")
+
+
+def _unusable(life: Runtime, problem: str) -> AnswerInvalidError:
+    return AnswerInvalidError(
+        f"{life.model.name} gave no usable story: {problem}\n"
+        "The story stays as it was. Run it again, or choose a larger model."
+    )
+
+
+def _chronicle(life: Runtime, job: NarrateJob) -> StoryDraft:
+    """Put the memories in order without a model: the first sentence of each, by date."""
+    lines, left = [], life.config.memory.narrative.max_words
+    for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
+        first = next(iter(claims.sentences(episode.text)), "")
+        line = f"- {narrative_sources.day(life, episode)}: {first} ({episode.id})"
+        left -= len(line.split())
+        if first and left >= 0:
+            lines.append(line)
+    text = f"## {PARTS['happening']}\n\n" + "\n".join(reversed(lines))
+    return StoryDraft(text, tuple(episode.id for episode in job.sources.episodes), "")

@@ -1,0 +1,225 @@
+"""Noise: stray thoughts that come while nobody talks, from what the body feels and what lies about.
+
+What a thought began with may be private, and noise is read in prompts with anybody. So each tick
+keeps to what one person, or everyone, may meet: the material is gathered, one audience among those
+found is drawn, and only what is open to it is put before the model; the thoughts then carry that
+audience. The journal is not among the material, because its entries do not say whom they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bumble import prompts
+from bumble.body import ebb
+from bumble.body import noise as ring
+from bumble.body import soma as body
+from bumble.body.noise import Fragment
+from bumble.body.soma import Soma
+from bumble.entity.changes import Change
+from bumble.grounding import claims, speakers
+from bumble.llm import structured
+from bumble.records import base, dreams, episodes, narrative, relationships
+from bumble.records.base import Provenance
+from bumble.runtime import body_state, job_request, last_activity
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+EPISODES = 4  # the newest that may come up
+PIECES = 3  # put before the model in one tick
+PIECE_TOKENS = 60
+THOUGHT_CHARS = 100  # fifteen words
+MOST_THOUGHTS = 3
+MAX_TOKENS = 128
+TEMPERATURE = 0.9  # it should wander
+LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
+OUTSIDE = ("tool", "imported")  # trust of text that never becomes a thought of its own
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "thoughts": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": THOUGHT_CHARS},
+            "minItems": 1,
+            "maxItems": MOST_THOUGHTS,
+        }
+    },
+    "required": ["thoughts"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class StrayThoughtsJob:
+    """One round of stray thoughts."""
+
+    after: datetime | None  # when a thought was last asked for
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A short text from memory that a stray thought may start from."""
+
+    text: str
+    audience: tuple[str, ...]  # empty: everyone
+
+
+def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
+    """Tell whether it is time for a new thought.
+
+    Args:
+        life: Whose thought.
+        stirred: Whether something must have happened since the last one: a clock that ticks all
+            day would otherwise ask the model all day.
+    """
+    config, at = life.body.soma.noise, life.now()
+    ticked_at = body_state.read(life, at).noise_ticked_at
+    ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
+    conditions: tuple[Condition, ...] = (
+        Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
+        Condition(
+            "last thought",
+            ago,
+            f"at least {config.interval_seconds:g} s ago",
+            ring.due(ticked_at, at, config),
+        ),
+    )
+    if stirred:
+        last_message_at = last_activity.last_said(life.entity)
+        news = last_message_at is not None and (ticked_at is None or last_message_at > ticked_at)
+        when = (
+            "nothing was said yet"
+            if last_message_at is None
+            else f"last said {last_message_at:%Y-%m-%d %H:%M}"
+        )
+        conditions = (
+            *conditions,
+            Condition("news", when, "something said since the last thought", news),
+        )
+    return Due(conditions, (StrayThoughtsJob(ticked_at),))
+
+
+def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
+    """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
+    at = life.now()
+    soma = body_state.read(life, at)
+    candidates = list(_pieces(life, soma, at))
+    audience = _audience(life, candidates)
+    open_pieces = [piece for piece in candidates if body.is_open(piece.audience, audience)]
+    pieces = life.rng.sample(open_pieces, min(PIECES, len(open_pieces)))
+    try:
+        thoughts = _asked(life, body.shown_to(soma, audience), pieces)
+        problem = None
+    except NO_ANSWER as error:
+        thoughts, problem = [], str(error).splitlines()[0]
+    sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
+    salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
+    new = tuple(
+        ring.fragment(text, ring.THOUGHT, salience, at, audience)
+        for text in thoughts
+        if ring.words(text)
+        and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
+        and not claims.unsupported(text, sources)
+        and speakers.taken_over(text, [piece.text for piece in pieces]) is None
+    )
+    fragments = [
+        fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new
+    ]
+    return JobResult(
+        title="noise: a stray thought",
+        plan=lambda: _plan(life, job, at, new),
+        lines=(_report(fragments, len(thoughts), problem),),
+        data={
+            "thoughts": [fragment.text for fragment in fragments],
+            "refused": len(thoughts) - len(fragments),
+            "audience": list(audience),
+            "problem": problem,
+        },
+        trailers=() if problem else (("Model", life.model.name),),
+    )
+
+
+def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
+    """Yield short texts from feelings, episodes, portraits, dreams and the story."""
+    relational = life.config.memory.relational
+    entity, tail = life.entity, relational.gen_tail_sentences
+    recent = at - timedelta(hours=relational.gen_recent_hours)
+    if soma.felt and soma.felt.at >= recent:
+        yield Piece(soma.felt.text, soma.felt.audience)
+    for place in episodes.paths(entity.episodes)[-EPISODES:]:
+        episode = base.load(place, episodes.parse)
+        if not episode.dormant:
+            yield from _piece(episode.text, tail, episode.provenance)
+    for person in relationships.read(entity.relationships):
+        touched = [person.last_interaction, person.last_reflection]
+        if any(moment is not None and moment >= recent for moment in touched):
+            # a portrait is told to nobody but the person, also one that names no audience
+            yield from _piece(person.text, tail, person.provenance, (person.id,))
+    for place in dreams.paths(entity.dreams)[-1:]:
+        dream = base.load(place, dreams.parse)
+        for text in dream.fragments:
+            yield from _piece(text, tail, dream.provenance)
+    story = narrative.read(entity.narrative)
+    if story:
+        yield from _piece(narrative.uncited(story.text), tail, story.provenance)
+
+
+def _piece(
+    text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
+) -> Iterator[Piece]:
+    """Yield the end of a text; none of what came from a tool or from outside."""
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    end = " ".join(claims.sentences(prose)[-sentences:] if sentences else [])
+    if end and origin.trust not in OUTSIDE:
+        yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+
+
+def _audience(life: Runtime, candidates: Sequence[Piece]) -> tuple[str, ...]:
+    """Draw for whom to think, among those for whom there is a piece; else for everyone."""
+    audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
+    return life.rng.choice(audiences) if audiences else ()
+
+
+def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
+    people = relationships.read(life.entity.relationships)
+    return [name for person in people if person.id in audience for name in person.names]
+
+
+def _asked(life: Runtime, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
+    """Ask for thoughts, with what those they are for may meet."""
+    around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
+    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace(
+        "</", "< /"
+    )
+    slots = {
+        "body": ebb.reflection_line(soma, life.body.soma),
+        "around": around or "(nothing: it is quiet)",
+        "heard": earlier_thoughts or "(nothing)",
+    }
+    request = job_request.request(
+        life, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    return [str(thought) for thought in structured.answer(life.model, request, SCHEMA)["thoughts"]]
+
+
+def _plan(
+    life: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+) -> Sequence[Change | None]:
+    """Plan to hear the thoughts; nothing if another process was faster."""
+    if body_state.read(life, at).noise_ticked_at != job.after:
+        return ()
+
+    def move(soma: Soma) -> Soma:
+        return replace(body.hear(soma, new, life.body.soma), noise_ticked_at=at)
+
+    return (body_state.plan(life, at, move, "a stray thought"),)
+
+
+def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
+    if problem:
+        return f"No thought came: {problem}"
+    refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""
+    return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused

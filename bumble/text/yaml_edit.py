@@ -1,0 +1,279 @@
+"""YAML as text: single values changed where they stand; reading and rendering are at hand too.
+
+An edit replaces the characters of the value it changes and leaves every other byte alone:
+comments, key order, quoting, blank lines. Each edit is checked by reading the result back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from bumble.text import yaml_plain, yaml_read, yaml_render
+from bumble.text.yaml_read import SourceError, line_of, lines, parse, parse_mapping
+from bumble.text.yaml_render import dump, inline, scalar
+
+__all__ = [
+    "SourceError",
+    "dump",
+    "inline",
+    "line_of",
+    "lines",
+    "parse",
+    "parse_mapping",
+    "remove",
+    "scalar",
+    "set_value",
+]
+
+_LINE_END = re.compile(r"\r\n|\n|\r|\Z")
+
+
+def set_value(source: str, keys: Sequence[str], value: Any) -> str:
+    """Return `source` with the value under `keys` changed or added, and nothing else.
+
+    Raises:
+        SourceError: If the text is not a mapping there, or an edit in place can't be done safely.
+    """
+    return _edited(source, keys, _plain(value), removing=False)
+
+
+def remove(source: str, keys: Sequence[str]) -> str:
+    """Return `source` without the key and its lines; unchanged where the key is not there."""
+    return _edited(source, keys, None, removing=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _edited(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
+    before = parse_mapping(source)
+    wanted = _with(before, keys, value, removing=removing)
+    if _same(wanted, before):
+        return source
+    for splice in (_plain_splice, _splice):
+        try:
+            result = splice(source, keys, value, removing=removing)
+            if result is not None and _same(parse_mapping(result), wanted):
+                return result
+        except SourceError:  # the edit made a text that can't be read
+            continue
+    # an alias, a merge key, a style we don't know
+    line = line_of(source, keys)
+    raise SourceError(f"`{'.'.join(keys)}` can't be changed in place; change it by hand", line)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare values strictly: `1`, `1.0` and `true`, which Python calls equal, differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing: bool) -> Any:
+    copy = dict(data)
+    if len(keys) == 1:
+        if removing:
+            copy.pop(keys[0], None)
+        else:
+            copy[keys[0]] = value
+        return copy
+    below = copy.get(keys[0])
+    if removing and not isinstance(below, dict):
+        return copy
+    if below is not None and not isinstance(below, dict):
+        raise SourceError(f"`{keys[0]}` holds a value, not further keys")
+    copy[keys[0]] = _with(below or {}, keys[1:], value, removing=removing)
+    return copy
+
+
+def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str | None:
+    """Make the edit in a text of plain lines where it stays on one line; None elsewhere.
+
+    What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
+    """
+    if yaml_plain.read(source) is yaml_plain.MISSING:
+        return None
+    indent, at = "", 0
+    for depth, key in enumerate(keys):
+        line = re.compile(rf"^{indent}{re.escape(key)}:(?: (.+?))?(?=\r?$)", re.MULTILINE)
+        match = line.search(source, at)
+        if not match or (indent and re.search(r"^\S", source[at : match.start()], re.MULTILINE)):
+            return None  # there is no such line, or it stands under another key
+        if match[1] is not None:
+            return _on_line(source, match, keys[depth + 1 :], value, removing=removing)
+        indent, at = indent + "  ", match.end() + 1
+    return None
+
+
+def _on_line(
+    source: str, line: re.Match[str], rest: Sequence[str], value: Any, *, removing: bool
+) -> str | None:
+    """Change the value that stands on a line, or what is under further keys in it."""
+    if rest and line[1].startswith("{"):
+        text = " " + inline(_with(parse_mapping(line[1]), rest, value, removing=removing))
+    elif rest or removing:
+        return None
+    else:
+        head = line[0].split(":")[0]
+        indent = len(head) - len(head.lstrip(" "))
+        text = yaml_render.value(value, indent, len(head) - indent + 1)
+    return None if "\n" in text else source[: line.start(1) - 1] + text + source[line.end(1) :]
+
+
+def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
+    """Find the place of the edit and make it."""
+    newline = "\r\n" if "\r\n" in source else "\n" if "\n" in source or "\r" not in source else "\r"
+    node, above = yaml_read.compose(source), None
+    for depth, key in enumerate(keys):
+        rest = keys[depth:]
+        if not isinstance(node, MappingNode):
+            if above is None:  # an empty file, or comments only
+                text = yaml_render.nested(rest, value, 0)
+                return _open_line(source, newline) + text.replace("\n", newline)
+            below = "\n" + yaml_render.nested(rest, value, above[0].start_mark.column + 2)
+            return _replace(source, *above, below.rstrip("\n"), newline)
+        if node.flow_style:  # `{a: 1}`: written anew as a whole
+            return _replace_flow(source, node, rest, value, removing=removing)
+        found = yaml_read.find(node, key)
+        if found is None:
+            return _append(source, node, rest, value, newline)
+        if depth < len(keys) - 1:
+            above, node = found, found[1]
+        elif removing and len(node.value) == 1 and above is not None:
+            return _replace(source, *above, " {}", newline)
+        elif removing:
+            return _drop(source, *found)
+        else:
+            return _set(source, *found, value, newline)
+    return source
+
+
+def _is_block(node: Node) -> bool:
+    return isinstance(node, MappingNode | SequenceNode) and not node.flow_style and bool(node.value)
+
+
+def _end(source: str, node: Node, otherwise: int) -> int:
+    """Return the index behind the last character of a value.
+
+    Args:
+        source: The text the node was read from.
+        node: The value; a block collection ends with its last item.
+        otherwise: What counts for an empty value, whose mark may stand lines below.
+    """
+    if _is_block(node):
+        last = node.value[-1]
+        if isinstance(last, tuple):
+            return _value_end(source, *last)
+        return _end(source, last, last.start_mark.index)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    if isinstance(node, ScalarNode) and start == end:
+        return otherwise
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):  # blank lines behind it stay
+        text = source[start:end]
+        header = text.split("\n", 1)[0].split("#", 1)[0]
+        kept = re.sub(r"(?:\r\n|\n|\r)\Z", "", text) if "+" in header else text.rstrip(" \t\r\n")
+        return start + len(kept)
+    return end
+
+
+def _value_end(source: str, key: Node, value: Node) -> int:
+    """Return the index behind the value of a key."""
+    start = _colon_end(source, key)
+    alias = re.compile(r"[^\S\r\n]*\*[^\s,\[\]{}]+").match(source, start)
+    if alias:  # its node is the one that the anchor names, elsewhere
+        return alias.end()
+    return _end(source, value, start)
+
+
+def _colon_end(source: str, key: Node) -> int:
+    """Return the index behind the colon of a key."""
+    colon = re.match(r"[^\S\r\n]*:", source[key.end_mark.index :])
+    return int(key.end_mark.index) + (colon.end() if colon else 1)
+
+
+def _line_end(source: str, start: int) -> int:
+    match = _LINE_END.search(source, start)
+    return match.start() if match else len(source)
+
+
+def _open_line(source: str, newline: str) -> str:
+    return source + newline if source and not source.endswith(("\n", "\r")) else source
+
+
+def _set(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
+    """Change the value of a key; a list that only grows gets the lines of its new items."""
+    grown = _grown(source, old, value, newline)
+    if grown is not None:
+        return grown
+    used = int(key.end_mark.column) + 1 - int(key.start_mark.column)
+    return _replace(
+        source, key, old, yaml_render.value(value, key.start_mark.column, used), newline
+    )
+
+
+def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
+    if not (isinstance(old, SequenceNode) and _is_block(old) and isinstance(value, list)):
+        return None
+    try:
+        there = parse(
+            " " * old.start_mark.column + source[old.start_mark.index : old.end_mark.index]
+        )
+    except SourceError:
+        return None
+    if not isinstance(there, list) or not _same(there, value[: len(there)]):
+        return None
+    end = _line_end(source, _end(source, old, int(old.start_mark.index)))
+    pad = " " * old.start_mark.column
+    more = "".join(f"{newline}{pad}- {inline(item)}" for item in value[len(there) :])
+    return source[:end] + more + source[end:]
+
+
+def _replace(source: str, key: Node, old: Node, text: str, newline: str) -> str:
+    """Put `text` where the value of `key` stands; a comment beside the key stays on its line."""
+    start = _colon_end(source, key)
+    end = _value_end(source, key, old)
+    comment = ""
+    if _is_block(old) or getattr(old, "style", None) in ("|", ">"):
+        first = source[start : _line_end(source, start)]
+        match = re.search(r"^(?:\s*[|>][-+\d]*)?(\s+#.*)$", first)
+        comment = match[1] if match else ""
+    if "\n" in text:
+        head, below = text.split("\n", 1)
+        line_end = _line_end(source, end)
+        tail = source[end:line_end]
+        whole = f"{head}{comment}{tail}{newline}{below}".replace("\r\n", "\n")
+        return source[:start] + whole.replace("\n", newline) + source[line_end:]
+    return source[:start] + text + comment + source[end:]
+
+
+def _drop(source: str, key: Node, old: Node) -> str:
+    start = max(
+        source.rfind("\n", 0, key.start_mark.index), source.rfind("\r", 0, key.start_mark.index)
+    )
+    end = _LINE_END.search(source, _value_end(source, key, old))
+    return source[: start + 1] + (source[end.end() :] if end else "")
+
+
+def _append(source: str, node: MappingNode, keys: Sequence[str], value: Any, newline: str) -> str:
+    """Add a key behind the last one of a block."""
+    end = _LINE_END.search(source, _end(source, node, int(node.start_mark.index)))
+    at = end.end() if end else len(source)
+    text = yaml_render.nested(keys, value, node.start_mark.column).replace("\n", newline)
+    return _open_line(source[:at], newline) + text + source[at:]
+
+
+def _replace_flow(
+    source: str, node: MappingNode, keys: Sequence[str], value: Any, *, removing: bool
+) -> str:
+    start, end = node.start_mark.index, node.end_mark.index
+    data = parse_mapping(source[start:end])
+    return source[:start] + inline(_with(data, keys, value, removing=removing)) + source[end:]

@@ -1,0 +1,203 @@
+"""YAML read into plain values, strictly, and the lines its keys stand on.
+
+YAML 1.2; times stay text, because a reader that turns them into objects loses how they were
+written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.constructor import ConstructorError, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from bumble.text import yaml_plain
+
+MAX_VALUES = 200_000  # aliases can make a small text stand for billions
+MAX_MERGED = 1_000  # keys that merge keys bring into a mapping: they can double at each step
+MAX_DEPTH = 100
+MAX_CHARACTERS = 250_000  # takes ten seconds
+MAX_DIGITS = 250  # of a whole number: a longer one is no float
+_NO_CHARACTER = re.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
+
+
+class SourceError(ValueError):
+    """A text is not what it should be, at a line of it."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        self.problem, self.line = problem, line  # line counts from 1
+        super().__init__(problem)
+
+
+class _Constructor(SafeConstructor):
+    """Builds plain values: what JSON has, and times as text. Every error names its line."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        """Build a value; what its text can't be read as is an error of that place."""
+        try:
+            return super().construct_object(node, deep)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ConstructorError(None, None, str(error), node.start_mark) from error
+
+    def construct_scalar(self, node: Any) -> Any:
+        """Read a text. JSON escapes a character as two halves; half of one is no text anywhere."""
+        text = super().construct_scalar(node)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text
+
+    def construct_yaml_int(self, node: Any) -> int:
+        """Read a whole number that can be calculated with."""
+        if len(node.value) > MAX_DIGITS:
+            raise ValueError(f"a number has more than {MAX_DIGITS} digits; put it in quotes")
+        return super().construct_yaml_int(node)
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Bring in what merge keys name."""
+        for key, value in node.value:
+            merges = key.tag == "tag:yaml.org,2002:merge" and isinstance(value, SequenceNode)
+            if merges and len(value.value) > MAX_DEPTH:
+                raise ConstructorError(None, None, "too much is merged", key.start_mark)
+        super().flatten_mapping(node)
+        if len(getattr(node, "merge", None) or ()) > MAX_MERGED:
+            raise ConstructorError(None, None, "too much is merged", node.start_mark)
+
+
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = {f"{_TAG}{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")}
+_Constructor.yaml_constructors = {
+    tag: build
+    for tag, build in SafeConstructor.yaml_constructors.items()
+    if tag in _PLAIN or tag is None  # None refuses all others
+}
+_Constructor.add_constructor(f"{_TAG}int", _Constructor.construct_yaml_int)
+_Constructor.add_constructor(f"{_TAG}timestamp", SafeConstructor.construct_yaml_str)
+
+
+def _reader() -> YAML:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _Constructor
+    yaml.max_depth = MAX_DEPTH
+    yaml.composer.warn_double_anchors = False  # it would print
+    return yaml
+
+
+def parse(source: str) -> Any:
+    """Read YAML into plain dicts, lists, strings, numbers, booleans and None.
+
+    Raises:
+        SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
+    """
+    if len(source) > MAX_CHARACTERS:
+        said = f"{len(source):,} characters of YAML; bumble reads up to {MAX_CHARACTERS:,}"
+        raise SourceError(said, 1)
+    try:
+        value = _reader().load(source)
+        if "*" in source:
+            _count(value, {}, 0)
+    except (RecursionError, MaxDepthExceededError) as error:
+        mark = getattr(error, "problem_mark", None)
+        said = f"not valid YAML: nested too deeply, more than {MAX_DEPTH} levels"
+        raise SourceError(said, mark.line + 1 if mark else 1) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context or "not valid YAML").split())[:200]
+        raise SourceError(f"not valid YAML: {problem}", mark.line + 1 if mark else None) from error
+    except ReaderError as error:
+        line = source.count("\n", 0, error.position) + 1
+        raise SourceError(f"not valid YAML: {_plain_words(error)}", line) from error
+    except (YAMLError, ArithmeticError, ValueError) as error:
+        escape = _NO_CHARACTER.search(source)
+        line = source.count("\n", 0, escape.start()) + 1 if escape else 1
+        raise SourceError(f"not valid YAML: {_plain_words(error)}", line) from error
+    return value
+
+
+def _plain_words(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _count(value: Any, known: dict[int, int], depth: int) -> int:
+    """Count the values that one stands for; refuse what aliases have blown up or made a ring."""
+    if not isinstance(value, dict | list):
+        return 1
+    if depth > MAX_DEPTH:
+        raise RecursionError
+    if id(value) not in known:
+        parts = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_count(part, known, depth + 1) for part in parts)
+    if known[id(value)] > MAX_VALUES:
+        raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
+    return known[id(value)]
+
+
+def parse_mapping(source: str) -> dict[str, Any]:
+    """Read YAML that must hold a mapping with text keys; nothing at all counts as an empty one."""
+    value = yaml_plain.read(source)
+    if value is yaml_plain.MISSING:
+        value = parse(source)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else "a single value"
+        raise SourceError(f"holds {kind} where `key: value` lines belong", 1)
+    for key in value:
+        if not isinstance(key, str):
+            line = line_of(source, (key,)) or 1
+            raise SourceError(f"the key `{key}` is not text; put it in quotes", line)
+    return value
+
+
+def line_of(source: str, keys: Sequence[Any]) -> int | None:
+    """Return the line, from 1, on which the deepest of `keys` that is there stands."""
+    node = compose(source)
+    line: int | None = None
+    for key in keys:
+        found = find(node, str(key))
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
+def lines(source: str) -> dict[tuple[str, ...], int]:
+    """Return the line, from 1, of every key, under its path; keys inside lists are left out."""
+    found: dict[tuple[str, ...], int] = {}
+    seen: set[int] = set()  # an alias may point at what it stands in
+
+    def walk(node: Any, keys: tuple[str, ...]) -> None:
+        if not isinstance(node, MappingNode) or id(node) in seen:
+            return
+        seen.add(id(node))
+        for key, value in node.value:
+            path = (*keys, str(key.value))
+            found[path] = key.start_mark.line + 1
+            walk(value, path)
+
+    walk(compose(source), ())
+    return found
+
+
+def compose(source: str) -> Any:
+    """Return the nodes of a text, with their places in it; None where it can't be read."""
+    if len(source) > MAX_CHARACTERS:
+        return None
+    try:
+        return _reader().compose(source)
+    except (YAMLError, ArithmeticError, ValueError, RecursionError):
+        return None
+
+
+def find(node: Any, key: str) -> tuple[Node, Node] | None:
+    """Return the key and the value of a mapping's entry."""
+    if not isinstance(node, MappingNode):
+        return None
+    return next((pair for pair in node.value if str(pair[0].value) == key), None)

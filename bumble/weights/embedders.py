@@ -1,0 +1,89 @@
+"""Open embedding models that have been pulled, and measure what calibration needs of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bumble.embed import calibrate
+from bumble.embed.onnx import OnnxEmbedder
+from bumble.embed.protocol import Identity
+from bumble.weights import store
+from bumble.weights.catalog import EmbeddingRun, Entry
+
+UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of dimensions
+_MOST_THREADS = 4  # texts are short: more threads wait for each other
+
+
+def open_embedder(folder: Path, entry: Entry, dimensions: int | None = None) -> OnnxEmbedder:
+    """Open an embedding model.
+
+    Args:
+        folder: Where weights lie.
+        entry: A model of kind "embedding".
+        dimensions: What to cut its vectors to; None: their full width.
+
+    Raises:
+        WeightsMissingError: If its weights are not there or not what they should be.
+        ValueError: If it has no such dimensions.
+    """
+    installed = calibrated(store.require(folder, entry))
+    run = _run(entry)
+    width = dimensions or run.dimensions[0]
+    if width not in run.dimensions:
+        allowed = ", ".join(map(str, run.dimensions))
+        raise ValueError(f"{entry.name} gives {allowed} dimensions, not {width}")
+    return _open(installed, width, installed.facts[UNRELATED][str(width)])
+
+
+def calibrated(installed: store.Installed) -> store.Installed:
+    """Measure an embedder's mean cosine of unrelated texts, unless that is known.
+
+    Returns:
+        The model with the mean for every number of dimensions among its facts.
+    """
+    run = _run(installed.entry)
+    if {str(width) for width in run.dimensions} <= set(installed.facts.get(UNRELATED, {})):
+        return installed
+    embedder = _open(installed, run.dimensions[0], 0.0)
+    vectors = embedder.embed_documents(calibrate.unrelated_sentences())
+    means = {
+        str(width): round(calibrate.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
+    }
+    return store.record(installed, {UNRELATED: means})
+
+
+def identity(entry: Entry, dimensions: int) -> Identity:
+    """Say what decides the vectors of a model."""
+    run = _run(entry)
+    weights, tokenizer = entry.files
+    return Identity(
+        model=entry.name,
+        sha256=weights.sha256,
+        tokenizer_sha256=tokenizer.sha256,
+        dimensions=dimensions,
+        document_prefix=run.document_prefix,
+        query_prefix=run.query_prefix,
+        pooling=run.pooling,
+        layer_norm=run.layer_norm,
+        max_tokens=run.max_tokens,
+    )
+
+
+def _open(installed: store.Installed, dimensions: int, unrelated_cosine: float) -> OnnxEmbedder:
+    run = _run(installed.entry)
+    return OnnxEmbedder(
+        installed.path("model.onnx"),
+        installed.path("tokenizer.json"),
+        identity(installed.entry, dimensions),
+        unrelated_cosine=unrelated_cosine,
+        batch_invariant=run.batch_invariant,
+        optimise=run.optimise,
+        threads=min(_MOST_THREADS, os.cpu_count() or 1),
+    )
+
+
+def _run(entry: Entry) -> EmbeddingRun:
+    if entry.embedding is None:
+        raise ValueError(f"{entry.name} is not an embedding model")
+    return entry.embedding

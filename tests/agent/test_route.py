@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.agent import route
+from bumble.entity import settings
+from bumble.llm.scripted import Reply, ScriptedModel
+
+CONFIG = settings.load().config.cognition.router
+
+REFLEX = [
+    "hi",
+    "Hello!",
+    "hey there",
+    "good morning",
+    "ok",
+    "thanks",
+    "bonjour",
+    "你好",
+    "привет!",
+    "What time is it?",
+    "Coffee or tea?",
+    "I had soup for lunch.",
+    "lol",
+    "nice one",
+]
+DELIBERATE = [
+    "Who are you?",
+    "What can you do?",
+    "Do you remember my sister?",
+    "Read the file in your workspace",
+    "Why do people dream?",
+    "I feel a bit low today.",
+    "What is the meaning of all this?",
+    "Do you love anyone?",
+    "I am afraid of tomorrow",
+    "word " * 60,
+]
+
+
+@pytest.mark.parametrize("text", REFLEX)
+def test_small_talk_is_a_reflex(text: str) -> None:
+    assert route.route(text, CONFIG).profile == "reflex"
+
+
+@pytest.mark.parametrize("text", DELIBERATE)
+def test_what_matters_is_thought_about(text: str) -> None:
+    assert route.route(text, CONFIG).profile == "deliberate"
+
+
+def test_automation_and_heavy_moods_are_thought_about() -> None:
+    assert route.route("hi", CONFIG, automation=True).rule == "automation"
+    assert route.route("I had soup.", CONFIG, mood="anxious").rule == "heavy_mood"
+
+
+def test_a_charged_question_is_no_reflex_by_its_length_alone() -> None:
+    calm = route.route("Is it done?", CONFIG, intensity=0.1)
+    charged = route.route("Is it done?", CONFIG, intensity=0.9)
+    assert calm.rule == "short_question"
+    assert charged.rule != "short_question"
+
+
+LONG = "I went along the river and then home again, and it was a fine day, as far as days go." * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "profile", "rule"),
+    [
+        ("CHAT", "reflex", "classifier_chat"),
+        ("GROUNDED", "deliberate", "classifier_grounded"),
+        ("exact.", "deliberate", "classifier_exact"),
+        ('"DEEP"', "deliberate", "classifier_deep"),
+        ("Perhaps CHAT or DEEP", "deliberate", "classifier_unreadable"),
+        ("", "deliberate", "classifier_unreadable"),
+    ],
+)
+def test_where_the_rules_are_unsure_the_model_gives_one_word(
+    answer: str, profile: str, rule: str
+) -> None:
+    model = ScriptedModel([Reply(answer, purpose="route")])
+    found = route.decide(model, LONG, CONFIG)
+    assert (found.profile, found.rule) == (profile, rule)
+    asked = model.requests[0]
+    assert (asked.max_tokens, asked.temperature) == (8, 0.2)
+
+
+def test_without_an_answer_it_is_thought_about() -> None:
+    found = route.decide(ScriptedModel([]), LONG, CONFIG)
+    assert (found.profile, found.rule) == ("deliberate", "classifier_failed")
+
+
+@pytest.mark.parametrize("text", ["lol ok", "haha no way " + "x" * 90, "Hello there!", "Why?"])
+def test_what_is_light_or_plain_asks_no_model(text: str) -> None:
+    model = ScriptedModel([])
+    route.decide(model, text, CONFIG)
+    assert model.requests == []
+
+
+def test_no_model_leaves_it_to_the_rules() -> None:
+    assert route.decide(None, LONG, CONFIG).rule == "small_talk"

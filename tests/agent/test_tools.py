@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bumble.agent import tools
+from bumble.entity import create, settings
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import scratch
+from bumble.runtime.runtime import Runtime
+from tests.agent.test_turn import act, say, talk
+from tests.support import lives
+
+NOTES = {"tools.notes": True, "cognition.gate.enabled": False}
+NOTE = "working_memory_note"
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+
+
+def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:
+    replies = [act(NOTE, **note) for note in notes]
+    return lives.life_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
+
+
+def test_notes_are_declared_only_where_they_are_switched_on() -> None:
+    names = {tool.name for tool in tools.declared(settings.load().config.tools)}
+    assert NOTE not in names
+    on = settings.load(flags={"tools.notes": True}).config.tools
+    assert NOTE in {tool.name for tool in tools.declared(on)}
+
+
+def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
+    life = noting(ada)
+    text = talk(life, "Hello there.").stable.text
+    for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
+        assert worth in text
+
+
+def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
+    notes = [
+        {"text": "Sam lives in Lisbon.", "type": "world_fact"},
+        {"text": "Sam wants short answers.", "type": "directive"},
+    ]
+    talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
+    lines = scratch.lines(ada.root / scratch.PATH)
+    assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [
+        True,
+        True,
+    ]
+
+
+def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:
+    done = talk(noting(ada, {"text": "x", "type": "rumour"}), "Hello there.")
+    assert done.outcome.steps[0].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_switched_off_it_does_not_exist(ada: Entity) -> None:
+    life = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
+    done = talk(life, "Hello there.")
+    assert "there is no tool" in done.outcome.steps[0].results[0].text
+
+
+def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
+    (ada.workspace).mkdir(exist_ok=True)
+    (ada.workspace / "a.txt").write_text("Sam is the king of Spain.")
+    replies = [
+        act("read_file", path="a.txt"),
+        act(NOTE, text="Sam is the king of Spain.", type="world_fact"),
+        say("I read it."),
+    ]
+    life = lives.life_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
+    done = talk(life, "Read the file.")
+    assert done.outcome.steps[1].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_a_secret_is_not_noted(ada: Entity) -> None:
+    done = talk(
+        noting(ada, {"text": "The password is Tulip!Garden77", "type": "world_fact"}),
+        "The password is Tulip!Garden77",
+    )
+    assert done.outcome.steps[0].results[0].failed
+
+
+SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."
+
+
+@pytest.mark.parametrize("tool", ["update_skill", "update_knowledge"])
+def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str) -> None:
+    def write(body: str) -> Reply:
+        if tool == "update_skill":
+            return act(tool, name="soup", description="how to cook soup", body=body)
+        return act(tool, title="soup", body=body)
+
+    def texts() -> str:
+        files = [ada.knowledge, *ada.skills.rglob("*.md")]
+        return "".join(one.read_text(encoding="utf-8") for one in files)
+
+    short, whole = "Serve with parsley.", f"{SOUP} Serve with parsley."
+    bodies = ((SOUP,), (short, whole), (short, short))
+    replies = [one for each in bodies for one in (*map(write, each), say("Done."))]
+    life = lives.life_of(ada, ScriptedModel(replies))
+    talk(life, f"How we cook soup: {SOUP}")
+    done = talk(life, "Add to the soup: serve with parsley.")
+    first, second = (one.results[0] for one in done.outcome.steps[:2])
+    assert first.failed and SOUP in first.text
+    assert not second.failed
+    assert whole in texts()
+    done = talk(life, "Make it only: serve with parsley.")
+    assert [one.results[0].failed for one in done.outcome.steps[:2]] == [True, False]
+    assert short in texts() and SOUP not in texts()
+
+
+def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:
+    model = ScriptedModel(
+        [
+            act("update_knowledge", title="Biscuit", body=f"Biscuit is {age} and loves the sofa.")
+            if age
+            else say("Done.")
+            for age in ("eight", "", "nine", "")
+        ]
+    )
+    life = lives.life_of(ada, model)
+    talk(life, "Biscuit is eight and loves the sofa.")
+    done = talk(life, "Biscuit is nine and loves the sofa.")
+    assert not done.outcome.steps[0].results[0].failed

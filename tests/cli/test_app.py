@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from bumble import errors
+from bumble.app.process import Shell
+from bumble.cli import app, reference
+from tests.support.running import Run
+
+ROOT: Any = typer.main.get_command(app.app)
+HEAVY = [
+    "numpy", "onnxruntime", "tokenizers", "openai", "xllamacpp", "ollama", "tantivy", "apsw",
+    "sqlite_vec", "prompt_toolkit", "ruamel", "pydantic", "huggingface_hub", "httpx", "httpx2",
+    "markdown_it", "jsonschema", "rich", "click",
+]  # fmt: skip
+SHOW_MODULES = """
+import sys
+from bumble.cli.app import main
+code = main(sys.argv[1:])
+print(code, *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+def bumble(
+    *words: str, environ: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run bumble in a process of its own; with an empty environment unless one is given."""
+    return subprocess.run(
+        [sys.executable, "-m", "bumble", *words],
+        env=environ or {},
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+
+def command(name: str) -> Any:
+    with typer.Context(ROOT, info_name="bumble") as above:
+        return ROOT.get_command(above, name)
+
+
+def modules_of(*words: str) -> tuple[int, set[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW_MODULES, *words], capture_output=True, text=True, check=True
+    )
+    code, *names = done.stderr.splitlines()[-1].split()
+    return int(code), set(names)
+
+
+def test_every_exit_code_of_the_code_has_a_meaning() -> None:
+    assert reference.exit_codes() <= set(reference.MEANINGS)
+    of_the_shell = {0, 2, 4, app.BUG_EXIT_CODE, app.INTERRUPTED_EXIT_CODE, 129, 143}
+    assert set(reference.MEANINGS) == reference.exit_codes() | of_the_shell
+
+
+def test_no_two_kinds_of_trouble_share_an_exit_code_but_by_descent() -> None:
+    kinds = [one for one in vars(errors).values() if isinstance(one, type)]
+    owners: dict[int, set[type]] = {}
+    for kind in kinds:
+        if issubclass(kind, errors.UserError) and "exit_code" in vars(kind):
+            owners.setdefault(kind.exit_code, set()).add(kind)
+    assert owners[12] == {
+        errors.RecordInvalidError,
+        errors.DraftInvalidError,
+        errors.SettingInvalidError,
+    }
+    assert owners[20] == {errors.ModelUnreachableError, errors.WeightsMissingError}
+    assert all(len(one) == 1 for code, one in owners.items() if code not in (12, 20))
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_line_in_the_help_is_the_commands_own(name: str) -> None:
+    assert command(name).help.split("\n\n")[0].strip() == app.COMMANDS[name][1]
+
+
+def test_the_groups_are_the_commands_that_have_subcommands() -> None:
+    found = {name for name in app.COMMANDS if hasattr(command(name), "list_commands")}
+    assert found == app.GROUPS
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], []])
+def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
+    code, names = modules_of(*words)
+    assert code == (0 if words else 2)
+    assert names & set(HEAVY) == set()
+    assert "bumble" in names
+
+
+def test_a_command_over_files_reads_its_arguments_without_pydantic(run: Run) -> None:
+    for words in (["knowledge", "list"], ["config", "get", "llm.model"], ["knowledge", "show"]):
+        code, names = modules_of(*words, "-e", str(run.entity.root))
+        assert code == 0
+        assert "pydantic" not in names
+
+
+def test_arguments_that_are_not_plain_are_still_checked(run: Run) -> None:
+    ran = run("session", "list", "--limit", "many")
+    assert ran.code == 2
+    assert "--limit" in ran.err
+    assert run("session", "list", "--limit", "0").code == 2
+    assert run("knowledge", "list", "-e", "").code == 2
+
+
+def test_version_is_one_line_on_standard_output() -> None:
+    done = bumble("--version")
+    assert re.fullmatch(r"bumble \d+\.\d+\.\d+\S*\n", done.stdout)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["stauts"], "status"),
+        (["knowlege", "list"], "knowledge"),
+        (["model", "lst"], "list"),
+        (["config", "sett", "a", "b"], "set"),
+        (["config", "show", "--orign"], "--origin"),
+    ],
+)
+def test_a_typo_names_the_nearest(run: Run, words: list[str], said: str) -> None:
+    ran = run(*words)
+    assert ran.code == 2
+    assert said in ran.err
+    assert "--help`" in ran.err
+    assert ran.out == ""
+
+
+def test_the_hint_is_the_help_of_the_group_that_does_not_know_the_command(run: Run) -> None:
+    assert "`bumble model --help`" in run("model", "lst").err
+    assert "`bumble --help`" in run("stauts").err
+    assert "`bumble config get --help`" in run("config", "get").err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind"),
+    [
+        (["stauts", "--json"], 2, "UsageError"),
+        (["config", "get", "llm.modle", "--json"], 2, "UsageError"),
+        (["knowledge", "list", "-e", "nowhere", "--json"], 10, "NotAnEntityError"),
+        (["--json", "knowledge", "show", "Nothing"], 1, "RecordMissingError"),
+    ],
+)
+def test_with_json_errors_are_json_too(run: Run, words: list[str], code: int, kind: str) -> None:
+    ran = run(*words)
+    assert ran.code == code
+    assert ran.json["error"]["exit_code"] == code
+    assert ran.json["error"]["kind"] == kind
+    assert ran.json["error"]["message"] in ran.err
+    assert ran.json["data"] is None
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+@pytest.mark.parametrize("reader", ["head -n 1", "true"])
+def test_a_reader_that_leaves_causes_no_traceback(run: Run, reader: str) -> None:
+    # enough to fill the pipe, so that the reader is gone before the end
+    run.write("knowledge.md", "".join(f"## {n}\n\n{'x' * 4000}\n\n" for n in range(100)))
+    line = f'"{sys.executable}" -m bumble knowledge show; echo "code $?" >&2'
+    done = subprocess.run(
+        ["sh", "-c", f"{{ {line}; }} | {reader}"],
+        cwd=run.entity.root,
+        env={**os.environ, **run.environ, "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == "code 0\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bumble", "config", "show"],
+            env=run.environ,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: The output could not be written: the disk is full\n"
+
+
+def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Path) -> None:
+    run.write("knowledge.md", "## Zoë's 🐝\n\nbuzz\n")
+    done = bumble("knowledge", "list", "-e", str(run.entity.root), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Zoë's 🐝" in done.stdout
+    done = bumble("config", "get", "llm.model", environ={"HOME": "/nonexistent"}, cwd=Path("/"))
+    assert (done.returncode, done.stdout) == (0, "auto\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use can't be removed")
+def test_it_works_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f'mkdir "{gone}" && cd "{gone}" && rmdir "{gone}" && "{sys.executable}" -m bumble '
+    done = subprocess.run(
+        ["sh", "-c", script + "config get llm.model"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "auto\n")
+
+
+@pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm", "CI": "1"}])
+def test_nothing_is_coloured_where_it_is_no_terminal(variables: dict[str, str]) -> None:
+    for words in (["--help"], ["model", "--help"], ["config", "show"], ["stauts"]):
+        done = bumble(*words, environ=variables)
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Add a command that fails."""
+    module = types.ModuleType("bumble.commands.broken")
+    group = typer.Typer(rich_markup_mode=None)
+
+    @group.command()
+    def run_it(key: str = "x", json: bool = False) -> None:
+        raise error
+
+    module.app = group  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "bumble.commands.broken", module)
+    monkeypatch.setitem(app.COMMANDS, "broken", ("broken", "Fail."))
+
+
+def test_a_bug_keeps_its_traceback_in_a_file_that_the_message_names(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, ZeroDivisionError("by nought"))
+    ran = run("broken", "--key", "a secret", "--json")
+    assert ran.code == 70
+    [log] = (Path(run.environ["XDG_STATE_HOME"]) / "bumble" / "crashes").iterdir()
+    assert str(log) in ran.err
+    text = log.read_text("utf-8")
+    assert "ZeroDivisionError: by nought" in text
+    assert "Traceback" in text
+    assert "Traceback" not in ran.err
+    assert "a secret" not in text
+    assert ran.json["error"]["kind"] == "Bug"
+
+
+def test_a_bug_whose_traceback_cannot_be_kept_shows_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken(monkeypatch, ZeroDivisionError("by nought"))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    ran = run("broken")
+    assert ran.code == 70
+    assert "Traceback" in ran.err
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, KeyboardInterrupt())
+    ran = run("broken")
+    assert (ran.code, ran.out, ran.err) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_ctrl_c_ends_a_waiting_command_with_130(run: Run) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "bumble", "knowledge", "set", "Pets", "-"],
+        cwd=run.entity.root,
+        env=run.environ,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(100):
+            try:
+                process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                # blocked in a read of the pipe: `wchan` tells it from still starting
+                state = Path(f"/proc/{process.pid}/wchan")
+                if not state.exists() or "pipe" in state.read_text():
+                    break
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_the_names_of_models_and_settings_are_completed(run: Run) -> None:
+    def completed(line: str) -> list[str]:
+        words = line.split(" ")
+        variables = {
+            "_BUMBLE_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        done = bumble(environ={**run.environ, **variables})
+        return done.stdout.split()
+
+    assert completed("bumble ") == list(app.COMMANDS)
+    assert completed("bumble mod") == ["model"]
+    assert completed("bumble model sh") == ["show"]
+    assert completed("bumble model pull smol") == ["smollm2-135m"]
+    assert completed("bumble model pull smollm2-135m all") == ["all-minilm-l6-v2"]
+    assert completed("bumble config set llm.te") == ["llm.temperature"]
+    assert completed("bumble model remove s") == []
+    stray = Path(run.environ["XDG_CACHE_HOME"]) / "bumble" / "weights" / "stray"
+    stray.mkdir(parents=True)
+    assert completed("bumble model remove s") == ["stray"]
+
+
+def test_the_command_in_an_answer_is_without_options_and_values(run: Run) -> None:
+    assert run("-e", str(run.entity.root), "config", "get", "name", "--json").json["command"] == (
+        "config get"
+    )
+    assert json.loads(run("chta", "--json").out)["command"] == "bumble"
+    assert Shell.of_process().cwd == Path.cwd()

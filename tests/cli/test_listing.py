@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+from bumble.cli import app
+from bumble.cli.listing import short_ids
+from tests.support.running import Run
+
+GROUPS = ("session", "knowledge", "journal", "skill", "person", "belief", "episode")
+READING = [
+    ["session", "list"],
+    ["session", "show"],
+    ["knowledge", "list"],
+    ["knowledge", "show"],
+    ["knowledge", "show", "Pets"],
+    ["journal", "list"],
+    ["journal", "show"],
+    ["journal", "search", "rain"],
+    ["skill", "list"],
+    ["skill", "show", "tea"],
+    ["person", "list"],
+    ["person", "show", "Bo"],
+    ["belief", "list"],
+    ["belief", "show", "last"],
+    ["episode", "list"],
+    ["episode", "show", "last"],
+]
+
+
+def commands() -> list[tuple[str, str, set[str]]]:
+    """Return group, name and options of every command of the groups."""
+    root: Any = typer.main.get_command(app.app)
+    found = []
+    for group in GROUPS:
+        for name, command in root.get_command(None, group).commands.items():
+            found.append((group, name, {opt for one in command.params for opt in one.opts}))
+    return found
+
+
+@pytest.mark.parametrize("argv", READING, ids=" ".join)
+def test_reading_changes_no_byte_and_no_time(full: Run, argv: list[str]) -> None:
+    before = full.state()
+    for options in ([], ["--json"]):
+        assert full.ok(*argv, *options).out
+    assert full.state() == before
+
+
+def test_every_reading_command_is_tested_for_that() -> None:
+    reading = {f"{group} {name}" for group, name, opts in commands() if "--dry-run" not in opts}
+    assert reading == {" ".join(argv[:2]) for argv in READING}
+
+
+@pytest.mark.parametrize("argv", READING, ids=" ".join)
+def test_json_is_wrapped_and_names_its_command(full: Run, argv: list[str]) -> None:
+    answer = full.ok(*argv, "--json").json
+    assert answer["command"] == " ".join(argv[:2])
+    assert answer["schema"] == f"bumble/{argv[0]}-{argv[1]}/1"
+    assert answer["entity"] == "Ada"
+    assert answer["warnings"] == []
+    assert answer["data"]
+
+
+def test_every_command_takes_what_every_command_takes() -> None:
+    for group, name, opts in commands():
+        assert {"--entity", "-e", "--json"} <= opts, f"{group} {name}"
+        assert ("--dry-run" in opts) == ("--lock-timeout" in opts), f"{group} {name}"
+
+
+@pytest.mark.parametrize("argv", READING, ids=" ".join)
+def test_control_characters_in_records_never_reach_the_terminal(full: Run, argv: list[str]) -> None:
+    for path in full.entity.root.rglob("*.md"):
+        above, fence, body = path.read_text().rpartition("---\n")
+        above = above.replace("Tea on days of rain", '"Tea on days of rain\\e[31m"')
+        path.write_text(above + fence + body.replace("rain", "rain\x1b[31m\x9b2J\x07"))
+    assert not set("\x1b\x9b\x07") & set(full.ok(*argv).out)
+
+
+@pytest.mark.parametrize("link", ["knowledge.md", "journal.md", "beliefs/bel_x.md"])
+def test_a_link_out_of_the_folder_is_not_read(run: Run, link: str) -> None:
+    secret = run.entity.root.parent / "secret.md"
+    secret.write_text("## 2026-05-01 09:00:00\n\nprivate\n")
+    run.file(link).unlink(missing_ok=True)
+    run.file(link).parent.mkdir(exist_ok=True)
+    run.file(link).symlink_to(secret)
+    group = {"k": "knowledge", "j": "journal", "b": "belief"}[link[0]]
+    ran = run(group, "list")
+    assert ran.code == (0 if group == "belief" else 13)  # of many, one is passed over
+    assert "private" not in ran.out + ran.err
+
+
+def test_a_folder_that_is_no_entity_is_refused(run: Run) -> None:
+    for group in GROUPS:
+        assert run(group, "list", cwd=run.entity.root.parent).code == 10
+
+
+def test_a_command_that_is_none_names_the_nearest(run: Run) -> None:
+    ran = run("belief", "lsit")
+    assert ran.code == 2
+    assert "Did you mean" in ran.err
+    assert "'list'" in ran.err
+
+
+def test_errors_are_json_too(run: Run) -> None:
+    answer = run("belief", "show", "nope", "--json").json
+    assert answer["data"] is None
+    assert answer["error"]["exit_code"] == 1
+    assert answer["error"]["kind"] == "RecordMissingError"
+
+
+def test_a_reader_that_leaves_early_is_no_error(full: Run) -> None:
+    full.ok("journal", "add", stdin="a line of some length\n" * 10_000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bumble", "-e", str(full.entity.root), "journal", "show"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | full.environ,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith(b"## ")
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_ends_of_ids_grow_until_they_differ() -> None:
+    ids = ["bel_01JVTA1KS00000000000000042", "bel_01JVTA1KS00000000001000042", "bel_tea"]
+    short = short_ids(ids, ids)
+    assert short["bel_tea"] == "bel_tea"
+    assert (short[ids[0]], short[ids[1]]) == ("0000042", "1000042")
+    assert short_ids(ids[:1], ids[:1]) == {ids[0]: "000042"}

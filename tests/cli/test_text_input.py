@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support.running import Run, UseEditor
+
+
+def add(run: Run, *words: str, **more: object) -> tuple[int, str]:
+    ran = run("journal", "add", *words, **more)  # type: ignore[arg-type]
+    return ran.code, ran.err
+
+
+def texts(run: Run) -> list[str]:
+    return [one["text"] for one in run.ok("journal", "show", "--json").data]
+
+
+def test_on_a_terminal_no_text_opens_the_editor(run: Run, use_editor: UseEditor) -> None:
+    use_editor("assert file.read_text() == ''; file.write_text('typed\\n')")
+    assert add(run, terminal=True)[0] == 0
+    assert texts(run) == ["typed"]
+
+
+def test_words_are_what_the_editor_shows_first(run: Run, use_editor: UseEditor) -> None:
+    use_editor("file.write_text(file.read_text() + 'more')")
+    assert add(run, "begun", "--editor")[0] == 0
+    assert texts(run) == ["begun\nmore"]
+
+
+def test_visual_goes_before_editor(run: Run, use_editor: UseEditor) -> None:
+    use_editor("file.write_text('typed')")
+    run.environ["VISUAL"] = run.environ["EDITOR"]
+    run.environ["EDITOR"] = "false"
+    assert add(run, "--editor")[0] == 0
+
+
+@pytest.mark.parametrize("stdin", [b"", b"  \n\n"])
+def test_an_empty_text_is_refused(run: Run, use_editor: UseEditor, stdin: bytes) -> None:
+    before = run.state()
+    assert add(run, stdin=stdin)[0] == 2
+    assert add(run, "-", stdin=stdin)[0] == 2
+    assert add(run, "  ")[0] == 2
+    use_editor("pass")
+    assert add(run, "--editor")[0] == 2
+    assert run.state() == before
+
+
+def test_bytes_that_are_no_text_are_refused_by_line(run: Run) -> None:
+    code, told = add(run, stdin=b"one\ntw\xff\n")
+    assert code == 2
+    assert "standard input:2" in told
+    assert add(run, "half \udce4")[0] == 2
+    assert texts(run) == []
+
+
+def test_a_byte_order_mark_is_no_text(run: Run) -> None:
+    assert add(run, stdin=b"\xef\xbb\xbfone\n")[0] == 0
+    assert texts(run) == ["one"]
+
+
+@pytest.mark.parametrize("editor", ["no-such-editor", "'open quote", "false"])
+def test_an_editor_that_fails_is_told(run: Run, editor: str) -> None:
+    run.environ["EDITOR"] = editor
+    before = run.state()
+    code, told = add(run, "--editor")
+    assert code == 1
+    assert editor in told.replace('"', "'")
+    assert run.state() == before
+
+
+def test_without_an_editor_the_other_ways_are_told(run: Run) -> None:
+    code, told = add(run, "--editor")
+    assert code == 1
+    assert "EDITOR" in told
+    assert "standard input" in told
+
+
+def test_what_was_typed_before_an_editor_failed_is_kept(run: Run, use_editor: UseEditor) -> None:
+    use_editor("file.write_text('typed')\nraise SystemExit(3)")
+    code, told = add(run, "--editor")
+    assert code == 1
+    assert "what you typed is kept in" in told
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("journal", "add"),
+        ("knowledge", "set", "Wifi"),
+        ("belief", "add", "--category", "world_fact"),
+        ("skill", "set", "wifi", "--description", "go online"),
+        ("person", "add", "Kim"),
+    ],
+)
+def test_a_secret_does_not_go_into_memory(run: Run, argv: tuple[str, ...]) -> None:
+    before = run.state()
+    for stdin, words in ((b"", ["The password: hunter2xyz9"]), (b"token: ab12cd34", ["-"])):
+        ran = run(*argv, *words, stdin=stdin)
+        assert ran.code == 13
+        assert "looks like a password; nothing was changed" in ran.err
+        assert "hunter2xyz9" not in ran.err
+    assert run.state() == before
+
+
+def test_a_secret_that_was_typed_is_kept_with_the_draft(run: Run, use_editor: UseEditor) -> None:
+    use_editor("file.write_text('The password: hunter2xyz9')")
+    code, err = add(run, "--editor")
+    assert code == 13
+    assert "nothing was changed" in err
+    assert texts(run) == []

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import Run
+
+CRONTAB = """#!/bin/sh
+place={place}
+case "$1" in
+-l) if [ -f "$place" ]; then /bin/cat "$place"; else echo "no crontab for sam" >&2; exit 1; fi ;;
+-) /bin/cat > "$place" ;;
+esac
+"""
+SYSTEMCTL = '#!/bin/sh\necho "$@" >> {place}\n'
+
+
+def program(run: Run, tmp_path: Path, name: str, source: str) -> Path:
+    """Put a program on the PATH; returns the file it works on."""
+    place, folder = tmp_path / f"{name}.kept", tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    script = folder / name
+    script.write_text(source.format(place=place))
+    script.chmod(0o755)
+    run.environ["PATH"] = str(folder)
+    return place
+
+
+def test_nothing_is_installed_without_yes(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    ran = run.ok("cron", "install")
+    assert f"-m bumble -e {run.entity.root} tick" in ran.out
+    assert "--yes does it" in ran.err
+    run.ok("cron", "install", "--yes", "--print")
+    assert not place.exists()
+
+
+def test_it_is_installed_once_and_removed_without_a_trace(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    place.write_text("0 5 * * * backup\n")
+    run.ok("cron", "install", "--yes")
+    once = place.read_text()
+    run.ok("cron", "install", "--yes")
+    assert place.read_text() == once
+    assert once.startswith("0 5 * * * backup\n# bumble begins: ")
+    assert run.ok("cron", "show", "--json").data["installed"]["crontab"]
+    assert "-*/10" in run.ok("cron", "remove").out
+    assert place.read_text() == once
+    run.ok("cron", "remove", "--yes")
+    assert place.read_text() == "0 5 * * * backup\n"
+    assert "nothing of it" in run.ok("cron", "remove", "--yes").out
+
+
+def test_a_crontab_that_cannot_be_read_is_never_replaced(run: Run, tmp_path: Path) -> None:
+    script = '#!/bin/sh\n[ "$1" = -l ] && {{ echo broken >&2; exit 1; }}\necho x > {place}\n'
+    place = program(run, tmp_path, "crontab", script)
+    ran = run("cron", "install", "--yes")
+    assert (ran.code, place.exists()) == (1, False)
+    assert "broken" in ran.err
+
+
+def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "systemctl", SYSTEMCTL)
+    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    assert "OnCalendar" in run.ok("cron", "install").out
+    assert not units.exists()
+    run.ok("cron", "install", "--yes")
+    names = sorted(path.name for path in units.iterdir())
+    assert [name.rsplit(".")[-1] for name in names] == ["service", "timer"]
+    assert run.ok("cron", "show", "--json").data["installed"]["systemd"]
+    run.ok("cron", "remove", "--yes")
+    assert list(units.iterdir()) == []
+    assert place.read_text().splitlines() == [
+        "--user daemon-reload",
+        f"--user enable --now {names[1]}",
+        f"--user disable --now {names[1]}",
+        "--user daemon-reload",
+    ]
+
+
+def test_without_cron_and_systemd_it_says_what_to_run(run: Run) -> None:
+    assert "*/10 * * * *" in run.ok("cron", "install").out
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "There is no crontab on this machine" in ran.err
+    assert "automations: none" in run.ok("cron", "show").out
+
+
+def test_an_automation_is_a_file_and_is_shown_with_its_next_time(run: Run) -> None:
+    made = run.ok("cron", "add", "0 8 * * 7", "Look back at the week", "--json").data
+    assert run.text(f"automations/{made['id']}.md").startswith('---\nschedule: "0 8 * * 7"\n')
+    (shown,) = run.ok("cron", "show", "--json").data["automations"]
+    assert (shown["next"], shown["enabled"]) == ("2026-05-31T08:00:00+01:00", True)
+    assert "next 2026-05-31 08:00" in run.ok("cron", "show").out
+
+
+@pytest.mark.parametrize("when", ["0 8 * *", "0 8 * * 9"])
+def test_a_schedule_that_is_none_adds_nothing(run: Run, when: str) -> None:
+    ran = run("cron", "add", when, "Look")
+    assert ran.code == 2
+    assert "is no schedule" in ran.err
+    assert not run.file("automations").exists()
+
+
+def test_there_is_a_most_of_automations(run: Run) -> None:
+    run.ok("config", "set", "automations.max_count", "1")
+    run.ok("cron", "add", "0 8 * * *", "Look")
+    assert run("cron", "add", "0 9 * * *", "Look").code == 13
+    assert len(list(run.file("automations").iterdir())) == 1
+
+
+def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run: Run) -> None:
+    run.write("automations/x.md", "---\nschedule: 0 8 * * 9\n---\n\nLook.\n")
+    run.write("reminders/rem_1.md", "---\nat: tomorrow\n---\n\nTea.\n")
+    run.write("reminders/note.txt", "x\n")
+    found = run("doctor", "--json").data["findings"]
+    places = {(one["code"], one["path"], one["line"]) for one in found}
+    assert ("schedule-invalid", "automations/x.md", 2) in places
+    assert ("record-invalid", "reminders/rem_1.md", 2) in places
+    assert ("file-unread", "reminders/note.txt", None) in places

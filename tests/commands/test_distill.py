@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.running import Run
+from tests.support.talks import TALK, said
+
+ANSWER = {
+    "knowledge": [{"from": [1], "title": "Sam's home", "body": "Sam lives in Lisbon."}],
+    "beliefs": [
+        {"from": [7], "category": "preference", "content": "Sam prefers tea.", "confidence": 0.7},
+        {"from": [7], "category": "preference", "content": "Sam hates Rex.", "confidence": 0.7},
+    ],
+    "journal_entry": "",
+}
+NOW = "2026-05-24T15:00:00+01:00"
+
+
+def script(run: Run, *rules: dict[str, Any]) -> None:
+    path = run.file("script.jsonl")
+    path.write_text("".join(json.dumps(rule) + "\n" for rule in rules), encoding="utf-8")
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{path}"
+
+
+@pytest.fixture
+def talked(run: Run) -> Run:
+    said(run.entity, TALK)
+    script(
+        run,
+        {"purpose": "distill", "json": ANSWER, "always": True},
+        {"purpose": "judge_evidence", "json": {"said": [1, 2]}, "always": True},
+    )
+    return run
+
+
+def test_what_was_said_becomes_memory_that_can_be_looked_at(talked: Run) -> None:
+    ran = talked.ok("distill", "--now", NOW, "-v")
+    assert "1 fact, 1 belief, 0 notes; 1 dropped" in ran.out
+    assert "nobody said Rex" in ran.out
+    assert "Sam lives in Lisbon." in talked.text("knowledge.md")
+    [belief] = talked.ok("belief", "list", "--json").data
+    assert belief["text"] == "Sam prefers tea."
+    assert belief["evidence"] == ["msg_007"]
+    assert belief["provenance"]["from"] == ["ses_1", "msg_007"]
+
+
+def test_cron_hears_nothing_and_the_second_run_changes_nothing(talked: Run) -> None:
+    assert talked.ok("distill", "--now", NOW).out == ""
+    before = talked.state()
+    ran = talked("distill", "--now", NOW, "--exit-code")
+    assert (ran.code, ran.out) == (4, "")
+    talked.ok("distill", "--now", NOW, "--force")
+    changed = {name for name, one in talked.state().items() if before.get(name) != one}
+    assert not {name for name in changed if not name.startswith(".bumble")}
+
+
+def test_check_shows_every_gate_and_writes_nothing(talked: Run) -> None:
+    before = talked.state()
+    ran = talked.ok("distill", "--check", "--now", NOW)
+    for name in ("enabled", "new turns", "time or turns", "depth", "urgency", "due: 1 to do"):
+        assert name in ran.out
+    data = talked.ok("distill", "--check", "--json", "--now", "2026-05-24T12:00:30+00:00").data
+    assert data["due"] is False
+    assert talked.state() == before
+
+
+def test_a_dry_run_shows_the_changes_and_writes_no_truth_file(talked: Run) -> None:
+    before = {name: one for name, one in talked.state().items() if ".bumble" not in name}
+    ran = talked.ok("distill", "--dry-run", "--now", NOW)
+    assert "+Sam lives in Lisbon." in ran.out
+    after = {name: one for name, one in talked.state().items() if ".bumble" not in name}
+    gone = {"memory.db", "."}
+    assert {k: v for k, v in after.items() if k not in gone} == before
+
+
+def test_json_tells_what_was_kept_and_dropped(talked: Run) -> None:
+    [done] = talked.ok("distill", "--json", "--now", NOW).data["done"]
+    assert [one["kind"] for one in done["kept"]] == ["knowledge", "belief"]
+    assert done["dropped"][0]["reason"] == "nobody said Rex"
+    assert {one["path"] for one in done["changes"]} >= {"knowledge.md", "state.yaml"}
+
+
+def test_a_newborn_has_nothing_to_distill(run: Run) -> None:
+    assert "Nothing to do" in run.ok("distill", "-v").out
+    assert run("distill", "--exit-code").code == 4
+    assert run("distill", "--session", "nope").code == 1
+
+
+def test_an_unusable_answer_says_so_and_waits(talked: Run) -> None:
+    script(talked, {"purpose": "distill", "text": "no json", "always": True})
+    ran = talked.ok("distill", "--now", NOW, "-v")
+    assert "Nothing was distilled" in ran.out
+    assert "try 1 of 3" in ran.out
+    assert "distill: msg_001" in talked.text("state.yaml")

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.sleep.test_narrate import TOLD
+from tests.support.nights import DREAM, LISBON, lived
+from tests.support.running import Run
+
+NIGHT = datetime(2026, 5, 24, 3, 12, tzinfo=LISBON)
+
+
+@pytest.fixture
+def nights(run: Run) -> Run:
+    """Ada with a past and a model that dreams, at three in the morning."""
+    lived(run.entity)
+    rules = [
+        {"purpose": "dream", "text": DREAM, "always": True},
+        {"purpose": "narrate", "json": TOLD, "always": True},
+    ]
+    script = run.write("../script.jsonl", "".join(json.dumps(rule) + "\n" for rule in rules))
+    run.ok("config", "set", "llm.model", f"script:{script.resolve()}")
+    run.ok("config", "set", "embedding.model", "none")
+    run.now = NIGHT
+    return run
+
+
+def on(run: Run) -> None:
+    run.ok("config", "set", "soma.dreams.enabled", "true")
+
+
+def files(run: Run) -> dict[str, str]:
+    """Return the hashes of the truth files."""
+    return {
+        name: digest
+        for name, (digest, _) in run.state().items()
+        if digest and not name.startswith((".bumble", "memory.db"))
+    }
+
+
+def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
+    before = files(nights)
+    data = nights.ok("dream", "--check", "--json").data
+    assert [gate["name"] for gate in data["gates"]] == [
+        "enabled",
+        "silence",
+        "cooldown",
+        "hours",
+        "daily cap",
+    ]
+    assert [gate["passes"] for gate in data["gates"]] == [False, True, True, True, True]
+    assert data["due"] is False
+    assert (data["eligible_pairs"], data["similarity"]) == (15, "none")
+    assert "15 pairs of memories may meet; no embedding model" in nights.ok("dream", "--check").out
+    assert files(nights) == before
+
+
+def test_while_dreams_are_off_nothing_happens_and_nothing_is_said(nights: Run) -> None:
+    before = files(nights)
+    ran = nights.ok("dream")
+    assert (ran.out, files(nights)) == ("", before)
+    assert not (nights.entity.ledger).exists()
+    assert nights("dream", "--exit-code").code == 4
+
+
+def test_a_night_of_cron_dreams_once_in_four_hours(nights: Run) -> None:
+    on(nights)
+    told = []
+    for minutes in range(0, 24 * 60, 10):
+        nights.now = NIGHT.replace(hour=0, minute=0) + timedelta(minutes=minutes)
+        told.append(nights.ok("dream", "--json").data["ran"])
+    assert [n / 6 for n, ran in enumerate(told) if ran] == pytest.approx([0, 4], abs=0.2)
+    calls = nights.entity.ledger.read_text().splitlines()
+    assert len(calls) == 2
+
+
+def test_dry_run_shows_all_files_and_writes_none(nights: Run) -> None:
+    on(nights)
+    before = files(nights)
+    ran = nights.ok("dream", "--dry-run")
+    assert files(nights) == before
+    for part in ("journal.md:", "beliefs/bel_", "soma.yaml:", "dreams/drm_", "state.yaml:"):
+        assert part in ran.out
+
+
+def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
+    (done,) = nights.ok("dream", "--force", "--json", "--seed", "5").data["done"]
+    assert (done["forced"], done["seed"]) == (True, 5)
+    assert done["bypassed"] == ["enabled"]
+    assert "forced: true" in nights.text(f"dreams/{done['id']}.md")
+    assert [one["path"].split("/")[0] for one in done["changes"]] == [
+        "journal.md",
+        "beliefs",
+        "soma.yaml",
+        "dreams",
+        "state.yaml",
+    ]
+
+
+def test_an_entity_without_a_past_has_nothing_to_dream_of(run: Run) -> None:
+    run.ok("config", "set", "embedding.model", "none")
+    ran = run.ok("dream", "--force", "--json")
+    assert ran.data["ran"] is False
+    assert ran.data["done"][0]["why"] == "no two memories are far enough apart"
+
+
+def test_it_may_dream_with_another_model(nights: Run) -> None:
+    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
+    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
+    (done,) = nights.ok("dream", "--force", "--json").data["done"]
+    assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
+
+
+def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
+    on(nights)
+    other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
+    nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
+    ran = nights.ok("tick", "--json")
+    (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
+    assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
+    line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
+    calls = nights.entity.ledger.read_text().splitlines()
+    assert line["calls"] == len(calls)
+    assert {"event": "dream_cycle_completed", "id": done["id"]}.items() <= {
+        name: text for name, text in line["events"][-1].items() if name != "at"
+    }.items()
+
+
+def test_a_dream_leaves_a_line_in_the_run_ledger(nights: Run) -> None:
+    on(nights)
+    (done,) = nights.ok("dream", "--json").data["done"]
+    line = json.loads(nights.text(".bumble/log/runs.jsonl"))
+    assert (line["command"], line["calls"]) == ("dream", 1)
+    assert [one["event"] for one in line["events"]] == [
+        "dream_cycle_start",
+        "dream_cycle_completed",
+    ]
+    assert line["events"][1]["id"] == done["id"]
+
+
+def test_narrate_tells_once_and_then_has_nothing_new(nights: Run) -> None:
+    ran = nights.ok("narrate", "-v")
+    assert "Told the story so far" in ran.out
+    before = files(nights)
+    assert "nothing new since" in nights.ok("narrate", "-v").out
+    assert nights("narrate", "--exit-code").code == 4
+    assert files(nights) == before
+
+
+def test_a_story_that_will_not_do_exits_21_and_keeps_the_old(nights: Run) -> None:
+    nights.write("narrative.md", "I was here before.\n")
+    script = nights.write("../bad.yaml", "- {purpose: narrate, text: No., always: true}\n")
+    nights.ok("config", "set", "llm.model", f"script:{script.resolve()}")
+    before = files(nights)
+    assert nights("narrate").code == 21
+    assert files(nights) == before
+
+
+def test_consolidate_is_due_once_and_says_why(nights: Run) -> None:
+    assert "due: 1 to do" in nights.ok("consolidate", "--check").out
+    assert nights.ok("consolidate").out == ""
+    before = files(nights)
+    assert nights.ok("consolidate", "--check", "--json").data["due"] is False
+    assert "interval: " in nights.ok("consolidate", "-v").out
+    assert files(nights) == before
+    (done,) = nights.ok("consolidate", "--force", "--json").data["done"]
+    assert done["count"] == 2
+
+
+@pytest.mark.parametrize("command", ["dream", "narrate", "consolidate"])
+def test_a_new_entity_has_nothing_to_do(run: Run, command: str) -> None:
+    run.ok("config", "set", "embedding.model", "none")
+    assert run.ok(command, "--check").out
+    assert run.ok(command).err == ""

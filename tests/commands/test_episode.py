@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.support.running import Run, UseEditor
+
+
+def test_an_episode_is_added_listed_and_shown(run: Run) -> None:
+    run.ok("episode", "add", "We watched the tide", "--significance", "0.7", "--person", "sam")
+    line = run.ok("episode", "list").out
+    assert line.split()[1:] == ["2026-05-24", "12:01", "0.70", "We", "watched", "the", "tide"]
+    shown = run.ok("episode", "show", line.split()[0]).out
+    assert shown.startswith("We watched the tide\n")
+    assert "people        Sam\n" in shown
+    assert "file          episodes/2026/05/ep_" in shown
+
+
+def test_when_it_happened_is_in_the_entitys_time(run: Run) -> None:
+    run.ok("episode", "add", "Storm", "--at", "2026-01-31T23:30")
+    data = run.ok("episode", "show", "last", "--json").data
+    assert data["at"] == "2026-01-31T23:30:00+00:00"
+    assert [file.name for file in run.file("episodes/2026").iterdir()] == ["01"]
+
+
+@pytest.mark.parametrize("when", ["1955-03-02", "1001-01-02"])
+def test_the_far_past_can_be_remembered(run: Run, when: str) -> None:
+    run.ok("episode", "add", "Sam was born", "--at", when)
+    assert run.ok("episode", "show", "last", "--json").data["at"].startswith(when)
+
+
+@pytest.mark.parametrize("when", ["soon", "2026-13-01", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_is_none_is_refused(run: Run, when: str) -> None:
+    assert run("episode", "add", "x", "--at", when).code == 2
+    assert not run.file("episodes").exists()
+
+
+def test_people_are_known_by_any_of_their_names(run: Run) -> None:
+    run.ok("person", "add", "Ana Lima", "--also", "Ana")
+    run.ok("episode", "add", "Boats", "--person", "Ana", "--person", "Zé", "--person", "ANA")
+    assert run.ok("episode", "show", "last", "--json").data["people"] == ["ana-lima", "zé"]
+    assert len(run.ok("episode", "list", "--person", "ana lima", "--json").data) == 1
+    assert run("episode", "list", "--person", "Nobody").code == 1
+
+
+def test_episodes_are_listed_the_newest_first_and_from_a_day_on(run: Run) -> None:
+    for day in ("02", "01", "03"):
+        run.ok("episode", "add", f"Day {day}", "--at", f"2026-05-{day}")
+    found = run.ok("episode", "list", "--since", "2026-05-02", "--json").data
+    assert [one["text"] for one in found] == ["Day 03", "Day 02"]
+    ran = run.ok("episode", "list", "-n", "1")
+    assert "Day 03" in ran.out
+    assert "Day 02" not in ran.out
+    assert "--limit" in ran.err
+
+
+def test_only_as_many_files_are_read_as_are_listed(run: Run) -> None:
+    run.write("episodes/2020/01/ep_00.md", "broken: no front matter")
+    run.ok("episode", "add", "Fine")
+    assert run.ok("episode", "list", "-n", "1").code == 0
+    assert run("episode", "list").code == 12
+
+
+def test_an_episode_is_edited_in_its_file(run: Run, use_editor: UseEditor) -> None:
+    run.ok("episode", "add", "Storm")
+    use_editor("file.write_text(file.read_text().replace('Storm', 'Calm'))")
+    run.ok("episode", "edit", "last")
+    assert run.ok("episode", "show", "last", "--json").data["text"] == "Calm"
+
+
+def test_no_episodes_is_said_beside_the_results(run: Run) -> None:
+    ran = run.ok("episode", "list")
+    assert ran.out == ""
+    assert "bumble episode add" in ran.err
+
+
+TOLD = "Sam told me of the tide.\n\n## Why it mattered\n\nI felt it.\n"
+
+
+def test_what_is_left_of_its_significance_is_shown(run: Run) -> None:
+    run.ok("episode", "add", "Storm", "--significance", "0.8", "--at", "2026-05-24T12:00")
+    half = "2026-06-20T18:00:00+01:00"
+    shown = run.ok("episode", "show", "last", "--now", half)
+    assert "significance  0.58 now, 0.80 when it happened" in shown.out
+    data = run.ok("episode", "show", "last", "--json", "--now", half).data
+    assert data["significance"] == 0.8
+    assert data["significance_now"] == pytest.approx(0.8 * math.exp(-0.001 * 654 / 2), abs=1e-4)
+    assert " 0.58 " in run.ok("episode", "list", "--now", half).out
+
+
+def test_feelings_source_and_reflection_are_shown(run: Run) -> None:
+    run.write(
+        "episodes/2026/05/ep_a.md",
+        "---\nat: 2026-05-23T03:12:47+02:00\nsignificance: 0.5\npeople: [sam]\n"
+        "imprints: [{emotion: anxious, intensity: 0.6, trigger: the storm}]\n"
+        f"summary_source: excerpt\n---\n\n{TOLD}",
+    )
+    shown = run.ok("episode", "show", "last").out
+    assert "Why it mattered" in shown
+    assert "I felt it." in shown
+    assert "felt          anxious 0.60 (the storm)" in shown
+    assert "told from     excerpt: " in shown
+    data = run.ok("episode", "show", "last", "--json").data
+    assert (data["narrative"], data["reflection"]) == ("Sam told me of the tide.", "I felt it.")
+    line = run.ok("episode", "list").out
+    assert "Sam told me of the tide. (excerpt)" in line
+    assert "I felt it" not in line

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bumble.history import driver
+from tests.support.repository import dreamt, git, subjects
+from tests.support.running import Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada under git, after a dream and a fact."""
+    root = run.entity.root
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    driver.install(root)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    dreamt(run)
+    run.ok("knowledge", "set", "Pets", "A dog.")
+    return run
+
+
+def test_log_tells_what_kind_of_memories_each_change_holds(ada: Run) -> None:
+    lines = ada.ok("log").out.splitlines()
+    assert 'knowledge set: learn "Pets" (knowledge)' in lines[0]
+    assert (
+        "dream: a sea of bees (journal, body, bookkeeping, 1 belief, 1 dream; script)" in lines[1]
+    )
+    assert len(lines) == 4
+
+
+def test_log_can_be_narrowed_to_a_cycle_a_record_a_file_and_a_number(ada: Run) -> None:
+    def titles(*argv: str) -> list[str]:
+        return [one["title"] for one in ada.ok("log", "--json", *argv).data]
+
+    assert titles("--cycle", "dream") == ["dream: a sea of bees"]
+    assert titles("drm_1") == titles("bel_1") == ["dream: a sea of bees"]
+    assert titles("soma.yaml") == ["dream: a sea of bees", "soma: be born"]
+    assert titles("-n", "1") == ['knowledge set: learn "Pets"']
+    ada.ok("person", "add", "Bo")
+    assert len(titles("Bo")) == 1
+    nothing = ada.ok("log", "nosuch")
+    assert (nothing.out, nothing.err) == ("", "Nothing in the history fits.\n")
+
+
+def test_log_and_diff_leave_git_and_files_as_they_were(ada: Run) -> None:
+    before = ada.state()
+    ada.ok("log")
+    ada.ok("diff")
+    ada.ok("diff", "last")
+    assert ada.state() == before
+
+
+def test_diff_speaks_in_memories(ada: Run) -> None:
+    shown = ada.ok("diff", "drm_1").out
+    assert "new dream drm_1" in shown
+    assert "new belief bel_1 (dream_insight, 0.35)\n    Bees are kind" in shown
+    assert "journal 2026-05-24 12:00 #dream\n    I dreamt of bees." in shown
+    assert "body: social 50 -> 52\n" in shown
+    assert "on its mind: a sea of bees" in shown
+    assert "bookkeeping" in shown
+
+
+def test_diff_without_a_name_shows_what_is_not_committed(ada: Run) -> None:
+    assert "Nothing has changed" in ada.ok("diff").err
+    ada.write("knowledge.md", ada.text("knowledge.md").replace("A dog.", "A fox."))
+    ada.write("notes/x.txt", "mine\n")
+    shown = ada.ok("diff").out
+    assert '  knowledge "Pets"\n  - A dog.\n  + A fox.' in shown
+    assert "notes/x.txt:" in shown
+    assert "+mine" in shown
+
+
+def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
+    ada.write("beliefs/bel_1.md", "---\nbroken: [\n")
+    shown = ada.ok("diff").out
+    assert "beliefs/bel_1.md:" in shown
+    assert "+broken: [" in shown
+
+
+def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) -> None:
+    root, other = ada.entity.root, tmp_path / "clone"
+    (tmp_path / "script.yaml").write_text("- Hello Sam.\n")
+    ada.ok("config", "set", "llm.model", f"script:{tmp_path / 'script.yaml'}")
+    git(tmp_path, "clone", "-q", str(root), str(other))
+    git(other, "config", "user.name", "Sam")
+    git(other, "config", "user.email", "sam@example.org")
+    found = ada("doctor", "--json", "-e", str(other)).data["findings"]
+    assert "git-driver" in [one["code"] for one in found]
+    ada("doctor", "--fix", "-e", str(other))
+    assert "git-merge" in git(other, "config", "merge.bumble.driver")
+    for folder, word in ((root, "tea"), (other, "rain")):
+        at = ["-e", str(folder)]
+        ada.ok("chat", f"I like {word}.", "--new", *at)
+        ada.ok("journal", "add", f"We spoke of {word}.\n\nIt rained.", *at)
+        ada.ok("knowledge", "set", word.title(), f"Sam likes {word}.", *at)
+        assert git(folder, "status", "--porcelain") == ""
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", str(other), "main")
+    assert git(root, "status", "--porcelain") == ""
+    diary = ada.text("journal.md")
+    assert "We spoke of tea.\n\nIt rained." in diary
+    assert "We spoke of rain.\n\nIt rained." in diary
+    assert "interaction_count: 2" in ada.text("relationships/sam.md")
+    facts = ada.text("knowledge.md")
+    assert "Sam likes tea." in facts
+    assert "Sam likes rain." in facts
+    assert ada.text("state.yaml").count("appraise") == 2
+    problems = [
+        one for one in ada("doctor", "--json").data["findings"] if one["level"] == "problem"
+    ]
+    assert problems == []
+    assert subjects(root)[0].startswith("Merge")
+    ada.ok("log")
+
+
+def test_a_real_clash_leaves_markers_and_doctor_names_them(ada: Run, tmp_path: Path) -> None:
+    root, other = ada.entity.root, tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(root), str(other))
+    driver.install(other)
+    for folder, pet in ((root, "A fox."), (other, "A cow.")):
+        ada.ok("knowledge", "set", "Pets", pet, "-e", str(folder))
+    with pytest.raises(Exception, match="pull"):
+        git(root, "pull", "-q", "--no-rebase", "--no-edit", str(other), "main")
+    assert "<<<<<<< ours\nA fox.\n=======\nA cow.\n>>>>>>> theirs" in ada.text("knowledge.md")
+    assert "conflict-marker" in ada("doctor").out
+    ran = ada("knowledge", "set", "Home", "Lisbon.")
+    assert ran.code == 13
+    assert "in the middle of a merge" in ran.err

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import zoneinfo
+from importlib.util import find_spec
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bumble.entity import create, settings
+from bumble.entity.folder import Entity
+from bumble.records import journal, knowledge
+from tests.support.running import Run
+
+GIT = shutil.which("git")
+ZONE = ("--timezone", "Europe/Lisbon")
+
+
+@pytest.fixture
+def place(run: Run, tmp_path: Path) -> Path:
+    """A folder to make entities in, with no entity above it."""
+    run.environ["USER"] = "sam"
+    folder = tmp_path / "place"
+    folder.mkdir()
+    return folder
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_a_folder_is_made_that_every_store_reads(run: Run, place: Path) -> None:
+    ran = run("new", "bee", *ZONE, cwd=place)
+    assert ran.code == 0
+    assert ran.out == f'Bee lives in {place}/bee\nSay hello: bumble chat -e bee "Hello"\n'
+    entity = Entity(place / "bee")
+    found = settings.load(entity.file)
+    assert found.identity is not None
+    assert (found.identity.name, found.identity.owner.name) == ("Bee", "Sam")
+    assert found.warnings == ()
+    assert [one.locked for one in knowledge.read(entity.knowledge).sections] == [True]
+    assert journal.read(entity.journal, ZoneInfo("Europe/Lisbon")).entries == ()
+    assert entity.workspace.is_dir()
+
+
+@pytest.mark.parametrize("archetype", create.archetypes())
+def test_every_archetype_speaks_in_its_own_voice(run: Run, place: Path, archetype: str) -> None:
+    assert run("new", "bee", "--archetype", archetype, cwd=place).code == 0
+    found = settings.load(place / "bee" / "entity.yaml").identity
+    assert found is not None
+    assert found.identity.archetype == archetype
+    assert "I am Bee." in found.identity.monologue
+    assert "$" not in found.identity.monologue + found.identity.voice
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "🐝",
+        "👩‍🚀",
+        "Zoë: \"the\" 'bee' #1",
+        "$name $$ ${x} %s {y}",
+        "yes",
+        "12",
+        "- x",
+        "\\n",
+        "名",
+    ],
+)
+def test_any_name_is_told_as_it_was_given(run: Run, place: Path, name: str) -> None:
+    ran = run("new", "bee", "--name", name, "--owner", f"{name}'s", cwd=place)
+    assert ran.code == 0
+    found = settings.load(place / "bee" / "entity.yaml").identity
+    assert found is not None
+    assert (found.name, found.owner.name) == (name, f"{name}'s")
+    assert name in (place / "bee" / "README.md").read_text("utf-8")
+    assert len(knowledge.read(place / "bee" / "knowledge.md").sections) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--name", ""),
+        ("--name", "a\nb"),
+        ("--name", "\x1b[2J"),
+        ("--name", "x" * 101),
+        ("--owner", "  "),
+        ("--archetype", "grumpy"),
+        ("--timezone", "Mars/Olympus"),
+        ("--timezone", "../../etc/passwd"),
+        ("--timezone", ""),
+    ],
+)
+def test_a_wrong_answer_makes_nothing(run: Run, place: Path, option: str, value: str) -> None:
+    ran = run("new", "bee", option, value, cwd=place)
+    assert ran.code == 2
+    assert option in ran.err
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["CON", "🐝", "-dash", " a b ", "quo'te", "deep/er/bee"])
+def test_any_name_of_a_folder_is_taken_and_the_next_command_finds_it(
+    run: Run, place: Path, folder: str
+) -> None:
+    ran = run("new", *ZONE, "--", folder, cwd=place)
+    assert ran.code == 0
+    assert (place / folder / "entity.yaml").is_file()
+    _, _, words = ran.out.partition("Say hello: bumble ")
+    assert shlex.split(words) == ["chat", "-e", folder, "Hello"]
+    assert run("config", "get", "name", "-e", folder, cwd=place).code == 0
+
+
+def test_a_path_may_lead_up(run: Run, place: Path) -> None:
+    (place / "a").mkdir()
+    assert run("new", "../x", cwd=place / "a").code == 0
+    assert (place / "x" / "entity.yaml").is_file()
+
+
+def test_an_empty_path_is_not_the_folder_one_is_in(run: Run, place: Path) -> None:
+    assert run("new", "", cwd=place).code == 2
+    assert list(place.iterdir()) == []
+
+
+def test_a_name_too_long_for_the_disk_is_no_bug(run: Run, place: Path) -> None:
+    ran = run("new", "x" * 300, cwd=place)
+    assert ran.code == 1
+    assert "could not be written" in ran.err
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_file_in_the_way_stays(run: Run, place: Path, folder: str) -> None:
+    (place / "file").write_text("mine")
+    ran = run("new", folder, cwd=place)
+    assert ran.code == 13
+    assert f"{place}/file is a file" in ran.err
+    assert (place / "file").read_text() == "mine"
+
+
+def test_a_folder_that_has_files_keeps_them(run: Run, place: Path) -> None:
+    (place / "bee").mkdir()
+    (place / "bee" / "notes.txt").write_text("mine")
+    assert run("new", "bee", cwd=place).code == 0
+    assert (place / "bee" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["README.md", "entity.yaml", ".gitignore"])
+def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, name: str) -> None:
+    (place / "bee").mkdir()
+    (place / "bee" / name).write_text("mine")
+    ran = run("new", "bee", cwd=place)
+    assert ran.code == 13
+    assert name in ran.err
+    assert [path.name for path in (place / "bee").iterdir()] == [name]
+    assert (place / "bee" / name).read_text() == "mine"
+
+
+def test_making_one_twice_is_refused(run: Run, place: Path) -> None:
+    run("new", "bee", cwd=place)
+    assert run("new", "bee", cwd=place).code == 13
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_one_may_not_write_in_is_an_error(run: Run, place: Path) -> None:
+    place.chmod(0o500)
+    assert run("new", "bee", cwd=place).code == 1
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="no folder that takes nothing")
+def test_a_place_that_takes_no_folders_is_an_error(run: Run, place: Path) -> None:
+    ran = run("new", "/proc/bee", cwd=place)
+    assert ran.code == 1
+    assert "/proc/bee" in ran.err
+
+
+@pytest.mark.skipif(GIT is None, reason="needs git")
+def test_git_looks_after_the_folder_and_sees_no_derived_file(run: Run, place: Path) -> None:
+    data = run("new", "bee", "--json", cwd=place).data
+    assert data["repository"] == str(place / "bee")
+    run("config", "set", "llm.model", "x", "-e", "bee", cwd=place)
+    assert git(place / "bee", "status", "--short", "--untracked-files=all") == ""
+    told = git(place / "bee", "log", "--format=%s").splitlines()
+    assert told == ["config: set llm.model", "new: Bee"]
+    assert sorted(git(place / "bee", "ls-files").splitlines()) == [
+        ".gitattributes", ".gitignore", "README.md", "entity.yaml", "journal.md", "knowledge.md",
+        "workspace/.gitkeep",
+    ]  # fmt: skip
+    assert git(place / "bee", "check-attr", "merge", "journal.md").endswith("merge: bumble\n")
+    assert "git-merge %O %A %B %P" in git(place / "bee", "config", "merge.bumble.driver")
+
+
+@pytest.mark.skipif(GIT is None, reason="needs git")
+def test_no_git_makes_no_repository(run: Run, place: Path) -> None:
+    data = run("new", "bee", "--no-git", "--json", cwd=place).data
+    assert data["repository"] is None
+    assert not (place / "bee" / ".git").exists()
+
+
+@pytest.mark.skipif(GIT is None, reason="needs git")
+def test_inside_a_repository_that_one_keeps_the_history(run: Run, place: Path) -> None:
+    git(place, "init", "-q")
+    ran = run("new", "bee", cwd=place)
+    assert f"kept by the repository it lies in, {place}" in ran.out
+    assert not (place / "bee" / ".git").exists()
+
+
+def test_inside_another_entity_it_is_made_with_a_warning(run: Run) -> None:
+    ran = run("new", "inner", "--no-git")
+    assert ran.code == 0
+    assert f"lies inside another entity, {run.entity.root}" in ran.err
+
+
+def test_at_a_terminal_it_asks_and_asks_again_after_a_wrong_answer(run: Run, place: Path) -> None:
+    answers = "Zoë\ngrumpy\nsardonic\nSam\nMars/Olympus\nEurope/Rome\n"
+    run("new", "bee", "--json", stdin=answers, terminal=True, cwd=place)
+    identity = settings.load(place / "bee" / "entity.yaml").identity
+    assert identity is not None
+    assert identity.name == "Zoë"
+    assert identity.identity.archetype == "sardonic"
+    assert (identity.owner.name, identity.timezone) == ("Sam", "Europe/Rome")
+
+
+def test_at_a_terminal_what_was_given_is_not_asked(run: Run, place: Path) -> None:
+    words = ["--name", "Bee", "--archetype", "gentle", "--owner", "Sam", *ZONE]
+    ran = run("new", "bee", *words, stdin="", terminal=True, cwd=place)
+    assert ran.code == 0
+    assert "?" not in ran.err
+
+
+def test_leaving_a_question_makes_nothing(run: Run, place: Path) -> None:
+    ran = run("new", "bee", stdin="Bee\n", terminal=True, cwd=place)
+    assert ran.code == 130
+    assert list(place.iterdir()) == []
+
+
+def test_without_a_user_the_owner_is_a_friend(run: Run, place: Path) -> None:
+    del run.environ["USER"]
+    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
+
+
+@pytest.mark.skipif(find_spec("tzdata") is not None, reason="a time zone database is installed")
+def test_a_machine_without_time_zones_says_what_it_lacks(run: Run, place: Path) -> None:
+    zoneinfo.reset_tzpath([])
+    zoneinfo.ZoneInfo.clear_cache()
+    try:
+        ran = run("new", "bee", cwd=place)
+    finally:
+        zoneinfo.reset_tzpath()
+    assert ran.code == 1
+    assert "tzdata" in ran.err
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_that_is_gone_is_not_made_somewhere_else(run: Run, place: Path) -> None:
+    place.rmdir()
+    ran = run("new", "bee", cwd=place)
+    assert ran.code == 2
+    assert "is gone" in ran.err
+    assert not place.exists()

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import looking
+from tests.support.running import Run
+
+REPLIES = [
+    {"purpose": "noise", "json": {"thoughts": ["do bees queue", "what the rain leaves behind"]}},
+    {"purpose": "noise", "json": {"thoughts": ["Do bees queue?", "a door left open"]}},
+]
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada, whose model follows a script."""
+    run.write("replies.yaml", json.dumps(REPLIES))
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{run.file('replies.yaml')}"
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    return run
+
+
+def test_a_newborn_has_no_thoughts(ada: Run) -> None:
+    before = looking.truths(ada)
+    ran = ada.ok("noise")
+    assert ran.out == ""
+    assert "`bumble noise tick`" in ran.err
+    assert ada.ok("noise", "--json").data == []
+    assert looking.truths(ada) == before
+
+
+def test_a_tick_lets_thoughts_come_quietly(ada: Run) -> None:
+    assert ada.ok("noise", "tick").out == ""
+    shown = ada.ok("noise", "--json").data
+    assert [one["text"] for one in shown] == ["do bees queue", "what the rain leaves behind"]
+    assert shown[0]["kind"] == "thought"
+    assert "do bees queue\n" in ada.ok("noise").out
+
+
+def test_twice_at_one_time_asks_once(ada: Run) -> None:
+    now = ("--now", "2026-05-24T12:00:00+01:00")
+    assert ada.ok("noise", "tick", *now, "--json").data["ran"] is True
+    before = looking.truths(ada)
+    again = ada.ok("noise", "tick", *now, "--json").data
+    assert again["ran"] is False
+    assert looking.truths(ada) == before
+    assert ada("noise", "tick", *now, "--exit-code").code == 4
+    assert "wait" in ada.ok("noise", "tick", *now, "--check").out
+
+
+def test_a_check_and_a_dry_run_write_no_truth(ada: Run) -> None:
+    before = looking.truths(ada)
+    assert "due: 1 to do" in ada.ok("noise", "tick", "--check").out
+    ran = ada.ok("noise", "tick", "--dry-run", "--seed", "3")
+    assert "text: do bees queue" in ran.out
+    assert looking.truths(ada) == before
+
+
+def test_the_mark_of_a_dream_is_shown_and_for_whom_a_thought_is(ada: Run) -> None:
+    ada.ok("noise", "tick")
+    text = ada.text("soma.yaml").replace("kind: thought", "kind: dream", 1)
+    ada.write("soma.yaml", text)
+    assert "[dream] do bees queue" in ada.ok("noise").out
+    assert "[dream]" not in ada.text("soma.yaml")
+
+
+def test_a_model_that_is_not_there_is_said_and_nothing_is_thought(ada: Run) -> None:
+    ada.environ["BUMBLE_LLM_MODEL"] = "qwen3-1.7b"
+    ran = ada.ok("noise", "tick", "-v")
+    assert "No thought came" in ran.out
+    assert ada.ok("noise", "--json").data == []

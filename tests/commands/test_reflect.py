@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.running import Run
+
+SAID = "I have a dog called Biscuit, who is old."
+LINES = ["Sam has a dog called Biscuit.", "Biscuit is old, and Sam knows it."]
+SCORES = {"familiarity": 0.3, "warmth": 0.6, "trust": 0.6, "tension": 0.0, "investment": 0.5}
+
+
+def rule(purpose: str, **value: Any) -> dict[str, Any]:
+    return {"purpose": purpose, "json": value, "always": True}
+
+
+@pytest.fixture
+def talking(run: Run) -> Run:
+    """Ada with a model that answers, after Sam told her of his dog."""
+    say = {"actions": [{"tool": "say", "arguments": {"text": "How dear."}}]}
+    rules = [rule("chat", **say), rule("reflect", about=LINES, mine=""), rule("scores", **SCORES)]
+    path = run.write("../script.jsonl", "".join(json.dumps(one) + "\n" for one in rules))
+    run.environ |= {"BUMBLE_LLM_MODEL": f"script:{path}"}
+    run.ok("chat", SAID)
+    return run
+
+
+def test_reflect_writes_the_portrait_once_and_is_quiet_about_it(talking: Run) -> None:
+    assert talking.ok("reflect").out == ""
+    assert "Biscuit is old, and Sam knows it." in talking.text("relationships/sam.md")
+    before = talking.state()
+    assert "talks that wait: 0" in talking.ok("reflect", "-v").out
+    after = {path: one for path, one in talking.state().items() if ".bumble" not in path}
+    assert after == {path: one for path, one in before.items() if ".bumble" not in path}
+
+
+def test_check_and_dry_run_write_nothing(talking: Run) -> None:
+    before = {path: one for path, one in talking.state().items() if ".bumble" not in path}
+    assert "due: 1 to do" in talking.ok("reflect", "--check").out
+    assert "+Sam has a dog called Biscuit." in talking.ok("reflect", "--dry-run").out
+    after = {path: one for path, one in talking.state().items() if ".bumble" not in path}
+    assert after == before
+
+
+def test_reflect_tells_what_it_did_as_json(talking: Run) -> None:
+    (done,) = talking.ok("reflect", "sam", "--json").data["done"]
+    assert (done["person"], done["mode"], done["changed"]) == ("sam", "rewrite", True)
+    assert talking("reflect", "--exit-code").code == 4
+
+
+def test_a_name_nobody_has_is_an_error(talking: Run) -> None:
+    ran = talking("reflect", "Smm")
+    assert ran.code == 1 and "There is no person" in ran.err
+
+
+def test_show_says_how_the_two_stand(talking: Run) -> None:
+    talking.ok("reflect")
+    data = talking.ok("person", "show", "Sam", "--json").data
+    assert data["bond"]["stage"] == "forming" and data["bond"]["silence_seconds"] > 0
+    assert "forming, health 0.68" in talking.ok("person", "show", "Sam").out
+
+
+def test_somebody_who_hears_it_takes_part(talking: Run) -> None:
+    talking.ok("chat", "Bo is here.", "--with", "Bo, Kim")
+    shown = talking.ok("session", "show", "last", "--json").data
+    assert shown["people"] == ["sam", "bo", "kim"]
+    ran = talking("chat", "Me too.", "--as", "Lee", "--session", shown["id"])
+    assert ran.code == 13 and "lee would read" in ran.err
+
+
+def test_forget_takes_the_evaluated_prompts_too(talking: Run) -> None:
+    kept = Path(talking.environ["XDG_CACHE_HOME"]) / "bumble" / "prompts" / "a.kv"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"what Sam said")
+    talking.ok("person", "forget", "Sam", "--dry-run")
+    assert kept.exists()
+    talking.ok("person", "forget", "Sam", "--yes")
+    assert not kept.exists()
+
+
+def test_prompts_are_kept_only_where_the_owner_asks_and_are_forgotten_too(talking: Run) -> None:
+    kept = talking.entity.prompts
+    assert not kept.exists()
+    talking.ok("config", "set", "log.prompts", "true")
+    talking.ok("chat", "Good evening.", "--incognito")
+    assert not kept.exists()
+    talking.ok("chat", SAID)
+    assert SAID in kept.read_text() and "How dear." in kept.read_text()
+    talking.ok("person", "forget", "Sam", "--yes")
+    assert not kept.exists()
+
+
+def test_forget_asks_and_then_leaves_nothing(talking: Run) -> None:
+    talking.ok("reflect")
+    before = talking.state()
+    assert talking("person", "forget", "Sam").code == 13
+    assert talking.ok("person", "forget", "Sam", "--dry-run").out
+    assert talking.state() == before
+    assert "git's history" in talking.ok("person", "forget", "Sam", "--yes").err
+    ran = talking.ok("recall", "Biscuit dog", "--json")
+    assert ran.data["hits"] == [] if isinstance(ran.data, dict) else ran.data == []
+    assert "Nothing to do" in talking.ok("person", "forget", "Sam", "--yes").out
+    assert talking("doctor").code == 0

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.support.running import Run
+
+
+def test_an_empty_list_says_how_to_begin(run: Run) -> None:
+    ran = run.ok("remind", "list")
+    assert (ran.out, "bumble remind add" in ran.err) == ("", True)
+    assert run.ok("remind", "list", "--json").data == []
+
+
+@pytest.mark.parametrize(
+    ("given", "minutes"),
+    [("90m", 90), ("2h", 120), ("1d12h", 2160), ("1 hour 30 minutes", 90), ("0.5h", 30)],
+)
+def test_how_long_from_now_may_be_said_in_many_ways(run: Run, given: str, minutes: int) -> None:
+    data = run.ok("remind", "add", "Tea", "--in", given, "--json").data
+    assert data["at"] == (run.now + timedelta(minutes=minutes)).isoformat(timespec="seconds")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--in", "soon"),
+        ("--in", "99999999999d"),
+        ("--at", "never"),
+        ("--at", "2026-06-01", "--in", "2h"),
+        ("--cron", "0 9 * *"),
+        ("--in", "2h", "--deliver", "session"),
+        ("--in", "2h", "--deliver", "command"),
+    ],
+)
+def test_what_cannot_be_meant_adds_nothing(run: Run, options: tuple[str, ...]) -> None:
+    assert run("remind", "add", "Tea", *options).code == 2
+    assert not run.file("reminders").exists()
+
+
+def test_a_time_without_offset_is_the_entitys(run: Run) -> None:
+    assert run.ok("remind", "add", "Tea", "--at", "2026-12-24T18:00", "--json").data["at"] == (
+        "2026-12-24T18:00:00+00:00"
+    )
+
+
+def test_from_add_to_said(run: Run) -> None:
+    run.ok("remind", "add", "Stand up", "--cron", "0 9 * * MON-FRI")
+    run.ok("remind", "add", "Water the plants", "--in", "1m")
+    rows = run.ok("remind", "list").out.splitlines()
+    assert [row.split("  ")[-1] for row in rows] == ["Water the plants", "Stand up"]
+    check = run.ok("remind", "run", "--check", "--json").data
+    assert (check["due"], check["jobs"]) == (True, 1)
+    before = run.state()
+    assert "+Reminder: Water the plants" in run.ok("remind", "run", "--dry-run").out
+    after = run.state()
+    assert {name: one for name, one in after.items() if ".bumble" not in name} == {
+        name: one for name, one in before.items() if ".bumble" not in name
+    }
+    assert run.ok("remind", "run").out == ""
+    assert "Reminder: Water the plants" in run.text("journal.md")
+    assert "Water" not in run.ok("remind", "list").out
+    assert "said" in run.ok("remind", "list", "--all").out
+    assert run("remind", "run", "--exit-code").code == 4
+
+
+def test_one_can_be_taken_back(run: Run) -> None:
+    made = run.ok("remind", "add", "Tea", "--in", "2h", "--json").data["id"]
+    run.ok("remind", "remove", made[-6:])
+    assert not run.file(f"reminders/{made}.md").exists()
+    assert run("remind", "remove", made).code == 1
+
+
+def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(run: Run) -> None:
+    run.write("script.yaml", "- Hello Kim.\n- Fine.\n- Fine again.\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("chat", "Hi", "--as", "Kim")
+    run.ok("remind", "add", "Call the bank", "--in", "1m", "--for", "kim")
+    run.ok("remind", "run")
+    ran = run.ok("chat", "How are you?", "--as", "Kim")
+    assert "Ada said in the meantime: Reminder: Call the bank" in ran.err
+    assert "in the meantime" not in run.ok("chat", "And now?", "--as", "Kim").err
+
+
+def test_a_program_needs_leave_and_says_so(run: Run) -> None:
+    ran = run.ok("remind", "add", "Tea", "--in", "1m", "--command", "notify-send 'Ada says'")
+    assert "bumble config trust" in ran.err
+    (one,) = run.ok("remind", "list", "--json").data
+    assert (one["deliver"], one["command"]) == ("command", ["notify-send", "Ada says"])
+    run.ok("remind", "run")
+    assert not run.ok("remind", "list", "--json").data[0]["done"]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support import looking
+from tests.support.chatting import script
+from tests.support.running import Run
+
+LONG = "I went along the river and then home again, and it was a fine day, as far as days go." * 2
+
+
+def test_the_rule_and_how_sure_it_is_are_told(run: Run) -> None:
+    said = run.ok("route", "Why", "do", "people", "dream?").out
+    assert said == "deliberate, by the rule depth (confidence 0.70)\n"
+    data = run.ok("route", "hello", "--json").data
+    assert data == {
+        "profile": "reflex", "rule": "greeting", "confidence": 0.95, "by_model": False
+    }  # fmt: skip
+
+
+def test_the_rules_ask_no_model_and_say_the_same_each_time(run: Run) -> None:
+    script(run)
+    first = run.ok("route", "Who are you?", "--json").out
+    assert run.ok("route", "Who are you?", "--json").out == first
+
+
+def test_where_the_rules_are_unsure_the_model_decides_unless_it_may_not(run: Run) -> None:
+    script(run, {"purpose": "route", "text": "DEEP", "always": True})
+    data = run.ok("route", LONG, "--json").data
+    assert (data["profile"], data["rule"], data["by_model"]) == (
+        "deliberate",
+        "classifier_deep",
+        True,
+    )
+    assert run.ok("route", "--no-model", LONG, "--json").data["rule"] == "small_talk"
+
+
+def test_a_message_is_read_from_standard_input(run: Run) -> None:
+    assert "self_or_files" in run.ok("route", "-", stdin="Who are you?\n").out
+
+
+@pytest.mark.parametrize(("words", "stdin"), [([""], ""), (["  "], ""), (["-"], "\n")])
+def test_an_empty_message_is_refused(run: Run, words: list[str], stdin: str) -> None:
+    ran = run("route", *words, stdin=stdin)
+    assert ran.code == 2
+    assert "the message is empty" in ran.err
+    assert run("route").code == 2
+
+
+def test_asking_changes_no_truth_file(run: Run) -> None:
+    before = looking.truths(run)
+    run.ok("route", "hello")
+    assert looking.truths(run) == before

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.records import sessions
+from bumble.records.sessions import Compaction, End, Message, Record, ToolCall
+from tests.support import chatting, looking
+from tests.support.running import NOON, Run
+
+TALKS = "ses_01JVTA1KS00000000000000042"
+
+
+def said(n: int, role: str, text: str, at: datetime = NOON, **more: object) -> Message:
+    speaker = "sam" if role == "user" else ""
+    return Message(f"msg_{n}", at + timedelta(seconds=n), role, text, speaker, **more)  # type: ignore[arg-type]
+
+
+def talk(run: Run, session_id: str, records: list[Record], at: datetime = NOON) -> Path:
+    head = sessions.new(session_id, at, "sam").source
+    return run.write(
+        f"sessions/{session_id}/messages.jsonl", head + "".join(map(sessions.render, records))
+    )
+
+
+@pytest.fixture
+def two(run: Run) -> Run:
+    """An ended conversation, and a newer one that waits for a reply."""
+    talk(
+        run,
+        "ses_old",
+        [said(1, "user", "Hi"), said(2, "assistant", "Hello"), End(NOON + timedelta(hours=1))],
+    )
+    later = NOON + timedelta(days=1)
+    talk(run, "ses_new", [said(1, "user", "You there?", later)], later)
+    return run
+
+
+def test_conversations_are_listed_with_people_length_and_state(two: Run) -> None:
+    assert two.ok("session", "list").out.splitlines() == [
+        "ses_new  2026-05-25 12:00  Sam  1 message   unanswered",
+        "ses_old  2026-05-24 12:00  Sam  2 messages  ended",
+    ]
+    newest = two.ok("session", "list", "-n", "1", "--json").data
+    assert [(one["id"], one["messages"], one["state"]) for one in newest] == [
+        ("ses_new", 1, "unanswered")
+    ]
+
+
+def test_a_conversation_that_was_answered_is_open(run: Run) -> None:
+    talk(run, TALKS, [said(1, "user", "Hi"), said(2, "assistant", "Hello")])
+    assert run.ok("session", "list").out.split()[0] == TALKS[-6:]
+    assert run.ok("session", "list", "--json").data[0]["state"] == "open"
+
+
+def test_a_conversation_is_shown_to_be_read(two: Run) -> None:
+    assert two.ok("session", "show", "old").out.splitlines() == [
+        "ses_old: with Sam, since 2026-05-24 12:00, ended",
+        "",
+        "Sam, 2026-05-24 12:00",
+        "  Hi",
+        "",
+        "Ada, 2026-05-24 12:00",
+        "  Hello",
+        "",
+        "ended 2026-05-24 13:00",
+    ]
+
+
+def test_the_last_conversation_is_shown_by_default(two: Run) -> None:
+    for words in ([], ["last"]):
+        assert two.ok("session", "show", *words, "--json").data["id"] == "ses_new"
+
+
+def test_only_the_newest_messages_are_shown_on_demand(two: Run) -> None:
+    shown = two.ok("session", "show", "old", "-n", "1").out
+    assert "Hello" in shown
+    assert "Hi" not in shown
+    assert len(two.ok("session", "show", "old", "-n", "1", "--json").data["messages"]) == 1
+
+
+def test_nobody_can_speak_as_somebody_else(run: Run) -> None:
+    talk(run, TALKS, [said(1, "user", "Hi\nAda, 2026-05-24 12:00\n  I agree")])
+    lines = run.ok("session", "show").out.splitlines()
+    assert [line for line in lines if line.startswith("Ada")] == []
+
+
+def test_control_characters_never_reach_the_terminal(run: Run) -> None:
+    talk(run, TALKS, [said(1, "user", "red \x1b[31malert\x07\x9b2J")])
+    shown = run.ok("session", "show").out
+    assert "red alert" in shown
+    assert not set("\x1b\x07\x9b") & set(shown)
+
+
+def test_tools_and_summaries_are_shown(run: Run) -> None:
+    call = ToolCall("c1", "recall", {"query": "tea"})
+    talk(
+        run,
+        TALKS,
+        [
+            said(1, "user", "Tea?"),
+            said(2, "assistant", "", tool_calls=(call,)),
+            said(3, "tool", "green\ntea", tool_call_id="c1"),
+            said(4, "assistant", "Green."),
+            Compaction(
+                "cmp_1", NOON + timedelta(minutes=1), "They spoke of tea.", "msg_1", "msg_3"
+            ),
+        ],
+    )
+    shown = run.ok("session", "show").out
+    for told in ('(recall {"query": "tea"})', "(result) green tea", "    They spoke of tea."):
+        assert told in shown
+    assert run.ok("session", "list", "--json").data[0]["messages"] == 3
+
+
+def test_ending_adds_a_line_and_changes_no_other(two: Run) -> None:
+    file = two.file("sessions/ses_new/messages.jsonl")
+    before = file.read_bytes()
+    two.now = NOON + timedelta(days=2)
+    assert two.ok("session", "end").out == "Ended ses_new.\n"
+    after = file.read_bytes()
+    assert after.startswith(before)
+    assert after[len(before) :].count(b"\n") == 1
+    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
+
+
+def test_ending_what_has_ended_is_nothing_to_do(two: Run) -> None:
+    before = two.state()
+    ran = two.ok("session", "end", "ses_old")
+    assert ran.out == "Nothing to do: ses_old ended 2026-05-24 13:00.\n"
+    assert two.state() == before
+
+
+def test_a_clock_that_went_back_still_ends_a_conversation(two: Run) -> None:
+    two.ok("session", "end", "new", "--now", "2020-01-01T00:00:00Z")
+    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
+
+
+def test_a_line_that_was_cut_off_is_told(two: Run) -> None:
+    file = two.file("sessions/ses_new/messages.jsonl")
+    file.write_bytes(file.read_bytes() + b'{"type":"mess')
+    ran = two.ok("session", "show", "new")
+    assert "You there?" in ran.out
+    assert "messages.jsonl:3" in ran.err
+    two.ok("session", "end", "new")
+    assert two.ok("session", "show", "new", "--json").data["state"] == "ended"
+
+
+def test_a_broken_conversation_is_told_and_the_others_are_listed(two: Run) -> None:
+    two.write("sessions/ses_bad/messages.jsonl", "oops\n")
+    ran = two("session", "list")
+    assert ran.code == 12
+    assert len(ran.out.splitlines()) == 2
+    assert "ses_bad/messages.jsonl:1" in ran.err
+
+
+def test_an_id_that_is_not_there_names_the_nearest(two: Run) -> None:
+    ran = two("session", "show", "ses_nwe")
+    assert ran.code == 1
+    assert 'Did you mean "ses_new"?' in ran.err
+
+
+def test_no_conversations_is_said_beside_the_results(run: Run) -> None:
+    ran = run.ok("session", "list")
+    assert ran.out == ""
+    assert "bumble chat" in ran.err
+    assert run("session", "end").err == "error: There is no conversation yet.\n"
+
+
+BRIEF: dict[str, Any] = {
+    "purpose": "handover",
+    "json": {
+        "subject": "The torn loudspeaker.",
+        "state": "Sam will order a new one from Porto.",
+        "decisions": "A new loudspeaker.",
+        "open": "",
+        "mood": "",
+        "person": "",
+    },
+}
+
+
+def mended(run: Run) -> None:
+    lines = [("sam", "The loudspeaker is torn; a new one comes from Porto."), ("ada", "Good.")]
+    chatting.talk(
+        run, [*lines, ("sam", "I will order it."), ("ada", "Then it plays again.")], TALKS
+    )
+
+
+def test_ending_leaves_a_brief_that_is_shown(run: Run) -> None:
+    mended(run)
+    chatting.script(run, BRIEF)
+    lines = run.ok("session", "end").out.splitlines()
+    assert lines == [
+        f"Ended {TALKS}.",
+        "Left a brief for the next conversation: quality 0.50",
+    ]
+    shown = run.ok("session", "show").out
+    assert "brief for the next conversation:\n  ## What it was about\n  The torn" in shown
+    assert "Porto" in run.ok("session", "show", "--json").data["handover"]
+
+
+def test_json_says_whether_there_is_a_brief(run: Run) -> None:
+    mended(run)
+    chatting.script(run, BRIEF)
+    data = run.ok("session", "end", "--json").data
+    assert data["handover"] is True
+    assert {one["path"].rsplit("/", 1)[-1] for one in data["changes"]} == {
+        "messages.jsonl",
+        "handover.md",
+    }
+
+
+def test_without_a_usable_model_it_ends_anyway_and_says_so(run: Run) -> None:
+    mended(run)
+    looking.without_models(run)
+    ran = run.ok("session", "end")
+    assert ran.out.startswith(f"Ended {TALKS}.\nNo brief for the next conversation: ")
+    assert run.ok("session", "show", "--json").data["state"] == "ended"
+    assert run.ok("session", "show", "--json").data["handover"] is None
+
+
+def test_a_brief_with_nothing_in_it_is_not_written_and_not_asked_for_again(run: Run) -> None:
+    mended(run)
+    chatting.script(run, BRIEF | {"json": dict.fromkeys(BRIEF["json"], "")}, BRIEF)
+    data = run.ok("session", "end", "--json").data
+    assert data["handover"] is False
+    assert "quality 0.00" in data["handover_note"]
+    ticked = run.ok("tick", "--json").data
+    assert "handover" not in str(ticked)
+
+
+def test_a_dry_run_asks_no_model(run: Run) -> None:
+    mended(run)
+    chatting.script(run)
+    before = looking.truths(run)
+    assert '"type":"end"' in run.ok("session", "end", "--dry-run").out.replace(" ", "")
+    assert looking.truths(run) == before

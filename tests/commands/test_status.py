@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import shutil
+import socket
+
+import pytest
+
+from tests.support import looking
+from tests.support.running import Run
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada, on a machine without models."""
+    return looking.without_models(run)
+
+
+def test_newborn_on_a_bare_machine_has_a_status(ada: Run) -> None:
+    data = ada.ok("status", "--json").data
+    assert data["name"] == "Ada"
+    assert data["owner"] == "Sam"
+    assert data["timezone"] == "Europe/Lisbon"
+    assert data["embedding"] is None
+    assert data["last_session"] is None
+    assert data["unanswered"] == []
+    assert data["index"]["exists"] is False
+    assert data["window"]["history_tokens"] == 0
+    assert data["window"]["stable_tokens"] > 100
+    shown = ada.ok("status").out
+    assert "none yet; begin with `bumble chat" in shown
+    assert "not made yet; the first search makes it" in shown
+
+
+def test_says_why_this_entity(ada: Run) -> None:
+    assert ada.ok("status", "--json").data["why"].startswith("the nearest entity.yaml")
+    root = str(ada.entity.root)
+    above = ada("status", "-e", root, "--json", cwd=ada.entity.root.parent)
+    assert (above.data["root"], above.data["why"]) == (root, "--entity")
+    ada.environ["BUMBLE_ENTITY"] = root
+    above = ada("status", "--json", cwd=ada.entity.root.parent)
+    assert (above.data["root"], above.data["why"]) == (root, "BUMBLE_ENTITY")
+
+
+def test_model_that_is_not_here_says_how_to_get_it(ada: Run) -> None:
+    model = ada.ok("status", "--json").data["model"]
+    assert (model["name"], model["backend"]) == ("qwen3-1.7b", "embedded")
+    assert "environment" in model["why"]
+    assert "bumble model pull qwen3-1.7b" in model["lacks"]
+
+
+def test_model_that_nobody_knows_is_a_warning(ada: Run) -> None:
+    ada.environ["BUMBLE_LLM_MODEL"] = "qwen3-1.7"
+    ran = ada.ok("status", "--json")
+    assert ran.data["model"] is None
+    assert 'Did you mean "qwen3-1.7b"?' in ran.err
+    assert "none can be chosen" in ada.ok("status").out
+
+
+def test_servers_are_asked_only_when_no_model_is_named(
+    ada: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def refuse(address: tuple[str, int], *rest: object, **more: object) -> socket.socket:
+        asked.append(address)
+        raise OSError
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    ada.ok("status")
+    assert asked == []
+    ada.environ["BUMBLE_LLM_MODEL"] = "auto"
+    assert ada.ok("status", "--json").data["model"]["lacks"] is not None
+    assert asked
+    assert {host for host, _ in asked} <= {"127.0.0.1", "localhost"}
+
+
+def test_window_fills_with_the_newest_conversation(ada: Run) -> None:
+    looking.session(ada, "long", ("sam", "word " * 800), ("", "Yes."), day=20)
+    looking.session(ada, "new", ("sam", "Hi"), ("", "Hello."), day=21)
+    empty = ada.ok("status", "--json").data
+    assert empty["last_session"]["id"] == "ses_new"
+    assert empty["window"]["history_tokens"] < 100
+    looking.session(ada, "long", ("sam", "word " * 800), ("", "Yes."), day=22)
+    filled = ada.ok("status", "--json").data
+    assert filled["last_session"]["id"] == "ses_long"
+    assert filled["window"]["history_tokens"] > 1000
+    assert filled["window"]["full"] > empty["window"]["full"]
+
+
+def test_window_is_what_the_settings_allow(ada: Run) -> None:
+    ada.environ["BUMBLE_COGNITION_MAX_CONTEXT_TOKENS"] = "2048"
+    looking.session(ada, "long", *(("sam", "word " * 300), ("", "Yes.")) * 9)
+    window = ada.ok("status", "--json").data["window"]
+    assert window["tokens"] == 2048
+    assert window["left_out_messages"] > 0
+    assert "older messages left out" in ada.ok("status").out
+
+
+def test_messages_without_an_answer_are_shown(ada: Run) -> None:
+    looking.session(ada, "one", ("sam", "Hello?"), ("sam", "Anybody?"), day=20)
+    looking.session(ada, "two", ("kim", "Hi"), ("", "Hello."), by="kim", day=21)
+    data = ada.ok("status", "--json").data
+    assert [one["text"] for one in data["unanswered"]] == ["Hello?", "Anybody?"]
+    assert {one["person"] for one in data["unanswered"]} == {"sam"}
+    assert "Anybody?" in ada.ok("status").out
+
+
+def test_counts_what_is_there(full: Run) -> None:
+    looking.without_models(full)
+    counts = full.ok("status", "--json").data["counts"]
+    assert counts == {
+        "sessions": 1,
+        "episodes": 1,
+        "beliefs": 1,
+        "people": 1,
+        "skills": 1,
+        "dreams": 0,
+        "knowledge": 2,
+        "journal": 1,
+    }
+    assert "2 sections of knowledge, 1 journal entry, 1 person" in full.ok("status").out
+
+
+def test_index_is_told_to_be_behind(ada: Run) -> None:
+    ada.ok("index")
+    assert "up to date" in ada.ok("status").out
+    looking.episode(ada, "tide", "The tide was low.")
+    index = ada.ok("status", "--json").data["index"]
+    assert (index["exists"], index["stale"]) == (True, 1)
+    assert "1 file behind" in ada.ok("status").out
+
+
+def test_damaged_index_is_told(ada: Run) -> None:
+    ada.write("memory.db", "no database")
+    assert "--rebuild" in ada.ok("status", "--json").data["index"]["problem"]
+
+
+def test_broken_file_does_not_hide_the_rest(ada: Run) -> None:
+    looking.session(ada, "one", ("sam", "Hello?"))
+    ada.file("knowledge.md").write_bytes(b"## Tea\n\n\xff\n")
+    ran = ada.ok("status", "--json")
+    assert ran.data["window"] is None
+    assert ran.data["counts"]["knowledge"] is None
+    assert ran.data["last_session"]["id"] == "ses_one"
+    assert "knowledge.md:3" in ran.err
+
+
+def test_transcript_that_cannot_be_read_is_not_no_conversation(ada: Run) -> None:
+    ada.write("sessions/ses_one/messages.jsonl", "oops\n")
+    ran = ada.ok("status")
+    assert "last talk  can't be read" in ran.out
+    assert "messages.jsonl:1" in ran.err
+
+
+def test_nothing_is_written(ada: Run) -> None:
+    looking.session(ada, "one", ("sam", "Hello?"))
+    ada.ok("index")
+    before = ada.state()
+    ada.ok("status")
+    ada.ok("status", "--json")
+    assert ada.state() == before
+
+
+def test_index_that_is_gone_is_not_made(ada: Run) -> None:
+    shutil.rmtree(ada.file(".bumble"), ignore_errors=True)
+    ada.ok("status")
+    assert not ada.file(".bumble").exists()
+    assert not ada.file("memory.db").exists()
+
+
+def test_mood_and_what_waits_are_told(ada: Run) -> None:
+    looking.session(ada, "one", ("sam", "Hello?"), ("", "Yes."))
+    ada.write(
+        "state.yaml",
+        "sessions:\n"
+        "  ses_one:\n"
+        "    {appraise: msg_one0, remember: msg_one0, reflect: {sam: msg_one0, kim: msg_one0}}\n"
+        "  ses_gone: {appraise: msg_1}\n",
+    )
+    data = ada.ok("status", "--json").data
+    assert data["mood"] == {"name": "content", "intensity": 0.43}
+    assert data["pending"] == {"appraise": 1, "remember": 1, "reflect": 2, "distill": 0}
+    shown = ada.ok("status").out
+    assert "mood       content (0.43)" in shown
+    assert "pending    1 to appraise, 1 to remember, 2 to reflect" in shown
+
+
+def test_reminders_whose_time_has_come_are_due(ada: Run) -> None:
+    ada.ok("remind", "add", "--at", "2026-05-24T12:30:00+01:00", "Water the beans.")
+    assert ada.ok("status", "--json").data["due"] == {"reminders": 0, "automations": 0}
+    assert "due " not in ada.ok("status").out
+    now = ("--now", "2026-05-24T13:00:00+01:00")
+    assert ada.ok("status", "--json", *now).data["due"]["reminders"] == 1
+    assert "due        1 reminder; `bumble tick` does them" in ada.ok("status", *now).out
+
+
+def test_a_body_that_cannot_be_read_is_told_and_hides_nothing_else(ada: Run) -> None:
+    ada.write("soma.yaml", "bars: {social: 3}\n")
+    ran = ada.ok("status", "--json")
+    assert ran.data["mood"] is None
+    assert ran.data["pending"] == {"appraise": 0, "remember": 0, "reflect": 0, "distill": 0}
+    assert "soma.yaml" in ran.err

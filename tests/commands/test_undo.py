@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from bumble.entity.changes import ChangeSet
+from bumble.history import driver
+from bumble.records import beliefs, journal, knowledge, soma, state
+from tests.support.repository import LISBON, dreamt, git, subjects, write
+from tests.support.running import NOON, Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada under git."""
+    git(run.entity.root, "init", "-q", "-b", "main")
+    driver.install(run.entity.root)
+    git(run.entity.root, "add", "-A")
+    git(run.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "start")
+    return run
+
+
+@pytest.fixture
+def dreamer(ada: Run) -> Run:
+    """Ada after a dream."""
+    dreamt(ada)
+    return ada
+
+
+def test_undo_of_a_dream_restores_journal_belief_body_and_record(ada: Run) -> None:
+    dreamt(ada)
+    root = ada.entity.root
+    born = git(root, "rev-parse", "HEAD~1")
+    ran = ada.ok("undo", "--cycle", "dream")
+    assert "gone: belief bel_1" in ran.out
+    assert git(root, "diff", "--name-only", born, "HEAD") == "state.yaml"
+    assert "what was dealt with is not done again" in ran.err
+    assert subjects(root)[:2] == ["undo: dream: a sea of bees", "dream: a sea of bees"]
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_the_index_follows_an_undo(dreamer: Run) -> None:
+    assert "Bees are kind" in dreamer.ok("recall", "bees kind").out
+    dreamer.ok("undo", "--last")
+    assert "Bees are kind" not in dreamer.ok("recall", "bees kind").out
+
+
+def test_what_was_written_since_stays(dreamer: Run) -> None:
+    dreamer.ok("journal", "add", "Later words.")
+    there = soma.read(dreamer.entity.soma)
+    moved = soma.plan_write(there, {"bars": {"social": {"value": 77.0}}}, "")
+    assert moved is not None
+    write(dreamer, ChangeSet("soma: moved", (moved,)))
+    dreamer.ok("undo", "--cycle", "dream")
+    entries = journal.read(dreamer.entity.journal, LISBON).entries
+    assert [one.text for one in entries] == ["Later words."]
+    left = soma.read(dreamer.entity.soma)
+    assert left.get("bars", "social", "value") == 77.0
+    assert [one["text"] for one in left.get("noise", "fragments")] == ["an old thought"]
+
+
+def test_a_record_that_moved_on_is_refused_by_name_and_nothing_is_written(dreamer: Run) -> None:
+    belief = beliefs.find(dreamer.entity.beliefs, "bel_1")
+    change = beliefs.plan_update(belief, "", confidence=0.5, at=NOON, evidence=("msg_1",))
+    assert change is not None
+    write(dreamer, ChangeSet("distill: more bees", (change,)))
+    before = dreamer.state()
+    ran = dreamer("undo", "--cycle", "dream")
+    assert ran.code == 13
+    assert "beliefs/bel_1.md" in ran.err
+    assert {key: one for key, one in dreamer.state().items() if ".git/" not in key} == {
+        key: one for key, one in before.items() if ".git/" not in key
+    }
+    dreamer.ok("undo", "--last")
+    dreamer.ok("undo", "--last")
+    assert not dreamer.file("beliefs/bel_1.md").exists()
+
+
+def test_dry_run_shows_it_and_writes_nothing(dreamer: Run) -> None:
+    before = subjects(dreamer.entity.root)
+    ran = dreamer.ok("undo", "--last", "--dry-run")
+    assert "gone: dream drm_1" in ran.out
+    assert subjects(dreamer.entity.root) == before
+    assert dreamer.file("dreams/drm_1.md").exists()
+
+
+def test_a_record_names_the_change_that_made_it(dreamer: Run) -> None:
+    dreamer.ok("undo", "drm_1")
+    assert not dreamer.file("dreams/drm_1.md").exists()
+
+
+def test_an_undo_can_be_undone(dreamer: Run) -> None:
+    dreamer.ok("undo", "--last")
+    dreamer.ok("undo", git(dreamer.entity.root, "rev-parse", "--short", "HEAD"))
+    assert dreamer.file("dreams/drm_1.md").exists()
+    shown = dreamer.ok("log", "--cycle", "dream", "--json").data
+    assert [one["undone"] for one in shown] == [False]
+
+
+def test_conversations_are_not_undone(ada: Run) -> None:
+    script = ada.write("workspace/script.yaml", "- Hello Sam.\n")
+    ada.ok("config", "set", "llm.model", f"script:{script}")
+    ada.ok("chat", "I am Sam.")
+    root = ada.entity.root
+    assert subjects(root)[0] == "chat: Sam and Ada"
+    chat = git(root, "rev-parse", "HEAD")
+    ran = ada("undo", chat)
+    assert ran.code == 13
+    assert "conversations are not undone" in ran.err
+    ada.ok("undo", chat, "--force")
+    assert not ada.file("relationships/sam.md").exists()
+    assert "I am Sam." in next(ada.entity.sessions.glob("*/messages.jsonl")).read_text()
+
+
+def test_an_owners_commit_and_the_birth_are_refused(ada: Run) -> None:
+    root = ada.entity.root
+    assert ada("undo", "HEAD").code == 13
+    ada.ok("knowledge", "set", "Pets", "A dog.")
+    ada.write("knowledge.md", ada.text("knowledge.md").replace("A dog.", "A fox."))
+    ada.ok("knowledge", "set", "Home", "Lisbon.")
+    assert subjects(root)[1] == "by hand: knowledge.md"
+    ada.ok("undo", "--last")
+    facts = knowledge.read(ada.entity.knowledge)
+    assert [(one.title, one.text) for one in facts.sections if not one.locked] == [
+        ("Pets", "A fox.")
+    ]
+
+
+def test_what_only_kept_the_books_is_passed_over(dreamer: Run) -> None:
+    noted = state.plan_write(state.read(dreamer.entity.state), {"dream": {"empty_at": "x"}}, "")
+    assert noted is not None
+    write(dreamer, ChangeSet("dream: none, nothing is far apart", (noted,)))
+    assert "a sea of bees" in dreamer.ok("undo", "--last", "--dry-run").out
+    assert "a sea of bees" in dreamer.ok("undo", "--cycle", "dream").out
+
+
+def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
+    ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat())
+    ada.ok("remind", "run")
+    assert "Water the roses." in ada.text("journal.md")
+    assert "not done again" in ada.ok("undo", "--cycle", "remind").err
+    assert "Water the roses." not in ada.text("journal.md")
+    ada.ok("remind", "run")
+    assert "Water the roses." not in ada.text("journal.md")
+
+
+@pytest.mark.parametrize("argv", [[], ["--last", "--cycle", "dream"], ["x", "--last"]])
+def test_exactly_one_way_of_naming_it_is_taken(ada: Run, argv: list[str]) -> None:
+    assert ada("undo", *argv).code == 2
+
+
+def test_nothing_to_undo_and_no_history_are_said(ada: Run) -> None:
+    assert "no change to undo" in ada("undo", "--last").err
+    assert ada("undo", "nosuch").code == 1
+    shutil.rmtree(ada.entity.root / ".git")
+    for command in (["undo", "--last"], ["log"], ["diff"]):
+        ran = ada(*command)
+        assert ran.code == 1
+        assert "has no history" in ran.err

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from bumble.agent import participants, turn
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import RefusedError
+from bumble.llm.scripted import ScriptedModel
+from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
+from bumble.records.base import Provenance
+from bumble.text import tokens
+from tests.agent.test_turn import NOON, Clock, act, ada, life_of, say, talk
+
+__all__ = ["ada"]  # the fixture
+SECRET = "marzipan"  # what Sam told in private, in every kind of memory
+FOR_SAM = Provenance("chat", "m", ("ses_1", "msg_1"), "owner", ("sam",))
+
+
+@pytest.fixture
+def private(ada: Entity) -> Entity:
+    """Ada, to whom Sam told in private of his marzipan."""
+    talk(life_of(ada, ScriptedModel([say("Your marzipan is safe.")])), "I steal marzipan at night.")
+    sam = relationships.find(ada.relationships, "sam")
+    about = f"Sam steals {SECRET} at night."
+    planned = [
+        relationships.plan_update(
+            sam, "", text=about, dynamic=f"We share {SECRET}.", provenance=FOR_SAM
+        ),
+        episodes.plan_new(
+            episodes.new("ep_1", NOON, 0.9, about, people=("sam",), provenance=FOR_SAM), ""
+        ),
+        beliefs.plan_new(
+            beliefs.new("bel_1", about, "preference", 0.9, NOON, provenance=FOR_SAM), ""
+        ),
+        knowledge.plan_set(
+            knowledge.read(ada.knowledge),
+            "[locked] Night",
+            about,
+            "",
+            by_entity=False,
+            provenance=FOR_SAM,
+        ),
+        skills.plan_set(
+            [],
+            "night sweets",
+            about,
+            f"How to steal {SECRET} at night.",
+            "",
+            overwrite=True,
+            provenance=FOR_SAM,
+        ),
+        narrative.plan_tell(None, f"I know of {SECRET}.", NOON, FOR_SAM, ""),
+    ]
+    changes.apply(ada.root, ChangeSet("", tuple(one for one in planned if one is not None)))
+    return ada
+
+
+def sent(model: ScriptedModel) -> str:
+    return "\n".join(one.content for request in model.requests for one in request.messages)
+
+
+def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *others: str) -> str:
+    """One turn of somebody whom others hear; returns the id of the conversation."""
+    life = replace(life_of(entity, model), rng=random.Random(text))  # another process each time
+    who = participants.person(entity, life.identity, speaker)
+    present = [participants.person(entity, life.identity, name) for name in others]
+    session, is_new = participants.open_session(life, who, life.clock(), present=present)
+    heard = participants.listen(life, session, is_new, who, text)
+    life.memory.sync()
+    turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
+    return session.id
+
+
+def test_what_one_told_in_private_comes_back_to_them(private: Entity) -> None:
+    model = ScriptedModel([say("I know.")])
+    in_company(private, model, "Who steals marzipan at night?", "Sam")
+    assert SECRET in sent(model).replace("Who steals marzipan", "")
+
+
+@pytest.mark.parametrize("others", [(), ("Sam",)])
+def test_what_one_told_in_private_reaches_no_other_prompt(
+    private: Entity, others: tuple[str, ...]
+) -> None:
+    asking = ["recall", "list_skills", "read_skill"]
+    model = ScriptedModel(
+        [
+            act("recall", query="who steals sweets at night"),
+            act("list_skills", filter=""),
+            act("read_skill", name="night sweets"),
+            say("I don't know."),
+        ]
+    )
+    in_company(private, model, "Who steals sweets at night?", "Bo", *others)
+    assert len(model.requests) == len(asking) + 1
+    assert SECRET not in sent(model)
+
+
+def test_in_company_there_is_a_line_for_each_within_the_budget(private: Entity) -> None:
+    bo = relationships.new("Bo", NOON)
+    open_text = relationships.plan_update(bo, "", text="Bo bakes bread. " * 400)
+    changes.apply(
+        private.root,
+        ChangeSet("", tuple(filter(None, [relationships.plan_new(bo, ""), open_text]))),
+    )
+    model = ScriptedModel([say("Hello both.")])
+    in_company(private, model, "We are both here, what do you know of us?", "Sam", "Bo")
+    asked = model.requests[0].messages[-1].content
+    assert "Bo can hear you too." in asked
+    block = asked[asked.index("Who is here:") : asked.index("</memory>")]
+    lines = [line for line in block.split("\n") if line.startswith("- ")]
+    assert lines[0] == "- Sam (forming, 1 talk so far)"
+    assert lines[1].startswith("- Bo (forming, 0 talks so far): Bo bakes bread.")
+    assert tokens.estimate(block) <= 800
+
+
+def test_the_same_company_goes_on_with_its_conversation_and_no_other_does(ada: Entity) -> None:
+    model = ScriptedModel([say(f"Answer {n}.") for n in range(5)])
+    alone = in_company(ada, model, "Only me.", "Sam")
+    both = in_company(ada, model, "Bo is here.", "Sam", "Bo")
+    assert in_company(ada, model, "And I speak.", "Bo", "Sam") == both != alone
+    assert in_company(ada, model, "Only me again.", "Sam") == alone
+    assert in_company(ada, model, "Only me, Bo.", "Bo") not in (alone, both)
+
+
+def test_nobody_is_let_into_a_conversation_they_did_not_hear(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([say("Safe.")]), Clock())
+    session = talk(life, "This stays with us.").session
+    bo = participants.person(ada, life.identity, "Bo")
+    with pytest.raises(RefusedError, match="bo would read"):
+        participants.open_session(life, bo, NOON, session_id=session.id)
+    sam = participants.person(ada, life.identity, None)
+    with pytest.raises(RefusedError, match="bo would read"):
+        participants.open_session(life, sam, NOON, session_id=session.id, present=[bo])
+
+
+def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None:
+    model = ScriptedModel([act("update_knowledge", title="Tea", body="At four."), say("Noted.")])
+    in_company(ada, model, "Tea is at four.", "Sam", "Bo")
+    section = knowledge.find(knowledge.read(ada.knowledge), "Tea")
+    assert section is not None
+    assert section.provenance.audience == ("sam", "bo")

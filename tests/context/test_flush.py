@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from bumble.context import compact, flush, summary
+from bumble.context.compact import CompactJob
+from bumble.entity.folder import Entity
+from bumble.facts import distill
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import knowledge, session_files, sessions, state
+from bumble.records.sessions import Session
+from bumble.runtime import cursors
+from bumble.runtime.job import JobResult, apply
+from bumble.runtime.runtime import Runtime
+from tests.agent.test_turn import ada, snapshot
+from tests.support import lives
+from tests.support.talks import TALK, said
+
+__all__ = ["ada"]
+
+CHATTER = "It was a day like any other, with this and that and then a little more of it. " * 4
+LONG = (*TALK, *[("Sam", CHATTER), ("Ada", "I see, go on.")] * 40, ("Sam", "Bye."), ("Ada", "Bye."))
+FACT = {"from": [1], "title": "Sam's home", "body": "Sam lives in Lisbon."}
+NONE: dict[str, Any] = {"knowledge": [], "beliefs": [], "journal_entry": ""}
+HOME = Reply(json.dumps(NONE | {"knowledge": [FACT]}), "distill", "moved to Lisbon", always=True)
+NOTHING = Reply(json.dumps(NONE), "distill", always=True)
+BROKEN = Reply("I would rather not.", "distill", always=True)
+NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always=True)
+
+
+def awake(
+    ada: Entity, *replies: Reply, name: str = "scripted", flags: dict[str, Any] | None = None
+) -> Runtime:
+    model = ScriptedModel([*replies, NOTES], context_tokens=4096, name=name)
+    return lives.life_of(ada, model, flags=flags)
+
+
+def asked(life: Runtime, purpose: str = "distill") -> list[str]:
+    model = life.model
+    assert isinstance(model, ScriptedModel)
+    return [one.messages[-1].content for one in model.requests if one.purpose == purpose]
+
+
+def flushed(life: Runtime, session: Session, limit: int | None = None) -> JobResult:
+    made = compact.run(life, CompactJob(session, 500))
+    return flush.before(life, made, limit=limit, judge=False, note=lambda _: None)
+
+
+def titles(ada: Entity) -> list[str]:
+    return [one.title for one in knowledge.read(ada.knowledge).sections if not one.locked]
+
+
+def test_what_leaves_the_view_is_known_before_it_does(ada: Entity) -> None:
+    life = awake(ada, HOME, NOTHING)
+    outcome = flushed(life, said(ada, LONG))
+    assert titles(ada) == ["Sam's home"]
+    assert not session_files.find(ada.sessions, "ses_1").compactions
+    assert any("1 fact" in line for line in outcome.lines)
+    assert outcome.data["flush"][0]["kept"][0]["text"] == "Sam lives in Lisbon."
+    apply(life, outcome)
+    assert session_files.find(ada.sessions, "ses_1").compactions
+
+
+def test_what_stays_in_view_is_left_to_distillation(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    outcome = flushed(life, session)
+    last = [one["last"] for one in outcome.data["records"] if one["kind"] == "summary"][-1]
+    waits = cursors.messages(state.read(ada.state), session, (cursors.DISTILL,))
+    ids = [one.id for one in session.messages]
+    assert waits[0].id == ids[ids.index(last) + 1]
+
+
+def test_nothing_is_drawn_twice_by_flush_or_distillation(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    apply(life, flushed(life, session))
+    first = asked(life)
+    for job in distill.check(life, force=True).jobs:
+        apply(life, distill.run(life, job, judge=False))
+    assert sum("moved to Lisbon" in one for one in asked(life)) == 1
+    assert len(asked(life)) > len(first)
+    before, drawn = snapshot(ada.root), len(asked(life))
+    compacted = session_files.find(ada.sessions, "ses_1")
+    undone = sessions.appended(
+        compacted, [sessions.Undo(life.now(), one.id) for one in compacted.compactions]
+    )
+    flushed(life, undone)
+    assert len(asked(life)) == drawn
+    assert snapshot(ada.root) == before
+
+
+def test_what_was_distilled_before_is_not_drawn_again(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    for job in distill.check(life, force=True).jobs:
+        apply(life, distill.run(life, job, judge=False))
+    drawn = len(asked(life))
+    outcome = flushed(life, session)
+    assert outcome.data["flush"] == []
+    assert len(asked(life)) == drawn
+
+
+def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None:
+    life, session = awake(ada, BROKEN), said(ada, LONG)
+    before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
+    outcome = flushed(life, session)
+    assert any("Nothing was distilled" in line for line in outcome.lines)
+    apply(life, outcome)
+    assert session_files.find(ada.sessions, "ses_1").compactions
+    assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
+    assert titles(ada) == []
+
+
+def test_a_model_whose_extraction_is_not_trusted_draws_nothing(ada: Entity) -> None:
+    life = awake(ada, HOME, NOTHING, name="embedded:smollm2-135m")
+    outcome = flushed(life, said(ada, LONG))
+    assert asked(life) == []
+    assert any("extraction is not trusted" in line for line in outcome.lines)
+    assert titles(ada) == []
+
+
+def test_the_setting_switches_it_off(ada: Entity) -> None:
+    off = {"cognition.history_compression.compaction_flush_to_knowledge": False}
+    life = awake(ada, HOME, NOTHING, flags=off)
+    session = said(ada, LONG)
+    before = snapshot(ada.root)
+    assert flushed(life, session).data["flush"] == []
+    assert asked(life) == []
+    assert snapshot(ada.root) == before
+
+
+def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1}), said(ada, LONG)
+    _, outcome = compact.make_room(life, session, 500)
+    assert outcome is not None
+    assert len(asked(life)) == 1
+    assert titles(ada) == ["Sam's home"]
+    assert session_files.find(ada.sessions, "ses_1").compactions
+
+
+def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
+    life, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
+    before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
+    _, outcome = compact.make_room(life, session, 500)
+    assert outcome is not None
+    assert asked(life) == asked(life, "compact") == []
+    made = session_files.find(ada.sessions, "ses_1").compactions
+    assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
+    assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
+
+
+def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    made = compact.run(life, CompactJob(session, 500, only_prune=True))
+    assert flush.job(life, made) is None
+
+
+def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:
+    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+
+    def found() -> list[str]:
+        hits = life.memory.search("Lisbon", kinds=("knowledge",), limit=3)
+        return [hit.id for hit in hits if "Lisbon" in hit.text]
+
+    life.memory.sync()
+    assert found() == []
+    compact.make_room(life, session, 500)
+    assert len(found()) == 1

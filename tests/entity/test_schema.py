@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from bumble.entity import schema
+from bumble.entity.config import GitConfig, Persona
+from bumble.entity.schema import Length, Range, TimeZone
+
+
+@dataclass(frozen=True)
+class Leg:
+    joints: Annotated[int, Range(1, 7)]
+    kind: Literal["walking", "jumping"]
+
+
+@dataclass(frozen=True)
+class Insect:
+    name: str
+    legs: tuple[Leg, ...]
+    weight: float
+    flies: bool
+    wings: Annotated[tuple[int, ...], Length((0, 2))]
+    habits: Mapping[str, Annotated[float, Range(0, 1)]]
+    colours: Mapping[Literal["back", "belly"], str]
+    home: str | None
+    zone: Annotated[str, TimeZone()] = "UTC"
+
+    def __post_init__(self) -> None:
+        if self.flies and not self.wings:
+            raise ValueError("nothing flies without wings")
+
+
+BEE: dict[str, Any] = {
+    "name": "bumble",
+    "legs": [{"joints": 5, "kind": "walking"}],
+    "weight": 1,
+    "flies": True,
+    "wings": [2, 2],
+    "habits": {"humming": 0.9},
+    "colours": {"back": "black"},
+    "home": None,
+}
+
+
+def test_a_right_value_builds_a_frozen_value() -> None:
+    schema.check(Insect, BEE, partial=False)
+    bee = schema.build(Insect, BEE)
+    assert bee.legs == (Leg(5, "walking"),)
+    assert (bee.weight, type(bee.weight)) == (1.0, float)
+    assert (bee.home, bee.zone) == (None, "UTC")
+    with pytest.raises(TypeError):
+        bee.habits["stinging"] = 1.0  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"name": 4}, "`name` must be text, not 4"),
+        ({"name": None}, "`name` must be text, not empty"),
+        ({"weight": "heavy"}, '`weight` must be a number, not "heavy"'),
+        ({"weight": True}, "`weight` must be a number, not true"),
+        ({"weight": float("nan")}, "`weight` must be a number, not nan"),
+        ({"flies": "yes"}, '`flies` must be true or false, not "yes"'),
+        ({"flies": 1}, "`flies` must be true or false, not 1"),
+        ({"wings": [1]}, "`wings` must be a list (each a whole number) with 0 or 2 items, not [1]"),
+        ({"wings": [1, "x"]}, '`wings[1]` must be a whole number, not "x"'),
+        ({"habits": {"humming": 2}}, "`habits.humming` must be a number from 0 to 1, not 2"),
+        ({"habits": [1]}, "`habits` is a section of `key: value` lines, not [1]"),
+        ({"habits": {3: 0.5}}, "`habits` holds the key 3, which is not text; quote it"),
+        ({"colours": {"tail": "red"}}, "`colours.tail` is not known"),
+        ({"legs": [{"joints": 0}]}, "`legs[0].joints` must be a whole number from 1 to 7, not 0"),
+        (
+            {"legs": [{"joints": 2.0}]},
+            "`legs[0].joints` must be a whole number from 1 to 7, not 2.0",
+        ),
+        ({"legs": [{"joints": 2}]}, "`legs[0].kind` is missing"),
+        ({"legs": "six"}, '`legs` must be a list (each a section), not "six"'),
+        ({"zone": "Mars/Base"}, "that names a time zone, like Europe/Berlin, not"),
+        ({"zone": "../../etc/passwd"}, "that names a time zone"),
+        ({"tail": 1}, "`tail` is not known"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place_and_what_is_allowed(
+    change: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(schema.ValueProblem) as raised:
+        schema.check(Insect, {**BEE, **change})
+    assert problem in str(raised.value)
+
+
+def test_a_choice_names_what_there_is_to_choose_from() -> None:
+    with pytest.raises(schema.ValueProblem, match='must be walking or jumping, not "flying"'):
+        schema.check(Leg, {"kind": "flying"})
+
+
+def test_a_long_wrong_value_is_cut_in_the_error() -> None:
+    with pytest.raises(schema.ValueProblem) as raised:
+        schema.check(Leg, {"joints": "x" * 5000})
+    assert len(str(raised.value)) < 200
+
+
+def test_only_a_whole_value_must_have_every_field() -> None:
+    schema.check(Insect, {"name": "bee"})
+    with pytest.raises(schema.ValueProblem, match="`legs` is missing"):
+        schema.check(Insect, {"name": "bee"}, partial=False)
+
+
+def test_a_section_with_nothing_below_it_is_empty() -> None:
+    schema.check(Insect, {"habits": None})
+    schema.check(Insect, None)
+
+
+def test_values_that_do_not_go_together_are_told() -> None:
+    with pytest.raises(schema.ValueProblem, match="does not hold together: nothing flies"):
+        schema.build(Insect, {**BEE, "wings": []})
+
+
+def test_the_type_of_a_field_is_found_by_its_path() -> None:
+    assert schema.at(Insect, ("name",)) is str
+    assert schema.bare(schema.at(Insect, ("habits", "anything")))[0] is float
+    for path in [("nam",), ("name", "deeper"), ("colours", "tail")]:
+        with pytest.raises(schema.UnknownKeyProblem):
+            schema.at(Insect, path)
+
+
+def test_a_light_dataclass_is_a_frozen_dataclass() -> None:
+    git = GitConfig(autocommit=True, review=False)
+    assert dataclasses.asdict(git) == {"autocommit": True, "review": False}
+    assert git == GitConfig(True, False) != GitConfig(False, False)
+    assert hash(git) == hash(GitConfig(True, False))
+    assert repr(git) == "GitConfig(autocommit=True, review=False)"
+    assert dataclasses.replace(git, review=True) == GitConfig(True, True)
+    assert copy.deepcopy(git) == git
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        git.review = True  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del git.review
+    assert Persona().traits == {}

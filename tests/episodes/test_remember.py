@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.body import ebb
+from bumble.entity import changes, create
+from bumble.entity.changes import ChangeSet
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
+from bumble.episodes import remember
+from bumble.episodes.segments import END, LENGTH, PAUSE
+from bumble.llm import ledger
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import episodes, relationships, sessions
+from bumble.records.episodes import Episode
+from bumble.records.sessions import End, Session
+from bumble.runtime import runner
+from bumble.runtime.job import JobResult, apply
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from tests.agent.test_turn import NOON, Clock, life_of, say, talk
+from tests.support.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
+
+GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
+WINDOWS = "It is me, Bo, and I have been painting windows for the whole week."
+WHY = "I felt how much Biscuit means to Sam."
+HOUR = timedelta(hours=1)
+PASS = Pass("remember", remember.check, remember.run)
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+
+
+def living(entity: Entity, *replies: Reply, at: datetime = NOON + HOUR) -> Runtime:
+    clock = Clock()
+    clock.at = at
+    return life_of(entity, ScriptedModel(replies), clock)
+
+
+def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
+    return held(entity, at, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), chance=chance)
+
+
+def remembered(life: Runtime) -> list[Episode]:
+    list(runner.settle(life, [PASS], None))
+    return list(episodes.read(life.entity.episodes))
+
+
+def test_nothing_is_due_where_nothing_waits(ada: Entity) -> None:
+    found = remember.check(living(ada))
+    assert not found.due
+    assert found.conditions[0].value == "0 over, 0 going on"
+
+
+def test_a_conversation_that_goes_on_is_left_alone(ada: Entity) -> None:
+    dog(ada)
+    found = remember.check(living(ada, at=NOON + timedelta(minutes=5)))
+    assert (found.due, found.conditions[0].value) == (False, "0 over, 1 going on")
+
+
+def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> None:
+    clock = Clock()
+    talk(life_of(ada, ScriptedModel([say(OURS)]), clock), DOG)
+    assert not remember.check(life_of(ada, ScriptedModel([]), clock)).due
+    (one,) = remembered(living(ada, tells(GOOD, WHY)))
+    assert one.telling.narrative == GOOD
+
+
+def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
+    session = dog(ada)
+    life = living(ada, tells(GOOD, WHY))
+    (outcome,) = (one.outcome for one in runner.settle(life, [PASS], None))
+    assert outcome is not None
+    assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
+    (one,) = episodes.read(ada.episodes)
+    assert (one.telling.narrative, one.telling.reflection) == (GOOD, WHY)
+    assert one.at == NOON
+    assert one.at.utcoffset() == HOUR  # Lisbon in summer
+    assert (one.people, one.session, one.summary_source) == (("sam",), session.id, "")
+    assert one.provenance.by == "remember"
+    assert one.provenance.model == "scripted"
+    assert one.provenance.sources == (session.id, *(each.id for each in session.messages))
+    assert (one.provenance.trust, one.provenance.audience) == ("entity", ("sam",))
+    assert ebb.parse_tag(one.soma).mood == "curious"
+    assert one.soma == TAG
+    assert waits(life) == {}
+
+
+def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> None:
+    dog(ada)
+    first, second = living(ada, tells(GOOD)), living(ada, tells(f"{GOOD} I was glad."))
+    (job,) = remember.check(first).jobs
+    mine, theirs = remember.run(first, job), remember.run(second, job)
+    apply(first, mine)
+    before = (ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()
+    assert theirs.plan() == []
+    assert apply(second, theirs) == []
+    assert len(list(episodes.read(ada.episodes))) == 1
+    assert ((ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()) == before
+
+
+def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None:
+    dog(ada)
+    life = living(ada, tells(GOOD, always=True))
+    (job,) = remember.check(life).jobs
+    mine, theirs = remember.run(life, job), remember.run(life, job)
+    planned: list[bool] = []
+
+    def plan_late() -> list[changes.Change | None]:
+        found = list(theirs.plan())
+        if not planned:
+            planned.append(True)
+            apply(life, mine)
+        return found
+
+    late = JobResult(theirs.title, plan_late)
+    assert apply(life, late) == []
+
+
+def test_an_episode_that_is_there_is_never_overwritten_and_no_model_is_asked(ada: Entity) -> None:
+    dog(ada)
+    life = living(ada)
+    (job,) = remember.check(life).jobs
+    mine = episodes.new(remember.id_of(job), NOON, 0.9, "I wrote this myself.")
+    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
+    (one,) = remembered(life)
+    assert (one.text, waits(life)) == ("I wrote this myself.", {})
+
+
+def test_an_edit_of_that_file_during_the_pass_stays(ada: Entity) -> None:
+    dog(ada)
+    life = living(ada, tells(GOOD))
+    (job,) = remember.check(life).jobs
+    outcome = remember.run(life, job)
+    mine = episodes.new(remember.id_of(job), NOON, 0.9, "By hand.")
+    changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
+    apply(life, outcome)
+    assert [one.text for one in episodes.read(ada.episodes)] == ["By hand."]
+
+
+def test_new_messages_during_the_pass_go_on_waiting(ada: Entity) -> None:
+    session = dog(ada)
+    life = living(ada, tells(GOOD))
+    (job,) = remember.check(life).jobs
+    outcome = remember.run(life, job)
+    talk(living(ada, say("Yes?"), at=NOON + HOUR), "Are you there?")
+    apply(life, outcome)
+    later = next(one for one in waits(life)[session.id].values() if isinstance(one, str))
+    assert later == waits(life)[session.id]["remember"] > job.messages[-1].id
+
+
+def test_a_stretch_ends_with_its_conversation_or_at_twelve_turns(ada: Entity) -> None:
+    session = dog(ada)
+    end = sessions.plan_append(session, [End(NOON + timedelta(minutes=3))], "")
+    changes.apply(ada.root, ChangeSet("", (end,)))
+    held(ada, NOON, *[("Kim", "hm", "ok")] * 13, chance=1)
+    found = remember.check(living(ada, at=NOON + timedelta(minutes=14)))
+    assert [job.closed for job in found.jobs] == [END, LENGTH]
+    assert [len(job.messages) for job in found.jobs] == [4, 24]
+    assert remember.check(living(ada)).jobs[-1].closed == PAUSE
+
+
+def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> None:
+    held(ada, NOON, ("Sam", "hello there Ada", "hello Sam"))
+    held(ada, NOON + 2 * HOUR, ("Sam", "hello there Ada", "hello Sam"))
+    life = living(
+        ada, tells("Sam said hello there to me, Ada, and I said hello there."), at=NOON + 9 * HOUR
+    )
+    jobs = remember.check(life).jobs
+    apply(life, remember.run(life, jobs[0]))
+    outcome = remember.run(life, jobs[1])
+    apply(life, outcome)
+    assert len(list(episodes.read(ada.episodes))) == 1
+    assert waits(life) == {}
+    assert "is below 0.30" in outcome.lines[0]
+    (line,) = ledger.read(ada.ledger)
+    assert (line.purpose, line.finish_reason, line.model) == ("remember", "skipped", "")
+    assert line.detail["reason"] == outcome.data["why"]
+    assert line.detail["session"] == jobs[1].session_id
+
+
+def test_significance_is_what_its_parts_say(ada: Entity) -> None:
+    moved = [
+        felt("anxious", 0.4, NOON, tension=10, comfort=-8),
+        felt("content", 0.6, NOON, tension=-6),
+    ]
+    session = held(ada, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), appraised=moved)
+    sam = relationships.new("Sam", NOON, id="sam")
+    known = ChangeSet("", (relationships.plan_new(sam, ""),))
+    changes.apply(ada.root, known)
+    file = ada.root / relationships.path("sam")
+    file.write_text(file.read_text().replace("names:", "scores: {familiarity: 0.5}\nnames:"))
+    life = living(ada)
+    (job,) = remember.check(life).jobs
+    read = remember.conversation(life, session.id)
+    assert read is not None
+    weight = remember.weigh(life, read, job)
+    assert weight.meaningful == pytest.approx(0.15)
+    assert weight.familiarity == pytest.approx(0.05)
+    assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
+    assert weight.novelty == pytest.approx(0.3)
+
+
+def test_what_was_told_before_is_less_new(ada: Entity) -> None:
+    dog(ada)
+    dog(ada, NOON + 24 * HOUR)
+    life = living(ada, tells(GOOD, always=True), at=NOON + 48 * HOUR)
+    first, second = remembered(life)
+    assert second.significance < first.significance
+
+
+def test_what_was_felt_marks_the_episode_by_emotion_the_strongest(ada: Entity) -> None:
+    moved = [felt("anxious", 0.4, NOON), felt("anxious", 0.8, NOON), felt("neutral", 0.9, NOON)]
+    turns = [("Sam", DOG, OURS), ("Sam", FOUND, GLAD), ("Sam", "ok", "ok")]
+    held(ada, NOON, *turns, appraised=moved)
+    (one,) = remembered(living(ada, tells(GOOD)))
+    assert one.imprints == (episodes.Imprint("anxious", 0.8, "Biscuit"),)
+
+
+@pytest.mark.parametrize(("curiosity", "felt_then"), [(70, ()), (95, ("curious",))])
+def test_without_appraisal_a_strong_mood_marks_it(
+    ada: Entity, curiosity: int, felt_then: tuple[str, ...]
+) -> None:
+    session = dog(ada)
+    file = ada.root / sessions.path(session.id)
+    file.write_text(file.read_text().replace("curiosity=68%", f"curiosity={curiosity}%"))
+    (one,) = remembered(living(ada, tells(GOOD)))
+    assert tuple(each.emotion for each in one.imprints) == felt_then
+
+
+def test_all_who_took_part_are_in_it_and_who_came_later_may_not_read_it(ada: Entity) -> None:
+    group = [("Sam", DOG, OURS), ("Kim", "Poor Biscuit, I hope he is well!", GLAD)]
+    held(ada, NOON, *group, *[("Sam", "hm", "ok")] * 10, ("Bo", WINDOWS, "Hi Bo."))
+    told = "Sam told me that Biscuit ran away. Kim said: Poor Biscuit!"
+    first, second = remembered(living(ada, tells(told), tells("Bo told me of his windows.")))
+    assert first.people == ("sam", "kim")
+    assert first.provenance.audience == ("sam", "kim")
+    assert second.people == ("bo",)
+    assert second.provenance.audience == ("sam", "kim", "bo")
+    found = living(ada).memory
+    found.sync()
+    assert [
+        hit.id for hit in found.search("Biscuit", kinds=["episode"], limit=5, people=["kim"])
+    ] == [first.id]
+    bos = found.search("Biscuit", kinds=["episode"], limit=5, audience=["bo"])
+    assert first.id not in [hit.id for hit in bos]
+
+
+def test_text_of_tools_is_not_told_and_no_source(ada: Entity) -> None:
+    session = held(ada, NOON, ("Sam", DOG, OURS), tool=True)
+    model = ScriptedModel([tells(GOOD)])
+    clock = Clock()
+    clock.at = NOON + HOUR
+    (one,) = remembered(life_of(ada, model, clock))
+    assert "a result" not in model.requests[0].messages[-1].content
+    said, _, answered = session.messages
+    assert one.provenance.sources == (session.id, said.id, answered.id)
+    assert one.provenance.trust == "entity"
+
+
+def test_an_answer_that_rests_on_a_tool_lowers_the_trust(ada: Entity) -> None:
+    session = dog(ada)
+    file = ada.root / sessions.path(session.id)
+    file.write_text(file.read_text().replace('"trust":"entity"', '"trust":"tool"', 1))
+    (one,) = remembered(living(ada, tells(GOOD)))
+    assert one.provenance.trust == "tool"
+
+
+def test_without_a_model_an_excerpt_is_kept_and_labelled(ada: Entity) -> None:
+    dog(ada)
+    life = living(ada)
+    outcome = remember.run(life, remember.check(life).jobs[0])
+    assert "Model" not in dict(outcome.trailers)
+    (one,) = remembered(life)
+    assert one.summary_source == "excerpt"
+    assert one.provenance.model == ""
+    assert one.text.startswith(f"> Sam: {DOG}\n")
+    assert one.telling.reflection == ""
+
+
+def test_a_conversation_that_is_broken_or_gone_holds_up_no_other(ada: Entity) -> None:
+    broken, gone = dog(ada), dog(ada, NOON + timedelta(minutes=1))
+    (ada.root / sessions.path(broken.id)).write_text("what\n{}\n")
+    shutil.rmtree(ada.sessions / gone.id)
+    held(ada, NOON + timedelta(minutes=2), ("Kim", DOG, OURS))
+    assert [job.messages[0].speaker for job in remember.check(living(ada)).jobs] == ["kim"]
+
+
+def test_oldest_first_and_one_broken_off_loses_nothing(ada: Entity) -> None:
+    dog(ada, NOON + timedelta(minutes=5), chance=2)
+    dog(ada, NOON, chance=1)
+    life = living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR)
+    assert [job.messages[0].at for job in remember.check(life).jobs] == [
+        NOON,
+        NOON + timedelta(minutes=5),
+    ]
+    assert len(list(runner.settle(life, [PASS], 1))) == 1
+    assert len(remembered(living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR))) == 2
+
+
+def test_episodes_of_two_clones_merge_without_a_conflict(ada: Entity, tmp_path: Path) -> None:
+    def git(place: Path, *arguments: str) -> None:
+        who = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=place, check=True, capture_output=True)
+
+    git(ada.root, "init", "-q", "-b", "main")
+    git(ada.root, "add", "-A")
+    git(ada.root, "commit", "-qm", "born")
+    git(tmp_path, "clone", "-q", "ada", "bee")
+    for root, chance in ((ada.root, 1), (tmp_path / "bee", 2)):
+        clone = Entity(root)
+        dog(clone, chance=chance)
+        remembered(living(clone, tells(GOOD)))
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "live")
+    git(ada.root, "pull", "-q", "--no-rebase", "--no-edit", str(tmp_path / "bee"), "main")
+    assert len({one.id for one in episodes.read(ada.episodes)}) == 2
+    assert not remember.check(living(ada)).due

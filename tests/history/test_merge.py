@@ -1,0 +1,505 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bumble import git
+from bumble.body import soma as body
+from bumble.history.merge import merge
+from bumble.history.merge_values import ABSENT, mapping, moved
+from bumble.records import (
+    automations,
+    beliefs,
+    journal,
+    knowledge,
+    mapping_files,
+    narrative,
+    relationships,
+    reminders,
+    sessions,
+)
+from bumble.records.base import Provenance
+from bumble.text import yaml_edit
+
+BELIEF, SAM = "beliefs/bel_1.md", "relationships/sam.md"
+NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+
+
+def later(hours: float) -> datetime:
+    return NOON + timedelta(hours=hours)
+
+
+def joined(path: str, base: str, ours: str, theirs: str) -> str:
+    """Merge both ways round; what is meant must not depend on whose side is whose."""
+    one, other = merge(path, base, ours, theirs), merge(path, base, theirs, ours)
+    assert one.clean, one.text
+    assert other.clean
+    return one.text
+
+
+# --- beliefs
+
+
+def belief(confidence: float, hours: float, *evidence: str, archived: bool = False) -> str:
+    one = beliefs.new(
+        "bel_1", "Sam likes rain", "preference", confidence, NOON, evidence=("msg_0", *evidence)
+    )
+    if hours or archived:
+        changed = beliefs.plan_update(one, "", at=later(hours), archived=archived)
+        assert changed is not None
+        assert changed.data is not None
+        return changed.data.decode()
+    return one.source.text
+
+
+def test_confidence_rests_on_the_evidence_of_both_sides() -> None:
+    text = joined(BELIEF, belief(0.5, 0), belief(0.6, 1, "msg_1"), belief(0.7, 2, "msg_2"))
+    found = beliefs.parse(text, "bel_1")
+    assert found.confidence == pytest.approx(1 - 0.4 * 0.3 / 0.5)
+    assert found.evidence == ("msg_0", "msg_1", "msg_2")
+    assert found.reinforced == later(2)
+
+
+def test_one_piece_of_evidence_found_twice_counts_once() -> None:
+    text = joined(BELIEF, belief(0.5, 0), belief(0.6, 1, "msg_1"), belief(0.65, 2, "msg_1"))
+    assert beliefs.parse(text, "bel_1").confidence == 0.65
+
+
+def test_contradictions_multiply_and_meet_confirmations() -> None:
+    both = joined(BELIEF, belief(0.5, 0), belief(0.3, 1, "msg_1"), belief(0.3, 2, "msg_2"))
+    assert beliefs.parse(both, "bel_1").confidence == pytest.approx(0.18)
+    mixed = joined(BELIEF, belief(0.5, 0), belief(0.75, 1, "msg_1"), belief(0.3, 2, "msg_2"))
+    assert beliefs.parse(mixed, "bel_1").confidence == pytest.approx(0.45)
+
+
+def test_the_later_side_says_whether_a_belief_is_archived() -> None:
+    old = belief(0.5, 0)
+    early, late = belief(0.4, 1, "msg_1", archived=True), belief(0.7, 2, "msg_2")
+    assert not beliefs.parse(joined(BELIEF, old, early, late), "bel_1").archived
+    late = belief(0.4, 3, "msg_2", archived=True)
+    assert beliefs.parse(joined(BELIEF, old, belief(0.7, 2, "msg_1"), late), "b").archived
+
+
+@settings(max_examples=40)
+@given(
+    c=st.tuples(*[st.floats(0, 0.99).map(lambda x: round(x, 4))] * 3),
+    extra=st.tuples(*[st.lists(st.sampled_from(["msg_1", "msg_2", "msg_3"]), unique=True)] * 2),
+    hours=st.tuples(st.floats(0.1, 50), st.floats(0.1, 50)),
+)
+def test_beliefs_merge_alike_both_ways_and_can_be_read(
+    c: tuple[float, float, float],
+    extra: tuple[list[str], list[str]],
+    hours: tuple[float, float],
+) -> None:
+    base = belief(c[0], 0)
+    ours, theirs = belief(c[1], hours[0], *extra[0]), belief(c[2], hours[1], *extra[1])
+    one, other = (
+        beliefs.parse(merge("beliefs/b.md", base, *sides).text, "b")
+        for sides in ((ours, theirs), (theirs, ours))
+    )
+    assert one.source.meta == other.source.meta
+    assert one.text == "Sam likes rain"
+    assert merge("beliefs/b.md", base, ours, base).text == ours
+    assert merge("beliefs/b.md", base, base, theirs).text == theirs
+
+
+# --- people
+
+
+def person(count: int, hours: float, text: str = "", **values: object) -> str:
+    one = relationships.new("Sam", NOON)
+    change = relationships.plan_update(
+        one,
+        "",
+        interaction_count=count,
+        last_interaction=later(hours),
+        text=text or None,
+        **values,  # type: ignore[arg-type]
+    )
+    assert change is not None
+    assert change.data is not None
+    return change.data.decode()
+
+
+def test_counters_add_up_and_times_are_the_later_ones() -> None:
+    text = joined(SAM, person(5, 1), person(8, 3), person(7, 2))
+    found = relationships.parse(text, "sam")
+    assert (found.interaction_count, found.last_interaction) == (10, later(3))
+
+
+def test_names_and_notes_of_both_sides_are_kept() -> None:
+    notes = [(relationships.Note(f"note {n}", later(n)),) for n in range(2)]
+    ours = person(6, 1, names=("Sam", "Sammy"), pending=notes[0])
+    theirs = person(6, 1, names=("Sam", "Samuel"), pending=notes[1])
+    found = relationships.parse(joined(SAM, person(5, 0), ours, theirs), "sam")
+    assert found.names == ("Sam", "Sammy", "Samuel")
+    assert [note.text for note in found.pending] == ["note 0", "note 1"]
+
+
+def test_scores_are_those_of_the_later_reflection() -> None:
+    ours = person(6, 1, scores=relationships.Scores(warmth=0.4), last_reflection=later(5))
+    theirs = person(6, 1, scores=relationships.Scores(warmth=0.2), last_reflection=later(4))
+    found = relationships.parse(joined(SAM, person(5, 0), ours, theirs), "sam")
+    assert found.scores.warmth == 0.4
+
+
+def test_a_portrait_that_one_side_wrote_is_taken() -> None:
+    text = joined(SAM, person(5, 0, "Old."), person(6, 1, "Old."), person(7, 2, "New."))
+    found = relationships.parse(text, "sam")
+    assert (found.text, found.interaction_count) == ("New.", 8)
+
+
+def test_of_two_portraits_of_its_own_the_later_comes_first_and_what_the_other_learnt_stays() -> (
+    None
+):
+    base, mine = person(5, 0, "Old."), Provenance(by="reflect", sources=("ses_1", "msg_1"))
+    ours = person(6, 1, "One.", last_reflection=later(1), provenance=mine)
+    theirs = person(7, 2, "Two.", last_reflection=later(2), provenance=mine)
+    found = relationships.parse(joined(SAM, base, ours, theirs), "sam")
+    assert (found.text, found.interaction_count) == ("Two.\nOne.", 8)
+
+
+def test_the_own_words_of_both_sides_stay_below_the_portrait() -> None:
+    def quoted(hours: float, line: str, day: int) -> str:
+        text = f'Old.\n{line}\n\n## In their own words\n\n> 2026-05-{day}: "{line} Yes."'
+        mine = Provenance(by="reflect", sources=("ses_1", f"msg_{day}"))
+        return person(6, hours, text, last_reflection=later(hours), provenance=mine)
+
+    text = joined(SAM, person(5, 0, "Old."), quoted(2, "One.", 12), quoted(1, "Two.", 11))
+    assert relationships.parse(text, "sam").text == (
+        'Old.\nOne.\nTwo.\n\n## In their own words\n\n> 2026-05-11: "Two. Yes."\n'
+        '> 2026-05-12: "One. Yes."'
+    )
+
+
+def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
+    def scored(hours: float, health: float) -> str:
+        times = {"last_reflection": later(hours), "last_scored": later(hours)}
+        return person(6, hours, "Same.", previous_health=health, **times)
+
+    found = relationships.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
+    assert (found.last_scored, found.previous_health) == (later(2), 0.4)
+
+
+def test_two_portraits_by_hand_leave_markers_in_the_text_and_whole_counters() -> None:
+    merged = merge(SAM, person(5, 0, "Old."), person(6, 1, "One."), person(7, 2, "Two."))
+    assert not merged.clean
+    assert "<<<<<<< ours\nOne." in merged.text
+    assert "interaction_count: 8" in merged.text
+
+
+def test_an_audience_is_kept_to_those_who_may_meet_both_sides() -> None:
+    told = [Provenance(by="reflect", audience=who) for who in (("bo", "sam"), ("cy", "sam"))]
+    sides = [person(6, n, "Same.", provenance=told[n]) for n in range(2)]
+    found = relationships.parse(joined(SAM, person(5, 0), *sides), "sam")
+    assert found.audience == ("sam",)
+    apart = [Provenance(by="reflect", audience=(who,)) for who in ("bo", "cy")]
+    sides = [person(6, n, "Same.", provenance=apart[n]) for n in range(2)]
+    assert not merge(SAM, person(5, 0), *sides).clean
+
+
+# --- the body and where the cycles stand
+
+
+def soma(hours: float, social: float, **values: object) -> str:
+    bars = {
+        name: {"value": social if name == "social" else 50.0, "rest": 50.0}
+        for name in ("social", "curiosity", "creative", "tension", "comfort")
+    }
+    levels = {"dopamine": 0.2, "cortisol": 0.1, "oxytocin": 0.3}
+    at = later(hours).isoformat()
+    whole = {"bars": {"at": at, **bars}, "hormones": {"at": at, **levels}, **values}
+    return yaml_edit.dump(whole)
+
+
+def thought(text: str, hours: float, kind: str = "thought") -> dict[str, object]:
+    return {"text": text, "kind": kind, "salience": 0.5, "at": later(hours).isoformat()}
+
+
+def test_the_first_thoughts_of_both_are_held_where_there_was_no_noise_before() -> None:
+    first = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})
+    more = [thought("a blue door", 1), thought("rain on tin", 2)]
+    later_on = soma(2, 60, noise={"ticked_at": later(2).isoformat(), "fragments": more})
+    taken_back = joined("soma.yaml", first, later_on, soma(0, 50))
+    found = body.from_mapping(mapping_files.parse(taken_back).values)
+    assert [one.text for one in found.noise] == ["rain on tin"]
+
+
+def test_the_body_is_as_it_was_later_and_holds_the_thoughts_of_both() -> None:
+    base = soma(0, 50, noise={"ticked_at": None, "fragments": [thought("old rain", 0)]})
+    ours = soma(1, 60, noise={"ticked_at": None, "fragments": [thought("a blue door", 1)]})
+    theirs = soma(2, 40, noise={
+        "ticked_at": later(2).isoformat(),
+        "fragments": [thought("old rain", 0), thought("the sea at night", 2, "dream")],
+    })  # fmt: skip
+    found = body.from_mapping(mapping_files.parse(joined("soma.yaml", base, ours, theirs)).values)
+    assert found.bars.levels["social"].value == 40
+    assert found.bars.at == later(2)
+    assert [one.text for one in found.noise] == ["a blue door", "the sea at night"]
+    assert found.noise_ticked_at == later(2)
+
+
+def test_near_doubles_are_held_once_and_the_ring_keeps_its_size() -> None:
+    ours = soma(1, 60, noise={"fragments": [thought(f"thing number {n}{n}", n) for n in range(8)]})
+    theirs = soma(2, 40, noise={"fragments": [thought(f"other{n} word{n}", n) for n in range(8)]
+                                + [thought("thing number 00", 9)]})  # fmt: skip
+    found = body.from_mapping(
+        mapping_files.parse(joined("soma.yaml", soma(0, 50), ours, theirs)).values
+    )
+    assert len(found.noise) == 9
+    assert len({one.text for one in found.noise}) == 9
+
+
+def test_feelings_join_and_one_that_has_faded_is_gone() -> None:
+    def feels(*names: str) -> list[dict[str, object]]:
+        return [{"name": name, "intensity": 0.5, "at": NOON.isoformat()} for name in names]
+
+    text = joined(
+        "soma.yaml",
+        soma(0, 50, affects=feels("awe")),
+        soma(1, 50, affects=feels("joy")),
+        soma(2, 50, affects=feels("awe", "envy")),
+    )
+    found = body.from_mapping(mapping_files.parse(text).values)
+    assert sorted(one.name for one in found.affects) == ["envy", "joy"]
+
+
+def test_cursors_move_on_and_are_gone_where_nothing_waits() -> None:
+    base = {"sessions": {"ses_1": {"appraise": "msg_1", "distill": "msg_1", "remember": "msg_1"}}}
+    ours = {"sessions": {"ses_1": {"appraise": "msg_5", "distill": "msg_1"}}}
+    theirs = {"sessions": {"ses_1": {"appraise": "msg_3", "remember": "msg_4"}}}
+    texts = [yaml_edit.dump(one) for one in (base, ours, theirs)]
+    found = mapping_files.parse(joined("state.yaml", *texts)).values
+    assert found == {"sessions": {"ses_1": {"appraise": "msg_5", "remember": "msg_4"}}}
+
+
+def test_times_are_the_later_and_counts_add_up() -> None:
+    at = [later(n).isoformat() for n in range(3)]
+    base = {"dream": {"last": at[0], "counts": {"2026-05-24": 1}}, "note": "x"}
+    ours = {"dream": {"last": at[1], "counts": {"2026-05-24": 2}}, "note": "x"}
+    theirs = {"dream": {"last": at[2], "counts": {"2026-05-24": 2, "2026-05-25": 1}}, "note": "y"}
+    found = mapping_files.parse(
+        joined("state.yaml", *map(yaml_edit.dump, (base, ours, theirs)))
+    ).values
+    assert found["dream"] == {"last": at[2], "counts": {"2026-05-24": 3, "2026-05-25": 1}}
+    assert found["note"] == "y"
+
+
+def test_a_value_that_nobody_can_decide_leaves_markers_around_it_alone() -> None:
+    sides = [f"a: {n}\nx: same\nnote: {note}\n" for n, note in ((1, "o"), (2, "p"), (3, "q"))]
+    merged = merge("state.yaml", *sides)
+    assert not merged.clean
+    assert "<<<<<<< ours\nnote: p\n" in merged.text
+    assert merged.text.startswith("a: 4\nx: same\n")
+
+
+CURSORS = st.dictionaries(
+    st.sampled_from("abc"), st.integers(0, 4).map(lambda n: f"msg_{n}"), max_size=3
+)
+
+
+@given(base=CURSORS, ours=CURSORS, theirs=CURSORS)
+def test_cursors_merge_alike_both_ways(
+    base: dict[str, str], ours: dict[str, str], theirs: dict[str, str]
+) -> None:
+    one = mapping(base, ours, theirs, {}, moved)
+    assert one == mapping(base, theirs, ours, {}, moved)
+    assert mapping(base, base, theirs, {}, moved) == theirs
+    assert mapping(base, ours, base, {}, moved) == ours
+    assert ABSENT not in one.values()
+
+
+def test_a_comment_by_hand_on_either_side_stays() -> None:
+    base = "# mine\na: 1\nb: 1\n"
+    merged = joined(
+        "state.yaml", base, "# mine\n# ours\na: 2\nb: 1\n", "# mine\na: 3\nb: 1 # theirs\n"
+    )
+    assert merged == "# mine\n# ours\na: 4\nb: 1 # theirs\n"
+
+
+# --- knowledge, journal, story
+
+
+FACTS = "Preface.\n\n## Pets\n\nA dog.\n\n## [locked] Home\n\nLisbon.\n"
+
+
+def test_sections_of_both_sides_are_joined_and_each_is_merged_by_itself() -> None:
+    ours = FACTS.replace("A dog.", "A dog.\nA cat.") + "\n## Work\n\nBaker.\n"
+    theirs = FACTS.replace("Lisbon.", "Porto.") + "\n## Food\n\nSoup.\n"
+    found = knowledge.parse(joined("knowledge.md", FACTS, ours, theirs))
+    assert {one.title: one.text for one in found.sections} == {
+        "Pets": "A dog.\nA cat.",
+        "Home": "Porto.",
+        "Work": "Baker.",
+        "Food": "Soup.",
+    }
+    assert knowledge.find(found, "Home").locked  # type: ignore[union-attr]
+
+
+def test_a_section_taken_out_on_one_side_is_out() -> None:
+    ours = "Preface.\n\n## [locked] Home\n\nLisbon.\n"
+    found = knowledge.parse(joined("knowledge.md", FACTS, ours, FACTS + "\n## Food\n\nSoup.\n"))
+    assert [one.title for one in found.sections] == ["Home", "Food"]
+
+
+def test_a_real_clash_stays_within_its_section() -> None:
+    ours, theirs = (
+        FACTS.replace("A dog.", pet) + f"\n## {pet}\n\nx\n" for pet in ("A fox.", "A cow.")
+    )
+    merged = merge("knowledge.md", FACTS, ours, theirs)
+    assert not merged.clean
+    assert "<<<<<<< ours\nA fox.\n" in merged.text
+    assert merged.text.count("<<<<<<<") == 1
+    assert "## A fox." in merged.text
+    assert "## A cow." in merged.text
+
+
+def test_where_a_text_comes_from_is_joined() -> None:
+    def facts(trust: str, *sources: str) -> str:
+        change = knowledge.plan_set(
+            knowledge.parse(""), "Pets", "A dog.", "", by_entity=True,
+            provenance=Provenance(by="distill", sources=sources, trust=trust),
+        )  # fmt: skip
+        assert change is not None
+        return (change.data or b"").decode()
+
+    text = joined("knowledge.md", "", facts("owner", "msg_1"), facts("person", "msg_2"))
+    (section,) = knowledge.parse(text).sections
+    assert section.provenance.sources == ("msg_1", "msg_2")
+    assert section.provenance.trust == "person"
+    assert section.text == "A dog."
+
+
+DIARY = "# Journal\n\n## 2026-05-24 03:00:00 #dream\n\nI slept.\n"
+
+
+def entry(at: str, text: str) -> str:
+    return f"\n## {at} #dream\n\n{text}\n\nIt rained.\n"
+
+
+def test_entries_of_both_sides_stay_whole_and_stand_in_order() -> None:
+    ours = DIARY + entry("2026-05-25 03:00:00", "I flew.") + entry("2026-05-27 03:00:00", "I sank.")
+    theirs = DIARY + entry("2026-05-26 03:00:00", "I swam.")
+    found = journal.parse(joined("journal.md", DIARY, ours, theirs), zone=UTC)
+    assert [one.text for one in found.entries] == [
+        "I slept.",
+        "I flew.\n\nIt rained.",
+        "I swam.\n\nIt rained.",
+        "I sank.\n\nIt rained.",
+    ]
+
+
+def test_two_entries_of_one_second_are_both_kept() -> None:
+    sides = [DIARY + entry("2026-05-25 03:00:00", f"I {did}.") for did in ("flew", "swam")]
+    merged = merge("journal.md", DIARY, *sides)
+    assert "I flew." in merged.text
+    assert "I swam." in merged.text
+
+
+DAYS = st.lists(
+    st.tuples(st.integers(1, 28), st.sampled_from(["x", "It rained.", "y\n\nz"])), max_size=4
+)
+
+
+@settings(max_examples=30)
+@given(ours=DAYS, theirs=DAYS)
+def test_no_entry_is_lost_or_doubled_and_the_order_of_sides_does_not_matter(
+    ours: list[tuple[int, str]], theirs: list[tuple[int, str]]
+) -> None:
+    def diary(days: list[tuple[int, str]], minute: int) -> str:
+        unique = dict(days)
+        return DIARY + "".join(
+            entry(f"2026-06-{day:02} 03:{minute:02}:00", text)
+            for day, text in sorted(unique.items())
+        )
+
+    sides = diary(ours, 1), diary(theirs, 2)
+    merged = joined("journal.md", DIARY, *sides)
+    entries = {one.source.strip() for one in journal.parse(merged, zone=UTC).entries}
+    assert entries == {
+        one.source.strip() for side in sides for one in journal.parse(side, zone=UTC).entries
+    }
+    assert merge("journal.md", DIARY, sides[1], sides[0]).text == merged
+
+
+def test_the_story_that_was_told_later_stands() -> None:
+    def story(hours: float, text: str) -> str:
+        change = narrative.plan_tell(None, text, later(hours), Provenance(by="narrate"), "")
+        assert change is not None
+        return (change.data or b"").decode()
+
+    text = joined("narrative.md", story(0, "I was."), story(1, "I am."), story(2, "I will be."))
+    assert narrative.parse(text).text == "I will be."
+
+
+def test_the_brief_that_was_written_later_stands() -> None:
+    def brief(hours: float, text: str) -> str:
+        return f"---\nat: {later(hours).isoformat()}\n---\n\n{text}\n"
+
+    path = "sessions/ses_1/handover.md"
+    assert joined(path, "", brief(1, "Tea."), brief(2, "Rain.")) == brief(2, "Rain.")
+
+
+def reminder(at: float, said: float | None = None, *, done: bool = False) -> str:
+    more = f"delivered: {later(said).isoformat()}\n" if said is not None else ""
+    more += "done: true\n" if done else ""
+    return f"---\nat: {later(at).isoformat()}\n{more}deliver: journal\n---\n\nTea!\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "at", "said", "done"),
+    [
+        (reminder(24, 1), reminder(48, 25), 48, 25, False),  # it repeats
+        (reminder(0, 1, done=True), reminder(0, 2, done=True), 0, 2, True),
+        (reminder(0, 1, done=True), reminder(9), 9, 1, False),  # put off before it was said there
+    ],
+)
+def test_a_reminder_said_on_either_side_is_said(
+    ours: str, theirs: str, at: float, said: float, done: bool
+) -> None:
+    found = reminders.parse(joined("reminders/rem_1.md", reminder(0), ours, theirs), "rem_1")
+    assert (found.at, found.delivered, found.done) == (later(at), later(said), done)
+
+
+def test_an_automation_has_failed_as_often_as_when_it_ran_last() -> None:
+    def ran(hours: float, failures: int, *, enabled: bool = True) -> str:
+        more = f"failures: {failures}\n" if failures else ""
+        more += "" if enabled else "enabled: false\n"
+        head = f'schedule: "0 8 * * *"\nlast: {later(hours).isoformat()}\n{more}'
+        return f"---\n{head}---\n\nLook back.\n"
+
+    path = "automations/aut_1.md"
+    text = joined(path, ran(0, 1), ran(24, 2), ran(48, 0, enabled=False))
+    found = automations.parse(text, "aut_1")
+    assert (found.last, found.failures, found.enabled) == (later(48), 0, False)
+
+
+def test_a_side_that_cannot_be_read_is_merged_line_by_line() -> None:
+    for path in (
+        "soma.yaml",
+        "state.yaml",
+        "beliefs/b.md",
+        "relationships/s.md",
+        "knowledge.md",
+        "reminders/r.md",
+        "automations/a.md",
+        "handover.md",
+    ):
+        merged = merge(path, "a: 1\n", "---\nx: [\n", "---\ny: }\n")
+        assert not merged.clean
+        assert "<<<<<<< ours\nx: [" in merged.text
+
+
+def test_a_transcript_that_git_joins_line_by_line_keeps_every_message(tmp_path: Path) -> None:
+    head = sessions.new("ses_1", NOON, "sam")
+    told = [sessions.Message(f"msg_{n}", later(n), "user", "It rained.", "sam") for n in range(4)]
+    base = sessions.appended(head, told[:1])
+    ours, theirs = (sessions.appended(base, [one]) for one in told[1:3])
+    for name, one in (("base", base), ("ours", ours), ("theirs", theirs)):
+        (tmp_path / name).write_text(one.source)
+    done = git.merge_file(tmp_path, "-p", "--union", "ours", "base", "theirs")
+    assert [one.id for one in sessions.parse(done.text).messages] == ["msg_0", "msg_1", "msg_2"]

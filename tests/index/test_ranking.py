@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.index import ranking
+from bumble.index.ranking import Lengths
+
+LENGTHS = Lengths(100, {"message": 10.0})
+
+
+def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) -> float:
+    return ranking.bm25(
+        query.split(),
+        own.split(),
+        around.split(),
+        "message",
+        {"tide": 3, "lamp": 3} | counts,
+        LENGTHS,
+    )
+
+
+def test_a_chunk_without_the_terms_scores_nothing() -> None:
+    assert bm25("harbour wall") == 0
+
+
+def test_a_rare_term_counts_more_than_a_common_one() -> None:
+    assert bm25("tide x", tide=2) > bm25("tide x", tide=60)
+
+
+def test_a_term_in_the_turn_counts_more_than_one_in_the_turns_before() -> None:
+    assert bm25("tide x", "y z") > bm25("x y", "tide z") > 0
+
+
+def test_a_long_chunk_needs_more_than_a_short_one() -> None:
+    assert bm25("tide a b") > bm25("tide " + "a " * 40)
+
+
+def test_a_term_that_stands_everywhere_never_counts_against_a_chunk() -> None:
+    assert bm25("tide", tide=100, query="tide") > 0
+
+
+def test_scaling_puts_the_best_at_one_and_the_least_at_nought() -> None:
+    assert ranking.scaled([2.0, 6.0, 4.0, None]) == [0.0, 1.0, 0.5, 0.0]
+
+
+def test_scores_that_are_all_alike_scale_to_one_if_anything_was_found() -> None:
+    assert ranking.scaled([3.0, 3.0]) == [1.0, 1.0]
+    assert ranking.scaled([0.0, 0.0]) == [0.0, 0.0]
+
+
+def test_the_weights_add_up_to_one() -> None:
+    shares = ranking.weights([1.0, *[0.2] * 20], [1.0, *[0.7] * 20])
+    assert shares.lexical + shares.dense == pytest.approx(1)
+
+
+def test_the_leg_whose_best_stands_out_counts_more() -> None:
+    shares = ranking.weights([1.0, *[0.9] * 20], [1.0, *[0.1] * 20])
+    assert shares.dense > 0.7 > shares.lexical
+
+
+def test_a_leg_that_found_nothing_leaves_all_to_the_other() -> None:
+    assert ranking.weights([0.0, 0.0], [1.0, 0.0]).dense == 1
+    assert ranking.weights([1.0, 0.0], [0.0, 0.0]).lexical == 1

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.index.splitting import MAX_TOKENS, estimated_tokens, split
+
+PARAGRAPHS = [f"This is paragraph {n}. " + "It goes on for a while. " * 12 for n in range(12)]
+
+
+def test_a_short_text_stays_whole() -> None:
+    assert [piece.text for piece in split("One line.\n\nAnd another.\n")] == [
+        "One line.\n\nAnd another."
+    ]
+
+
+def test_white_space_alone_gives_nothing() -> None:
+    assert split(" \n\n ") == []
+
+
+def test_a_piece_ends_where_a_paragraph_ends() -> None:
+    pieces = split("\n\n".join(PARAGRAPHS))
+    assert len(pieces) > 2
+    assert all(piece.text.startswith("This is") for piece in pieces)
+
+
+def test_the_line_of_a_piece_is_where_its_text_stands() -> None:
+    text = "\n\n".join(PARAGRAPHS)
+    for piece in split(text):
+        assert text.split("\n")[piece.line].startswith(piece.text.split("\n")[0])
+
+
+def test_a_short_sentence_at_the_seam_stands_on_both_sides() -> None:
+    first, second = split("A long start of it all. " * 34 + "The key is blue. " + "More. " * 60)[:2]
+    assert first.text.split(". ")[-1].rstrip(".") in second.text
+
+
+@given(st.text(alphabet=st.sampled_from("ab c.\n!猫。\u0441"), max_size=4000))
+def test_no_word_is_lost_and_no_piece_is_too_long(text: str) -> None:
+    pieces = split(text, 40)
+    assert all(estimated_tokens(piece.text) <= 40 for piece in pieces)
+    assert set(text.split()) <= set(" ".join(piece.text for piece in pieces).split()) | {
+        word for word in text.split() if estimated_tokens(word) > 20 or "。" in word
+    }
+
+
+def test_a_text_without_any_break_is_cut() -> None:
+    assert max(estimated_tokens(piece.text) for piece in split("x" * 9000)) <= MAX_TOKENS

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bumble.errors import BudgetSpentError, ModelUnreachableError
+from bumble.llm import budget, ledger
+from bumble.llm.budget import Budgeted, Limits, Spent
+from bumble.llm.ledger import Entry
+from bumble.llm.protocol import Completion, Message, OnText, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+
+LISBON = ZoneInfo("Europe/Lisbon")
+NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+ASK = Request([Message("user", "What was that?")], purpose="appraise")
+
+
+def entry(at: datetime, tokens: int = 10, reason: str = "stop") -> Entry:
+    return Entry(at, "chat", "m", 5, reason, prompt_tokens=tokens, completion_tokens=1)
+
+
+def talkative() -> ScriptedModel:
+    return ScriptedModel([Reply("Yes.", always=True)])
+
+
+def test_a_day_begins_at_midnight_where_the_entity_lives(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    midnight = datetime(2026, 5, 23, 23, tzinfo=UTC)  # in Lisbon
+    for at in (midnight - timedelta(seconds=1), midnight, NOON):
+        ledger.append(path, entry(at))
+    assert budget.today(path, NOON, LISBON) == Spent(2, 22)
+    assert budget.today(path, NOON, ZoneInfo("UTC")) == Spent(1, 11)
+
+
+def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "calls.jsonl"
+    midnight = datetime(2026, 5, 24, tzinfo=UTC)
+    ledger.append(path, entry(midnight + timedelta(minutes=1)))
+    ledger.append(path, entry(midnight - timedelta(minutes=1)))
+    assert budget.today(path, NOON, ZoneInfo("UTC")).calls == 1
+
+
+def test_warm_ups_and_torn_lines_count_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    assert budget.today(path, NOON, LISBON) == Spent()
+    ledger.append(path, entry(NOON, reason="warm"))
+    ledger.append(path, entry(NOON))
+    with path.open("a") as file:
+        file.write('{"at": "2026-05')
+    assert budget.today(path, NOON, LISBON) == Spent(1, 11)
+
+
+def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    line = (
+        f'{{"at": "{(NOON - timedelta(days=9)).isoformat()}", "purpose": "chat", "model": "m", '
+        '"ms": 5, "finish_reason": "stop", "prompt_tokens": 10}\n'
+    )
+    path.write_text(line * 100_000)
+    for _ in range(50):
+        ledger.append(path, entry(NOON))
+    started = time.perf_counter()
+    assert budget.today(path, NOON, LISBON) == Spent(50, 550)
+    assert time.perf_counter() - started < 0.2
+
+
+def test_lines_come_newest_first_and_whole_whatever_the_block(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    lines = [f"{n} " + "ü" * (n % 70) for n in range(5000)]
+    path.write_text("\n".join(lines) + "\n")
+    assert list(ledger.newest_lines(path)) == lines[::-1]
+
+
+def test_calls_beyond_the_limit_of_a_run_are_refused_and_not_made() -> None:
+    inner = talkative()
+    model = Budgeted(inner, Limits(2, None, Spent))
+    model.complete(ASK)
+    model.complete(ASK)
+    with pytest.raises(BudgetSpentError, match=r"appraise was left for later") as caught:
+        model.complete(ASK)
+    assert caught.value.exit_code == 22
+    assert (len(inner.requests), model.calls) == (2, 2)
+
+
+def test_tokens_of_the_day_are_looked_up_before_each_call() -> None:
+    spent = [Spent(1, 99)]
+    model = Budgeted(talkative(), Limits(None, 100, lambda: spent[0]))
+    model.complete(ASK)
+    spent[0] = Spent(2, 120)
+    with pytest.raises(BudgetSpentError, match=r"120 tokens of 100 \(limits.tokens_per_day\)"):
+        model.complete(ASK)
+
+
+class Absent(ScriptedModel):
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        self.requests.append(request)
+        raise ModelUnreachableError("nothing answers at 127.0.0.1")
+
+
+def test_a_model_that_was_not_there_is_not_looked_for_again() -> None:
+    inner = Absent([])
+    model = Budgeted(inner, Limits(None, None, Spent))
+    for _ in range(3):
+        with pytest.raises(ModelUnreachableError):
+            model.complete(ASK)
+    with pytest.raises(ModelUnreachableError):
+        model.warm(ASK)
+    assert len(inner.requests) == 1

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bumble.llm import prefix_cache
+from bumble.llm.prefix_cache import PrefixFolder
+
+KEY = prefix_cache.key("weights", "engine", "q8_0", "4096", "session-1")
+OTHER = prefix_cache.key("weights", "engine", "q8_0", "4096", "session-2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> PrefixFolder:
+    folder = PrefixFolder(tmp_path / "prefixes", limit_bytes=10_000)
+    folder.prepare()
+    return folder
+
+
+def writing(folder: PrefixFolder, data: bytes) -> Callable[[str], bool]:
+    def write(filename: str) -> bool:
+        (folder.folder / filename).write_bytes(data)
+        return True
+
+    return write
+
+
+def names(folder: PrefixFolder) -> set[str]:
+    return {path.name for path in folder.folder.iterdir()}
+
+
+def test_what_is_saved_is_found(folder: PrefixFolder) -> None:
+    assert folder.find(KEY) is None
+    assert folder.save(KEY, writing(folder, b"tokens"))
+    assert folder.find(KEY) == f"{KEY}.kv"
+    assert (folder.folder / f"{KEY}.kv").read_bytes().startswith(b"tokens")
+
+
+def test_files_and_folder_are_for_their_owner_alone(folder: PrefixFolder) -> None:
+    folder.save(KEY, writing(folder, b"tokens"))
+    assert stat.S_IMODE(folder.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder.folder / f"{KEY}.kv").stat().st_mode) == 0o600
+
+
+def truncate(data: bytes) -> bytes:
+    return data[:-1]
+
+
+def flip(data: bytes) -> bytes:
+    return bytes([data[0] ^ 1]) + data[1:]
+
+
+def empty(_: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [truncate, flip, empty])
+def test_a_damaged_file_is_discarded(
+    folder: PrefixFolder, damage: Callable[[bytes], bytes]
+) -> None:
+    folder.save(KEY, writing(folder, b"tokens"))
+    path = folder.folder / f"{KEY}.kv"
+    path.write_bytes(damage(path.read_bytes()))
+    assert folder.find(KEY) is None
+    assert not path.exists()
+
+
+def test_a_file_of_another_key_is_discarded(folder: PrefixFolder) -> None:
+    folder.save(KEY, writing(folder, b"tokens"))
+    (folder.folder / f"{KEY}.kv").rename(folder.folder / f"{OTHER}.kv")
+    assert folder.find(OTHER) is None
+    assert names(folder) == set()
+
+
+def test_a_save_that_fails_keeps_what_was_there(folder: PrefixFolder) -> None:
+    folder.save(KEY, writing(folder, b"old"))
+    assert not folder.save(KEY, lambda _: False)
+    assert folder.find(KEY) and names(folder) == {f"{KEY}.kv"}
+
+
+def test_what_is_larger_than_the_limit_is_not_kept(folder: PrefixFolder) -> None:
+    assert not folder.save(KEY, writing(folder, b"x" * 10_001))
+    assert names(folder) == set()
+
+
+def test_the_least_recently_used_is_evicted(folder: PrefixFolder) -> None:
+    keys = [prefix_cache.key(str(number)) for number in range(3)]
+    for used_at, key in zip((1000, 2000, 3000), keys, strict=True):
+        folder.save(key, writing(folder, b"x" * 3000))
+        os.utime(folder.folder / f"{key}.kv", (used_at, used_at))
+    folder.find(keys[0])
+    folder.save(KEY, writing(folder, b"x" * 3000))
+    assert names(folder) == {f"{key}.kv" for key in (keys[0], keys[2], KEY)}
+
+
+def test_parts_left_by_a_crash_go_once_they_are_old(folder: PrefixFolder) -> None:
+    old, new = folder.folder / "a.part", folder.folder / "b.part"
+    old.write_bytes(b"half")
+    new.write_bytes(b"half")
+    os.utime(old, (1_000_000_000,) * 2)
+    folder.save(KEY, writing(folder, b"tokens"))
+    assert names(folder) == {"b.part", f"{KEY}.kv"}
+
+
+def test_files_that_are_not_ours_are_left_alone(folder: PrefixFolder) -> None:
+    note = folder.folder / "README"
+    note.write_bytes(b"x" * 20_000)
+    os.utime(note, (1_000_000_000,) * 2)
+    folder.save(KEY, writing(folder, b"tokens"))
+    assert note.exists()
+
+
+def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
+    found: list[str | None] = []
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            folder.save(KEY, writing(folder, bytes([number]) * 2000))
+            found.append(folder.find(KEY))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [f"{KEY}.kv"] * 80
+    assert names(folder) == {f"{KEY}.kv"}
+
+
+def test_every_part_of_a_key_counts() -> None:
+    assert (
+        len({KEY, OTHER, prefix_cache.key("weight", "sengine", "q8_0", "4096", "session-1")}) == 3
+    )
+
+
+def test_a_shared_name_leads_to_the_key_that_was_saved_last(tmp_path: Path) -> None:
+    folder = PrefixFolder(tmp_path, limit_bytes=1000)
+    assert folder.pointed("a" * 64) is None
+    folder.point("a" * 64, "b" * 64)
+    folder.point("a" * 64, "c" * 64)
+    assert folder.pointed("a" * 64) == "c" * 64
+    (tmp_path / f"{'a' * 64}.last").write_text("../../etc/passwd")
+    assert folder.pointed("a" * 64) is None

@@ -1,0 +1,423 @@
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.entity import changes
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.records import (
+    automations,
+    base,
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    mapping_files,
+    narrative,
+    relationships,
+    reminders,
+    sessions,
+    skills,
+)
+from bumble.records.base import Provenance
+from bumble.text import markdown
+
+AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
+ZONE = ZoneInfo("Europe/Berlin")
+FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One store: a record as it writes it, how it reads it, and an edit."""
+
+    sample: str
+    parse: Callable[[str, str], Any]
+    text: Callable[[Any], str]
+    edit: Callable[[Any], Change | None]
+    touches: str  # the lines that the edit may change, as a pattern
+    bad: str  # a text that is not such a record
+    line: int  # where that is wrong
+
+
+EPISODE = episodes.new(
+    "ep_1",
+    AT,
+    0.62,
+    "Sam told me of the sea.\n\nIt mattered: he was moved.",
+    people=("sam", "ada"),
+    imprints=(episodes.Imprint("curious", 0.5, "the sea, again: and more"),),
+    soma="social 50%",
+    session="ses_1",
+    summary_source=episodes.EXCERPT,
+    provenance=FROM_MODEL,
+)
+BELIEF = beliefs.new(
+    "bel_1", "Sam likes the sea.", "preference", 0.6, AT, evidence=("msg_1",), provenance=FROM_MODEL
+)
+PERSON = relationships.new("Sam Fox", AT, provenance=FROM_MODEL)
+DREAM = dreams.new("drm_1", AT, (("ep_1", "ep_2"),), ("a wave", "a door"), "What returns.", seed=7)
+REMINDER = reminders.new(
+    "rem_1", AT, "Tea.", repeat="0 9 * * 1", person="sam", deliver="session", provenance=FROM_MODEL
+)
+AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
+SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
+STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
+FACTS = (
+    "# What I know\n\n## [locked] Who I am\n\nAda.\n\n## Sam\n"
+    "<!-- {by: distill, from: [msg_1], trust: person} -->\n\nLikes the sea.\n\n## Last\n\nEnd.\n"
+)
+DIARY = "# Journal\n\n## 2026-05-24 05:12:47 #dream\n\nI dreamt.\n\n## not a date\n\nstill mine\n"
+BODY = (
+    "at: 2026-05-24T03:12:47Z\nbars: {social: 50, comfort: 65}\nnoise:\n  - wave\nplain:\n  a: 1\n"
+)
+TALK = sessions.new("ses_1", AT, "sam").source + sessions.render(
+    sessions.Message("msg_1", AT, "user", "Hi", speaker="sam", trust="owner")
+)
+
+CASES = {
+    "episodes": Case(
+        EPISODE.source.text,
+        episodes.parse,
+        lambda one: one.source.text,
+        lambda one: episodes.plan_dormant(Path("episodes"), one, dormant=True, why="faded"),
+        r"dormant:",
+        "---\nat: 2026-05-24T03:12:47Z\nsignificance: 7\n---\n\nx\n",
+        3,
+    ),
+    "beliefs": Case(
+        BELIEF.source.text,
+        beliefs.parse,
+        lambda one: one.source.text,
+        lambda one: beliefs.plan_update(one, "said again", confidence=0.7, evidence=("msg_9",)),
+        r"confidence:|evidence:|\s*- ",
+        "---\ncategory: preference\nconfidence: 0.5\nformed: yesterday\n---\n\nx\n",
+        4,
+    ),
+    "relationships": Case(
+        PERSON.source.text + "\nI met Sam by the sea.\n",
+        relationships.parse,
+        lambda one: one.source.text,
+        lambda one: relationships.plan_met(one, AT + timedelta(hours=1), "talked"),
+        r"interaction_count:|last_interaction:",
+        "---\nnames: [Sam]\nscores:\n  warmth: 3\n---\n",
+        4,
+    ),
+    "reminders": Case(
+        REMINDER.source.text,
+        reminders.parse,
+        lambda one: one.source.text,
+        lambda one: reminders.plan_delivered(one, AT, AT + timedelta(days=7), "said"),
+        r"at:|delivered:",
+        "---\nat: 2026-05-24T03:12:47Z\ndeliver: pigeon\n---\n\nx\n",
+        3,
+    ),
+    "automations": Case(
+        AUTOMATION.source.text,
+        automations.parse,
+        lambda one: one.source.text,
+        lambda one: automations.plan_ran(one, AT + timedelta(days=1), 5, "ran", enabled=False),
+        r"last:|failures:|enabled:",
+        "---\nschedule: 0 8 * * *\nfailures: many\n---\n\nx\n",
+        3,
+    ),
+    "dreams": Case(
+        DREAM.source.text,
+        dreams.parse,
+        lambda one: one.source.text,
+        lambda _: None,
+        r"$^",
+        "---\nat: 2026-05-24T03:12:47Z\npairs: [ep_1]\n---\n",
+        3,
+    ),
+    "skills": Case(
+        SKILL,
+        skills.parse,
+        lambda one: one.source.text,
+        lambda one: skills.plan_set(
+            [one], "boil an egg", one.description, "Seven minutes.", "better", overwrite=True
+        ),
+        r"Six|Seven|a line by hand|<!-- note",
+        "---\nname: [a]\n---\n\nx\n",
+        2,
+    ),
+    "narrative": Case(
+        STORY,
+        narrative.parse,
+        lambda one: one.source.text,
+        lambda one: narrative.plan_tell(
+            one, "I went on.", AT, Provenance("narrate", sources=("ep_1",)), "told"
+        ),
+        r"I |at:|a line by hand|<!-- note",
+        "---\nby: x\nat: noon\n---\n\nx\n",
+        3,
+    ),
+    "knowledge": Case(
+        FACTS,
+        knowledge.parse,
+        lambda one: one.preamble + "".join(part.source for part in one.sections),
+        lambda one: knowledge.plan_set(one, "sam", "Left.", "heard", by_entity=True),
+        r"Likes|Left|<!-- \{by|a line by hand|<!-- note",
+        "---\na: 1\n\n## x\n",
+        1,
+    ),
+    "journal": Case(
+        DIARY,
+        partial(journal.parse, zone=ZONE),
+        lambda one: one.preamble + "".join(entry.source for entry in one.entries),
+        lambda _: None,
+        r"$^",
+        "---\na: 1\n\n## x\n",
+        1,
+    ),
+    "mappings": Case(
+        BODY,
+        mapping_files.parse,
+        lambda one: one.source,
+        lambda one: mapping_files.plan("soma.yaml", one, {"bars": {"social": 61}}, "ebb"),
+        r"bars:|\s+social:",
+        "a: 1\nb: [\n",
+        3,
+    ),
+    "sessions": Case(
+        TALK,
+        sessions.parse,
+        lambda one: one.source,
+        lambda _: None,
+        r"$^",
+        TALK + '{"type":"message","id":"msg_2"\n' + TALK.splitlines()[1] + "\n",
+        3,
+    ),
+}
+every_store = pytest.mark.parametrize("name", CASES)
+HAND = "# by hand", "x_mine: {a: [1.10, yes]}  # keep", ""
+
+
+@st.composite
+def edited_by_hand(draw: st.DrawFn, sample: str) -> str:
+    """A record after a person was at it: comments, fields of their own, blank lines, line ends."""
+    if sample.startswith("{"):  # JSON lines take no comments
+        extra = draw(st.lists(st.sampled_from(["", '{"type":"mood","at":1,"x":[1.10]}', "  "])))
+        return sample + "".join(f"{line}\n" for line in extra)
+    is_yaml = not sample.startswith(("---", "#"))
+    lines, out, inside, owned = markdown.lines(sample), [], False, set[str]()
+    for number, line in enumerate(lines):
+        fence = line.strip() == "---" and number < 12
+        if is_yaml or (inside and not fence):
+            if re.match(r"\w", line) and draw(st.booleans()):
+                hand = draw(st.sampled_from(HAND))
+                if not (hand.startswith("x_") and owned):
+                    owned |= {hand} if hand.startswith("x_") else set()
+                    out.append(f"{hand}\n")
+            if re.match(r"\w+: [^{\[|\"]*$", line) and draw(st.booleans()):
+                line = line.rstrip("\n").replace(": ", ":   ", 1) + "  # mine\n"
+        out.append(line)
+        inside = (not inside) if fence else inside
+        if not (inside or is_yaml) and not line.strip() and draw(st.booleans()):
+            out.append(draw(st.sampled_from(["\n", "a line by hand\n\n", "<!-- note -->\n\n"])))
+    text = "".join(out) + draw(st.sampled_from(["", "\n", "\n\n"]))
+    text = text.replace("\n", "\r\n") if draw(st.booleans()) else text
+    return draw(st.sampled_from([text, text.rstrip("\r\n"), "\ufeff" + text]))
+
+
+@every_store
+@given(data=st.data())
+def test_a_record_gives_its_bytes_back_whatever_a_person_did(
+    name: str, data: st.DataObject
+) -> None:
+    case = CASES[name]
+    source = data.draw(edited_by_hand(case.sample))
+    assert case.text(case.parse(source, "x")) == source
+
+
+@every_store
+@given(data=st.data())
+def test_an_edit_changes_its_own_lines_and_no_others(name: str, data: st.DataObject) -> None:
+    case = CASES[name]
+    source = data.draw(edited_by_hand(case.sample))
+    change = case.edit(case.parse(source, "x"))
+    if change is None or change.data is None:
+        return
+    new = change.data.decode()
+    assert without(case.touches, source) == without(case.touches, new)
+    assert ("\r\n" in new) == ("\r\n" in source)
+    again = case.edit(case.parse(new, "x"))  # counters apart, the same edit again is no edit
+    assert again is None or name == "relationships"
+    kept = [line for line in source.splitlines() if "mine" in line and not case_line(case, line)]
+    assert [line for line in new.splitlines() if line in kept] == kept
+
+
+def case_line(case: Case, line: str) -> bool:
+    return re.match(case.touches, line) is not None
+
+
+def without(pattern: str, text: str) -> list[str]:
+    lines = (line for line in text.splitlines() if line.strip())
+    return [line for line in lines if not re.match(pattern, line.removeprefix("\ufeff"))]
+
+
+@every_store
+def test_a_bad_file_is_an_error_that_names_file_and_line(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    file = tmp_path / "bad.md"
+    file.write_text(case.bad)
+    stamp = file.stat().st_mtime_ns
+    with pytest.raises(RecordInvalidError) as caught:
+        base.load(file, case.parse)
+    assert str(caught.value).startswith(f"{file}:{case.line}: ")
+    assert caught.value.exit_code == 12
+    assert (file.read_text(), file.stat().st_mtime_ns) == (case.bad, stamp)
+
+
+@every_store
+@pytest.mark.parametrize(
+    ("data", "line"), [(b"---\nat: \xff\n---\n", 2), (b"\xfe\xff", 1), (b"a: 1\nb: \xe9\n", 2)]
+)
+def test_bytes_that_are_no_text_are_an_error_with_a_line(
+    name: str, data: bytes, line: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "bad.md"
+    file.write_bytes(data)
+    with pytest.raises(RecordInvalidError, match=rf"bad\.md:{line}: not UTF-8"):
+        base.load(file, CASES[name].parse)
+
+
+@every_store
+def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "large.md"
+    with file.open("wb") as stream:
+        stream.truncate(50_000_000)
+    with pytest.raises(RecordInvalidError, match="50 MB"):
+        base.load(file, CASES[name].parse)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        episodes.plan_new(EPISODE, "remember"),
+        beliefs.plan_new(BELIEF, "believe"),
+        relationships.plan_new(PERSON, "meet"),
+        dreams.plan_new(DREAM, "dream"),
+        skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
+        narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
+        knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
+        sessions.plan_start(sessions.new("ses_1", AT, "sam"), "talk"),
+        mapping_files.plan("soma.yaml", mapping_files.MappingFile({}, None), {"a": 1}, "live"),
+    ],
+    ids=lambda change: change.path,
+)
+def test_a_new_record_never_overwrites_another(change: Change, tmp_path: Path) -> None:
+    file = tmp_path / change.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("by hand\n")
+    with pytest.raises(RecordExistsError):
+        changes.apply(tmp_path, ChangeSet("new", (change,)))
+    assert file.read_text() == "by hand\n"
+    file.unlink()
+    assert changes.apply(tmp_path, ChangeSet("new", (change,))) == [file]
+
+
+def test_reading_changes_no_file(tmp_path: Path) -> None:
+    planned = (
+        episodes.plan_new(EPISODE, "x"),
+        beliefs.plan_new(BELIEF, "x"),
+        relationships.plan_new(PERSON, "x"),
+        dreams.plan_new(DREAM, "x"),
+        journal.plan_add(AT, "text", ZONE, "x"),
+    )
+    changes.apply(tmp_path, ChangeSet("all", planned))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+    assert [one.id for one in episodes.read(tmp_path / "episodes")] == ["ep_1"]
+    assert [one.id for one in beliefs.read(tmp_path / "beliefs")] == ["bel_1"]
+    assert [one.id for one in relationships.read(tmp_path / "relationships")] == ["sam-fox"]
+    assert [one.id for one in dreams.read(tmp_path / "dreams")] == ["drm_1"]
+    assert len(journal.read(tmp_path / "journal.md", ZONE).entries) == 1
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files} == before
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(files)
+
+
+@pytest.mark.parametrize("one", [EPISODE, BELIEF, PERSON])
+def test_what_a_model_wrote_says_so(one: Any) -> None:
+    assert one.provenance == FROM_MODEL
+    assert {"by": "distill", "model": "qwen3:4b", "from": ["msg_1", "msg_2"]}.items() <= (
+        one.source.meta.items()
+    )
+    assert one.audience == ("sam",)
+
+
+def test_ids_of_two_clones_never_collide_and_sort_by_time() -> None:
+    made = [
+        base.new_id("ep", AT + timedelta(milliseconds=n), random.Random(seed))
+        for n in range(200)
+        for seed in (1, 2)
+    ]
+    assert len(set(made)) == 400
+    assert [identifier[:13] for identifier in made] == sorted(i[:13] for i in made)
+    assert all(base.is_id(identifier) for identifier in made)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
+    def git(place: Path, *arguments: str) -> None:
+        who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *who, *arguments], cwd=place, check=True, capture_output=True)
+
+    def live(place: Path, who: int) -> None:
+        rng, at = random.Random(who), AT + timedelta(minutes=who)
+        talk = sessions.parse((place / sessions.path("ses_1")).read_text())
+        message = sessions.Message(base.new_id("msg", at, rng), at, "user", f"from {who}")
+        planned = (
+            episodes.plan_new(episodes.new(base.new_id("ep", at, rng), at, 0.5, "x"), "x"),
+            beliefs.plan_new(
+                beliefs.new(base.new_id("bel", at, rng), "x", "preference", 0.5, at), "x"
+            ),
+            journal.plan_add(at, f"entry {who}", ZONE, "x"),
+            sessions.plan_append(talk, [message], "x"),
+        )
+        changes.apply(place, ChangeSet("live", planned))
+        git(place, "add", "-A")
+        git(place, "commit", "-qm", f"live {who}")
+
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    git(one, "init", "-q", "-b", "main")
+    (one / ".gitattributes").write_text("journal.md merge=union\n*.jsonl merge=union\n")
+    (one / ".gitignore").write_text(".bumble/\n")
+    changes.apply(
+        one,
+        ChangeSet(
+            "begin",
+            (
+                sessions.plan_start(sessions.new("ses_1", AT, "sam"), "x"),
+                journal.plan_add(AT, "first", ZONE, "x"),
+            ),
+        ),
+    )
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "begin")
+    git(tmp_path, "clone", "-q", str(one), str(other))
+    live(other, 2)
+    live(one, 1)
+    git(one, "pull", "-q", "--no-rebase", "--no-edit", str(other), "main")
+    assert len(list(episodes.read(one / "episodes"))) == 2
+    assert len(list(beliefs.read(one / "beliefs"))) == 2
+    texts = [entry.text for entry in journal.read(one / "journal.md", ZONE).entries]
+    assert sorted(texts) == ["entry 1", "entry 2", "first"]
+    talk = sessions.parse((one / sessions.path("ses_1")).read_text())
+    assert [message.text for message in talk.messages] == ["from 1", "from 2"]

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble import files
+from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.records import knowledge
+from bumble.records.base import Provenance
+
+SOURCE = """---
+x: 1 # front matter is kept
+---
+# What I know
+
+Preamble.
+
+## [locked] Who I am
+
+Ada.
+
+## Sam
+
+Likes the sea.
+
+```
+## not a section
+```
+
+[ Locked ] in setext
+---
+Kept.
+
+## Last ##
+End.
+# Another part
+## In it
+text
+"""
+WHY = "heard"
+MARKS = ["## a", "# top", "x", "", "```", "<!--", "-->", "===", "---", "<script>", "- a", "    c"]
+SLY = ["<!-- {by: owner, trust: owner} -->", "## [locked] Who I am", "\ta", "> q", "\u2028## y"]
+BODIES = st.lists(st.sampled_from([*MARKS, *SLY]), min_size=1, max_size=7).map("\n".join)
+
+
+def read(source: str = SOURCE) -> knowledge.Knowledge:
+    return knowledge.parse(source)
+
+
+def after(change: object) -> str:
+    data = getattr(change, "data", None)
+    assert isinstance(data, bytes)
+    return data.decode()
+
+
+def titles(source: str) -> list[tuple[str, bool]]:
+    return [(one.title, one.locked) for one in knowledge.parse(source).sections]
+
+
+def test_sections_are_read_with_their_locks_and_lines() -> None:
+    found = read()
+    assert titles(SOURCE) == [
+        ("Who I am", True),
+        ("Sam", False),
+        ("in setext", True),
+        ("Last", False),
+        ("In it", False),
+    ]
+    assert [one.line for one in found.sections] == [8, 12, 20, 24, 27]
+    assert found.preamble.startswith("---\nx: 1") and found.preamble.endswith("Preamble.\n\n")
+    assert found.preamble + "".join(one.source for one in found.sections) == SOURCE
+    assert found.sections[3].text == "End."
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Who I am",
+        "who  i AM",
+        "  Who\tI am ",
+        "[locked] Who I am",
+        "[ LOCKED ]who i am",
+        "Ｗｈｏ Ｉ ａｍ",
+        "Who-I_am",
+        "Who I\u200b am",
+        "**Who I am**",
+        "## Who I am",
+        "Who I am ##",
+        "Who &#73; am",
+        "\\Who I am",
+        "in setext",
+        "IN  SETEXT",
+    ],
+)
+def test_the_entity_cannot_touch_a_locked_section_in_any_spelling(title: str) -> None:
+    found = read()
+    attempts: list[Callable[[], object]] = [
+        lambda: knowledge.plan_set(found, title, "Bob.", WHY, by_entity=True),
+        lambda: knowledge.plan_set(found, title, "Bob.", WHY, by_entity=False),
+        lambda: knowledge.plan_remove(found, title, WHY, by_entity=True),
+        lambda: knowledge.plan_rename(found, title, "Other", WHY, by_entity=True),
+        lambda: knowledge.plan_rename(found, "Sam", title, WHY, by_entity=True),
+    ]
+    for attempt in attempts:
+        with pytest.raises(SectionLockedError, match=r"knowledge\.md:\d+: the section") as caught:
+            attempt()
+        assert caught.value.exit_code == 13
+
+
+def test_the_entity_cannot_lock_a_section() -> None:
+    for title in ("[locked] New", "[Locked]New", "［locked］ New", "[loc\u200bked] New"):
+        with pytest.raises(RefusedError, match="only the owner"):
+            knowledge.plan_set(read(), title, "x", WHY, by_entity=True)
+
+
+def test_a_second_section_of_the_title_does_not_unlock_the_first() -> None:
+    found = read("## Sam\n\nfree\n\n## [locked] sam\n\nheld\n")
+    with pytest.raises(SectionLockedError):
+        knowledge.plan_set(found, "Sam", "x", WHY, by_entity=True)
+
+
+def test_the_owner_changes_a_locked_section_only_by_force() -> None:
+    new = after(
+        knowledge.plan_set(read(), "who i am", "Bob.", WHY, by_entity=False, force_locked=True)
+    )
+    assert new == SOURCE.replace("Ada.", "Bob.").replace(
+        "## [locked] Who I am\n\nBob", "## [locked] Who I am\n\nBob"
+    )
+    assert titles(new) == titles(SOURCE)
+
+
+def test_a_correction_changes_the_text_of_its_section_alone() -> None:
+    new = after(knowledge.plan_set(read(), "SAM", "Left the sea.", WHY, by_entity=True))
+    start, end = SOURCE.index("Likes"), SOURCE.index("\n[ Locked ]")
+    assert new == SOURCE[:start] + "Left the sea.\n" + SOURCE[end:]
+
+
+def test_the_same_text_is_no_change() -> None:
+    body = "Likes the sea.  \n\n```\n## not a section\n```\n\n"
+    assert knowledge.plan_set(read(), "sam", body, WHY, by_entity=True) is None
+
+
+def test_text_behind_a_part_heading_is_not_part_of_the_section_before() -> None:
+    new = after(knowledge.plan_set(read(), "last", "Over.", WHY, by_entity=True))
+    assert "Over.\n\n# Another part\n## In it\ntext\n" in new
+    gone = after(knowledge.plan_remove(read(), "last", WHY, by_entity=True))
+    assert "End." not in gone and "Kept.\n\n# Another part\n## In it\ntext\n" in gone
+
+
+def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
+    origin = Provenance("distill", "m--x>", ("ses_1", "msg_2"), "tool", ("sam",))
+    new = after(
+        knowledge.plan_set(read(), "New  fact", "It is.", WHY, by_entity=True, provenance=origin)
+    )
+    assert new.startswith(SOURCE + "\n## New fact\n<!-- ")
+    section = knowledge.parse(new).sections[-1]
+    assert (section.title, section.text, section.provenance) == ("New fact", "It is.", origin)
+
+
+def test_the_owner_s_own_words_take_the_place_of_an_origin() -> None:
+    source = "## a\n<!-- {by: distill, trust: person} -->\n\nold\n"
+    new = after(knowledge.plan_set(read(source), "a", "new", WHY, by_entity=False))
+    assert new == "## a\n\nnew\n"
+
+
+def test_a_comment_of_another_kind_is_part_of_the_text() -> None:
+    source = "## a\n<!-- note to self -->\n\ntext\n"
+    assert read(source).sections[0].text == "<!-- note to self -->\n\ntext"
+
+
+def test_renaming_keeps_the_lock_and_the_text() -> None:
+    new = after(
+        knowledge.plan_rename(
+            read(), "Who I am", "My name", WHY, by_entity=False, force_locked=True
+        )
+    )
+    assert new == SOURCE.replace("## [locked] Who I am", "## [locked] My name")
+    new = after(knowledge.plan_rename(read(), "sam", "Samuel", WHY, by_entity=True))
+    assert new == SOURCE.replace("## Sam\n", "## Samuel\n")
+    with pytest.raises(RefusedError, match="already"):
+        knowledge.plan_rename(read(), "sam", "LAST", WHY, by_entity=True)
+
+
+def test_a_section_that_is_not_there_names_the_nearest() -> None:
+    with pytest.raises(RecordMissingError, match='Did you mean "Sam"'):
+        knowledge.plan_remove(read(), "Samm", WHY, by_entity=True)
+
+
+@pytest.mark.parametrize(("title", "text"), [("", "x"), (" ## ", "x"), ("a", " \n "), ("***", "x")])
+def test_a_section_without_title_or_text_is_refused(title: str, text: str) -> None:
+    with pytest.raises(UsageError):
+        knowledge.plan_set(read(), title, text, WHY, by_entity=True)
+
+
+def test_nothing_is_added_behind_an_open_fence() -> None:
+    with pytest.raises(RefusedError, match="left open"):
+        knowledge.plan_set(read("## a\n\n```\ncode\n"), "b", "text", WHY, by_entity=True)
+
+
+@given(st.text(min_size=1, max_size=20), BODIES, st.sampled_from(["\n", "\r\n"]))
+def test_no_title_or_text_makes_more_than_its_own_section(
+    title: str, body: str, newline: str
+) -> None:
+    source = SOURCE.replace("\n", newline)
+    origin = Provenance("distill", trust="tool")
+    try:
+        change = knowledge.plan_set(
+            read(source), title, body, WHY, by_entity=True, provenance=origin
+        )
+    except (UsageError, RefusedError):
+        return
+    new = after(change)
+    found = knowledge.parse(new)
+    there = knowledge.find(read(source), title)
+    assert len(found.sections) == 5 + (there is None)
+    section = knowledge.find(found, title)
+    assert section is not None
+    assert section.provenance == origin
+    for one in read(source).sections:
+        if there is None or one.title != there.title:
+            assert one.source.rstrip() in new
+    assert [one for one in found.sections if one.locked] == [
+        one for one in read(source).sections if one.locked
+    ]
+
+
+@given(BODIES)
+def test_a_text_brings_no_origin_of_its_own(body: str) -> None:
+    try:
+        change = knowledge.plan_set(read("## a\n\nx\n"), "b", body, WHY, by_entity=True)
+    except UsageError:
+        return
+    section = knowledge.find(knowledge.parse(after(change)), "b")
+    assert section is not None and section.provenance == Provenance()
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_titles_alike_by_name_are_alike_by_key(one: str, other: str) -> None:
+    if files.same_name(one) == files.same_name(other):
+        assert knowledge.key(one) == knowledge.key(other)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.errors import RecordMissingError
+from bumble.records import relationships
+from bumble.records.base import Provenance
+from bumble.records.relationships import Note, Relationship, Scores
+
+AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
+BY_HAND = """---
+names: [Sam Fox, Sammy]   # what he likes
+scores: {warmth: 0.5, mine: 9}
+interaction_count: 7
+pending:
+  - he moved
+  - {text: "new job", at: 2026-05-01T00:00:00Z, weight: 3}  # big
+---
+
+I met Sam by the sea.
+
+## Always
+
+He laughs.
+"""
+
+
+def sam() -> Relationship:
+    return relationships.parse(BY_HAND, "sam-fox")
+
+
+def after(change: object) -> Relationship:
+    data = getattr(change, "data", None)
+    assert isinstance(data, bytes)
+    return relationships.parse(data.decode(), "sam-fox")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "CON", "con.md", "🐝", "a/b", "", ".", "Zoë", "x" * 500]
+)
+def test_any_name_gives_an_id_that_is_a_safe_file_name(name: str) -> None:
+    person = relationships.person_id(name)
+    assert person and person not in (".", "..") and person.casefold() == person
+    assert not set(person) & set('/\\:*?"<>|.\0')
+    assert len(person.encode()) <= 100
+    assert person.upper() not in ("CON", "NUL")
+
+
+def test_a_person_is_found_by_id_and_any_name_in_any_spelling(tmp_path: Path) -> None:
+    folder = tmp_path / "relationships"
+    for name in ("Sam Fox", "Kim"):
+        person = relationships.new(name, AT)
+        changes.apply(tmp_path, ChangeSet("meet", (relationships.plan_new(person, "meet"),)))
+    (folder / "sam-fox.md").write_text(BY_HAND)
+    for name in ("sam-fox", "SAM  FOX", "sammy", "Ｓａｍｍｙ"):
+        assert relationships.find(folder, name).id == "sam-fox"
+    with pytest.raises(RecordMissingError, match="Sammy"):
+        relationships.find(folder, "Samy")
+
+
+def test_an_id_goes_before_a_name_and_a_first_name_before_a_later_one() -> None:
+    one = relationships.parse("---\nnames: [Kim, Sam]\n---\n", "kim")
+    two = relationships.parse("---\nnames: [Sam]\n---\n", "sam-2")
+    three = relationships.parse("---\nnames: [Other]\n---\n", "sam")
+    assert relationships.match([one, two], "sam") is two
+    assert relationships.match([one, two, three], "sam") is three
+    assert relationships.match([one], "sam") is one
+    assert relationships.match([one], "nobody") is None
+
+
+def test_a_stub_has_a_name_a_time_and_no_portrait() -> None:
+    person = relationships.new("Zoë Fox", AT, provenance=Provenance("distill", trust="person"))
+    assert (person.id, person.name, person.text) == ("zoë-fox", "Zoë Fox", "")
+    assert (person.first_met, person.interaction_count) == (AT, 0)
+    assert person.provenance.by == "distill"
+
+
+def test_counting_a_meeting_changes_two_lines_and_no_portrait() -> None:
+    change = relationships.plan_met(sam(), AT, "talked")
+    assert change is not None and change.data is not None
+    new = change.data.decode()
+    assert new == BY_HAND.replace("interaction_count: 7", "interaction_count: 8").replace(
+        "# big\n---", "# big\nlast_interaction: 2026-05-24T03:12:47+00:00\n---"
+    )
+
+
+def test_a_score_changes_beside_fields_that_are_not_known() -> None:
+    scores = Scores(warmth=0.61239, trust=1.7)
+    new = after(relationships.plan_update(sam(), "reflect", scores=scores))
+    assert new.scores == Scores(warmth=0.6124, trust=1.0)
+    assert new.source.meta["scores"]["mine"] == 9
+    assert new.text == sam().text
+
+
+def test_a_note_is_added_once_and_the_others_stay_as_they_were_written() -> None:
+    origin = Provenance("distill", "m", ("ses_1", "msg_2"), "person")
+    new = after(relationships.plan_note(sam(), Note("likes tea", AT, origin), "heard"))
+    assert new.source.text.startswith(BY_HAND[: BY_HAND.index("# big\n")])
+    assert new.pending[-1] == Note("likes tea", AT, origin)
+    assert relationships.plan_note(new, Note("Likes  tea"), "heard") is None
+
+
+def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:
+    person = sam()
+    for n in range(15):
+        person = after(relationships.plan_note(person, Note(f"note {n}"), "heard"))
+    assert [note.text for note in person.pending] == [f"note {n}" for n in range(3, 15)]
+    cleared = after(relationships.plan_update(person, "reflect", pending=(), text="New."))
+    assert (cleared.pending, cleared.text) == ((), "New.")
+    assert "pending" not in cleared.source.meta
+
+
+def test_nothing_that_is_not_given_changes() -> None:
+    assert relationships.plan_update(sam(), "none") is None
+    later = AT + timedelta(days=1)
+    new = after(
+        relationships.plan_update(
+            sam(), "review", reviewed_at_count=7, last_reflection=later, topics=("sea",)
+        )
+    )
+    assert (new.reviewed_at_count, new.last_reflection, new.topics) == (7, later, ("sea",))
+    assert new.last_interaction is None

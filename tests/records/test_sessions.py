@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.records import sessions
+from bumble.records.sessions import Compaction, End, Message, Session, ToolCall, Undo
+from bumble.text.yaml_edit import SourceError
+
+AT = datetime(2026, 5, 24, 3, 12, 47, 123000, tzinfo=UTC)
+
+
+def said(n: int, role: str = "user", text: str = "hi", **more: object) -> Message:
+    speaker = "sam" if role == "user" else ""
+    message = Message(f"msg_{n}", AT + timedelta(seconds=n), role, text, speaker=speaker)
+    return replace(message, **more)  # type: ignore[arg-type]
+
+
+def talk(*lines: sessions.Record, torn: str = "") -> Session:
+    source = sessions.new("ses_1", AT, "sam").source
+    return sessions.parse(source + "".join(map(sessions.render, lines)) + torn)
+
+
+MESSAGES = st.builds(
+    Message,
+    id=st.uuids().map(lambda identifier: f"msg_{identifier.hex}"),
+    at=st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)).map(
+        lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000, tzinfo=UTC)
+    ),
+    role=st.sampled_from(sessions.ROLES),
+    text=st.text(),
+    speaker=st.text(max_size=5),
+    tool_calls=st.lists(
+        st.builds(
+            ToolCall,
+            st.text(min_size=1, max_size=5),
+            st.text(min_size=1, max_size=5),
+            st.dictionaries(st.text(max_size=4), st.text(max_size=4) | st.integers(), max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    tool_call_id=st.text(max_size=4),
+    trust=st.sampled_from(["", "owner", "tool"]),
+    unanswered=st.booleans(),
+    extra=st.dictionaries(st.sampled_from(["x", "mood"]), st.integers(), max_size=2),
+)
+
+
+@given(st.lists(MESSAGES, max_size=5, unique_by=lambda one: one.id))
+def test_every_message_reads_back_as_it_was_written(messages: list[Message]) -> None:
+    found = talk(*messages)
+    assert found.messages == tuple(sorted(messages, key=lambda one: one.at))
+    assert found.source.count("\n") == len(messages) + 1
+
+
+def test_a_message_is_one_line_of_plain_json() -> None:
+    call = ToolCall("c1", "recall", {"query": "sea"})
+    line = sessions.render(said(1, "assistant", "é\n🐝", tool_calls=(call,), trust="entity"))
+    assert line == (
+        '{"type":"message","id":"msg_1","at":"2026-05-24T03:12:48.123+00:00","role":"assistant",'
+        '"text":"é\\n🐝","tool_calls":[{"id":"c1","name":"recall","arguments":{"query":"sea"}}],'
+        '"trust":"entity"}\n'
+    )
+
+
+def test_half_a_character_is_replaced() -> None:
+    assert talk(said(1, text="a\ud83d")).messages[0].text == "a\ufffd"
+
+
+def test_appending_changes_no_line_that_is_there() -> None:
+    before = talk(said(1))
+    change = sessions.plan_append(before, [said(2, "assistant")], "answer")
+    assert change.adds and change.data is not None
+    assert change.path == "sessions/ses_1/messages.jsonl"
+    after = sessions.appended(before, [said(2, "assistant")])
+    assert after.source == before.source + change.data.decode()
+    assert [one.id for one in after.messages] == ["msg_1", "msg_2"]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_last_line_that_was_cut_off_is_passed_over_and_named(cut: int) -> None:
+    found = talk(said(1), torn=sessions.render(said(2))[:cut])
+    assert found.torn_line == 3
+    assert [one.id for one in found.messages] == ["msg_1"]
+
+
+def test_a_transcript_goes_on_behind_a_line_that_was_cut_off() -> None:
+    found = talk(said(1), torn='{"type":"mess')
+    after = sessions.appended(found, [said(3)])
+    assert after.source.startswith(found.source + "\n")
+    assert after.torn_line is None
+    assert [one.id for one in after.messages] == ["msg_1", "msg_3"]
+    assert sessions.parse(after.source).messages == after.messages
+
+
+def test_a_whole_last_line_without_its_line_end_counts() -> None:
+    found = talk(said(1), torn=sessions.render(said(2)).rstrip("\n"))
+    assert found.torn_line is None
+    assert len(sessions.appended(found, [said(3)]).messages) == 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        ("{broken", "not a line of JSON"),
+        ("[1]", "should be an object"),
+        ('{"type":"message","id":"m","at":"noon","role":"user"}', "should be a time"),
+        ('{"type":"message","id":"m","at":"2026-05-24T03:12:47","role":"user"}', "no UTC offset"),
+        ('{"type":"message","id":"m","at":"2026-05-24T03:12:47Z","role":"god"}', "one of user"),
+        ('{"type":"message","at":"2026-05-24T03:12:47Z","role":"user"}', "`id` is missing"),
+        ('{"type":"compaction","id":"c","at":"2026-05-24T03:12:47Z"}', "`first` is missing"),
+        ("[" * 100_000, "not a line of JSON"),
+    ],
+)
+def test_a_broken_line_in_the_middle_names_its_line(bad: str, problem: str) -> None:
+    source = talk(said(1)).source + bad + "\n" + sessions.render(said(2))
+    with pytest.raises(SourceError, match=problem) as caught:
+        sessions.parse(source)
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("source", ["", "\n", '{"type":"message"}\n', "{}"])
+def test_a_file_without_its_first_line_is_refused(source: str) -> None:
+    with pytest.raises(SourceError, match="first line"):
+        sessions.parse(source)
+
+
+def test_what_a_merge_doubles_counts_once_and_stands_in_order_of_time() -> None:
+    found = talk(said(1), said(4), said(2), said(4), said(1), End(AT), End(AT), said(3))
+    assert [one.id for one in found.messages] == ["msg_1", "msg_2", "msg_3", "msg_4"]
+
+
+def test_two_different_lines_of_one_id_are_an_error() -> None:
+    with pytest.raises(SourceError, match="here twice, differently") as caught:
+        talk(said(1), said(1, text="other"))
+    assert caught.value.line == 3
+
+
+def test_messages_of_one_moment_keep_their_order() -> None:
+    same = [replace(said(0), id=f"msg_{n}") for n in (3, 1, 2)]
+    assert [one.id for one in talk(*same).messages] == ["msg_3", "msg_1", "msg_2"]
+
+
+def test_kinds_and_fields_that_are_not_known_are_passed_over_and_kept() -> None:
+    odd = '{"type":"mood","at":17,"x":[1]}\n{"no":"type"}\n'
+    known = json.loads(sessions.render(said(1))) | {"later": {"a": 1}}
+    source = sessions.new("ses_1", AT, "sam", tags=["a"]).source + odd + json.dumps(known) + "\n"
+    found = sessions.parse(source)
+    assert found.source == source
+    assert found.extra == {"tags": ["a"]}
+    assert found.messages[0].extra == {"later": {"a": 1}}
+    assert json.loads(sessions.render(found.messages[0])) == known
+
+
+def test_a_compaction_is_taken_back_by_a_line_not_by_removing_one() -> None:
+    first, second = (
+        Compaction(f"cmp_{n}", AT + timedelta(seconds=n), "sum", "msg_1", "msg_2") for n in (1, 2)
+    )
+    found = talk(said(1), said(2), first, second)
+    assert found.compactions == (first, second)
+    undone = sessions.appended(found, [Undo(AT + timedelta(seconds=9), "cmp_2")])
+    assert undone.compactions == (first,)
+    assert undone.source.startswith(found.source)
+    assert len(undone.messages) == 2
+
+
+def test_a_message_behind_the_end_opens_the_session_again() -> None:
+    end = End(AT + timedelta(seconds=5))
+    assert talk(said(1), end).ended == end.at
+    assert talk(said(1), end, said(9)).ended is None
+    assert talk().ended is None
+
+
+def test_what_waits_for_a_reply_is_known() -> None:
+    call = (ToolCall("c", "recall", {}),)
+    asked = talk(said(1), said(2, "assistant"), said(3), said(4))
+    assert [one.id for one in asked.unanswered] == ["msg_3", "msg_4"]
+    at_work = sessions.appended(asked, [said(5, "assistant", tool_calls=call), said(6, "tool")])
+    assert [one.id for one in at_work.unanswered] == ["msg_3", "msg_4"]
+    assert sessions.appended(at_work, [said(7, "assistant")]).unanswered == ()
+
+
+def test_everybody_who_spoke_took_part() -> None:
+    assert talk(said(1), said(2, speaker="kim"), said(3, "assistant")).people == ("sam", "kim")

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.errors import RecordExistsError, RecordInvalidError, RecordMissingError, UsageError
+from bumble.records import skills
+from bumble.records.base import Provenance
+from bumble.records.skills import Skill
+
+
+def skill(name: str, description: str = "", text: str = "steps") -> Skill:
+    source = f"---\nname: {name}\ndescription: {description}\n---\n\n{text}\n"
+    return skills.parse(source, name.lower().replace(" ", "-"))
+
+
+KITCHEN = [
+    skill("Boil an egg", "Cooking eggs", "Water, then six minutes in the pot."),
+    skill("Mend a bicycle", "Repairing wheels", "Take the wheel out of the fork."),
+    skill("Write a letter", "Letters to a friend", "Begin with the egg of an idea."),
+    skill("Plan a trip", "Travel", "Choose a place and a train."),
+]
+
+
+def set_skill(root: Path, name: str, text: str = "text", **more: bool) -> None:
+    there = list(skills.read(root / "skills"))
+    change = skills.plan_set(
+        there, name, f"about {name}", text, "learn", overwrite=more.get("overwrite", False)
+    )
+    if change:
+        changes.apply(root, ChangeSet("learn", (change,)))
+
+
+def test_a_skill_is_a_file_of_its_own_found_in_any_spelling(tmp_path: Path) -> None:
+    set_skill(tmp_path, "Boil an Egg")
+    assert [path.name for path in skills.paths(tmp_path / "skills")] == ["boil-an-egg.md"]
+    for name in ("boil an egg", "BOIL-AN-EGG", "Boil  an_egg"):
+        assert skills.find(tmp_path / "skills", name).text == "text"
+    with pytest.raises(RecordMissingError, match="Boil an Egg"):
+        skills.find(tmp_path / "skills", "Boil an eg")
+
+
+@pytest.mark.parametrize("name", ["../../x", "CON", "🐝", "a/b", "..", "x" * 300, "Ünïcode 汉字"])
+def test_any_name_makes_a_safe_file_inside_the_folder(name: str, tmp_path: Path) -> None:
+    set_skill(tmp_path, name)
+    (file,) = skills.paths(tmp_path / "skills")
+    assert file.parent == tmp_path / "skills"
+    assert skills.find(tmp_path / "skills", name).name == name
+
+
+def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
+    file = tmp_path / "skills" / "egg" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: Egg\nlicense: MIT # theirs\n---\nold\n")
+    set_skill(tmp_path, "egg", "new", overwrite=True)
+    assert file.read_text() == (
+        "---\nname: Egg\nlicense: MIT # theirs\ndescription: about egg\n---\nnew\n"
+    )
+    assert skills.find(tmp_path / "skills", "EGG").path == "skills/egg/SKILL.md"
+    file.write_text("---\nname: [\n---\n")
+    with pytest.raises(RecordInvalidError, match=r"SKILL\.md:\d"):
+        list(skills.read(tmp_path / "skills"))
+
+
+def test_overwriting_has_to_be_asked_for(tmp_path: Path) -> None:
+    set_skill(tmp_path, "Egg")
+    with pytest.raises(RecordExistsError, match="--yes"):
+        set_skill(tmp_path, "egg", "other")
+    set_skill(tmp_path, "Egg", "text")  # the same again is no overwriting
+    assert skills.find(tmp_path / "skills", "egg").text == "text"
+
+
+def test_an_overwritten_skill_says_who_wrote_it_now() -> None:
+    by_model = skills.parse("---\nname: Egg\nby: distill\nmodel: m\nmine: 1\n---\nold\n", "egg")
+    origin = Provenance("update_skill", trust="entity")
+    change = skills.plan_set(
+        [by_model], "egg", "d", "new", "learn", overwrite=True, provenance=origin
+    )
+    assert change is not None and change.data is not None
+    after = skills.parse(change.data.decode(), "egg")
+    assert after.provenance == origin
+    assert after.source.meta["mine"] == 1
+
+
+@pytest.mark.parametrize(("name", "text"), [("", "x"), (" ", "x"), ("x", " ")])
+def test_a_skill_without_name_or_text_is_refused(name: str, text: str) -> None:
+    with pytest.raises(UsageError):
+        skills.plan_set([], name, "", text, "learn", overwrite=False)
+
+
+def test_the_name_counts_more_than_the_text() -> None:
+    hits = skills.query(KITCHEN, "How do I boil an egg?")
+    assert [hit.skill.name for hit in hits] == ["Boil an egg", "Write a letter"]
+    assert hits[0].score > 2 * hits[1].score
+
+
+@pytest.mark.parametrize("text", ["", "what is the of and", "the a an", "zebra", "🐝", "?!"])
+def test_stop_words_and_strange_words_find_nothing(text: str) -> None:
+    assert skills.query(KITCHEN, text) == []
+
+
+def test_at_most_three_are_found_and_their_order_is_the_same_every_time() -> None:
+    many = [skill(f"Egg {n}", "", "egg") for n in range(9)]
+    first = skills.query(many, "egg")
+    assert [hit.skill.slug for hit in first] == ["egg-0", "egg-1", "egg-2"]
+    assert skills.query(list(reversed(many)), "egg") == first
+
+
+def test_a_text_without_spaces_is_found_by_its_pairs() -> None:
+    assert skills.query([skill("茶", "", "泡茶的方法"), *KITCHEN], "怎么泡茶")[0].skill.name == "茶"
+
+
+@given(st.text(max_size=200), st.integers(2, 40))
+def test_an_excerpt_is_never_longer_than_asked(text: str, limit: int) -> None:
+    short = skills.excerpt(text, limit)
+    assert len(short) <= limit
+    assert short == text or short.endswith("…")
+    assert text.startswith(short.removesuffix("…"))
+
+
+def test_excerpts_of_hits_keep_to_the_limit() -> None:
+    (hit,) = skills.query([skill("egg", "", "word " * 500)], "egg")
+    assert len(hit.excerpt) <= skills.EXCERPT_CHARS
+    assert hit.excerpt.endswith("word…")
+
+
+def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    secret = "---\nname: Secret\ndescription: of this machine\n---\n\nx\n"
+    (outside / "secret.md").write_text(secret)
+    (outside / "deep" / "SKILL.md").write_text(secret)
+    folder = tmp_path / "ada" / "skills"
+    folder.mkdir(parents=True)
+    (folder / "own.md").write_text("---\nname: Own\n---\n\nx\n")
+    (folder / "linked.md").symlink_to(outside / "secret.md")
+    (folder / "deep").symlink_to(outside / "deep")
+    (folder / "again.md").symlink_to(folder / "own.md")
+    assert [skill.slug for skill in skills.read(folder)] == ["again", "own"]

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.records import sessions, state
+from bumble.records.mapping_files import MappingFile
+from bumble.records.sessions import Message, Session
+from bumble.runtime import cursors
+from bumble.runtime.cursors import REMEMBER
+
+NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+KEY = (REMEMBER,)
+
+
+def talk(*ids: str, step: float = 0) -> Session:
+    """Messages, all of one moment unless there is a step; their ids are in no order."""
+    said = [
+        Message(one, NOON + timedelta(seconds=n * step), "user", "hm", "sam")
+        for n, one in enumerate(ids)
+    ]
+    return sessions.appended(sessions.new("ses_a", NOON, "sam"), said)
+
+
+def waiting_from(root: Path, message_id: str) -> MappingFile:
+    file = root / "state.yaml"
+    file.write_text(f"sessions:\n  ses_a:\n    remember: {message_id}\n")
+    return state.read(file)
+
+
+def moved(root: Path, file: MappingFile, session: Session, last: str) -> MappingFile:
+    change = cursors.plan_moved(file, session, [(KEY, last)], {}, "")
+    changes.apply(root, ChangeSet("", tuple(filter(None, [change]))))
+    return state.read(root / "state.yaml")
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_what_waits_is_what_was_said_from_there_on(tmp_path: Path, step: float) -> None:
+    session = talk("msg_5", "msg_9", "msg_1", "msg_7", step=step)
+    file = waiting_from(tmp_path, "msg_9")
+    assert [one.id for one in cursors.messages(file, session, KEY)] == ["msg_9", "msg_1", "msg_7"]
+    file = moved(tmp_path, file, session, "msg_1")
+    assert cursors.first(file, "ses_a", KEY) == "msg_7"
+    assert cursors.first(moved(tmp_path, file, session, "msg_7"), "ses_a", KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [("c", "b", ["c", "a", "b"]), ("a", "d", ["a", "b", "d"]), ("aa", "b", ["a", "b"])],
+)
+def test_a_stretch_is_what_lies_between_whatever_its_ids(
+    first: str, last: str, wanted: list[str]
+) -> None:
+    assert [one.id for one in cursors.between(talk("c", "a", "b", "d"), first, last)] == wanted
+
+
+def test_a_slower_process_moves_nothing_back(tmp_path: Path) -> None:
+    session = talk("msg_5", "msg_9", "msg_1", "msg_7")
+    file = waiting_from(tmp_path, "msg_7")
+    assert cursors.plan_moved(file, session, [(KEY, "msg_5")], {}, "") is None
+
+
+def test_where_the_first_is_gone_its_id_tells_its_time(tmp_path: Path) -> None:
+    session = talk("msg_1", "msg_3", "msg_5", step=1)
+    file = waiting_from(tmp_path, "msg_2")
+    assert [one.id for one in cursors.messages(file, session, KEY)] == ["msg_3", "msg_5"]
+    assert cursors.first(moved(tmp_path, file, session, "msg_4"), "ses_a", KEY) == "msg_5"

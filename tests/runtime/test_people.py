@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.entity.config_memory import StagesConfig
+from bumble.entity.folder import Entity
+from bumble.records import relationships, sessions
+from bumble.records.base import Provenance
+from bumble.records.relationships import Note, Scores
+from bumble.records.sessions import Message
+from bumble.runtime import people
+from bumble.runtime.runtime import Runtime
+from tests.support.living import NOON, ada, known, life_of, write
+
+OFF: dict[str, Any] = {"memory__relational__enabled": False}
+STAGES = StagesConfig(10, 50, 150)
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    return ada(tmp_path)
+
+
+def met(life: Runtime, text: str = "Hello there, I came by to tell you something long.") -> Scores:
+    said = Message("msg_1", life.now(), "user", text, "sam")
+    talk = sessions.appended(sessions.new("ses_1", life.now(), "sam"), [said])
+    write(life.entity, people.plan_met(life, "sam", "Sam", life.now(), talk))
+    return relationships.find(life.entity.relationships, "sam").scores
+
+
+def test_every_exchange_makes_somebody_more_familiar(entity: Entity) -> None:
+    life = life_of(entity, **OFF)
+    first = met(life)
+    assert (first.warmth, first.trust) == (0.5, 0.5)
+    assert first.familiarity == pytest.approx(0.017)
+    assert met(life, "ok").familiarity == pytest.approx(0.024)
+    assert relationships.find(entity.relationships, "sam").interaction_count == 2
+
+
+def test_silence_makes_somebody_less_familiar(entity: Entity) -> None:
+    known(entity, "Sam", scores=Scores(0.4, 0.5, 0.5), last_interaction=NOON, interaction_count=60)
+    later = life_of(entity, at=NOON + timedelta(hours=336), **OFF)
+    assert met(later).familiarity == pytest.approx(0.08 + 0.32 / 2 + 0.017)
+
+
+def test_scores_read_off_a_portrait_are_not_moved_by_counting(entity: Entity) -> None:
+    scores = Scores(0.4, 0.7, 0.6, 0.1, 0.5)
+    known(entity, "Sam", scores=scores, last_scored=NOON, interaction_count=60)
+    assert met(life_of(entity)) == scores
+    assert met(life_of(entity, **OFF)).familiarity > 0.4
+
+
+@pytest.mark.parametrize(("points", "step"), [({"comfort": 4.0}, 0.02), ({"tension": 4.0}, -0.02)])
+def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
+    entity: Entity, points: dict[str, float], step: float
+) -> None:
+    life = life_of(entity, **OFF)
+    before = met(life)
+    write(entity, people.plan_felt(life, "sam", points, NOON))
+    one = relationships.find(entity.relationships, "sam")
+    assert one.scores.warmth == pytest.approx(before.warmth + step)
+    assert one.scores.trust == pytest.approx(before.trust + step)
+    way = people.standing(one, STAGES, NOON).trajectory
+    assert way == ("warming" if step > 0 else "cooling")
+
+
+def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
+    life = life_of(entity, **OFF)
+    met(life)
+    assert people.plan_felt(life, "sam", {}, NOON) is None
+    assert people.plan_felt(life, "nobody", {"comfort": 5}, NOON) is None
+
+
+def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
+    life = life_of(entity)
+    note = Note("He sings.", NOON, Provenance("distill", "m", ("msg_1",), "owner", ("sam",)))
+    write(entity, people.plan_noted(life, "Bo", note, NOON))
+    write(entity, people.plan_noted(life, "bo", note, NOON))
+    one = relationships.find(entity.relationships, "bo")
+    assert (one.text, one.pending, one.audience) == ("", (note,), ("sam",))
+
+
+@pytest.mark.parametrize(
+    ("count", "stage"), [(0, "forming"), (10, "developing"), (50, "established"), (150, "deep")]
+)
+def test_a_stage_begins_where_the_one_before_ends(count: int, stage: str) -> None:
+    assert people.stage(count, STAGES) == stage
+
+
+def test_the_health_line_says_stage_health_way_and_silence(entity: Entity) -> None:
+    one = known(
+        entity,
+        "Sam",
+        scores=Scores(0.5, 0.8, 0.7, 0.2, 0.6),
+        interaction_count=12,
+        previous_health=0.5,
+        last_interaction=NOON - timedelta(hours=3),
+    )
+    assert people.standing(one, STAGES, NOON).line == (
+        "developing, health 0.80, warming, last talk 3 hours ago"
+    )
+    stranger = known(entity, "Bo")
+    assert people.standing(stranger, STAGES, NOON).line == "forming, health 0.00, never talked"

@@ -1,0 +1,229 @@
+"""A mind by rules, behind a server: it answers every kind of request from the words of its prompt.
+
+Plain and honest, as a good small model is: it says again what was said, in the form that is asked
+for. A server rather than a script, so that processes share it and answers rest on what they ask.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.support.fake_server import Exchange, FakeServer
+
+CHAT = "/v1/chat/completions"
+CHARGED = {
+    "died": ("concerned", {"tension": 6, "comfort": -4, "social": 4}),
+    "afraid": ("anxious", {"tension": 5, "comfort": -3, "social": 3}),
+    "won": ("excited", {"curiosity": 4, "creative": 4, "social": 3}),
+    "music": ("content", {"comfort": 3, "creative": 3, "social": 2}),
+}
+LIGHT = ("neutral", {"social": 1})
+BARS = ("social", "curiosity", "creative", "tension", "comfort")
+FLAT = {"familiarity": 0.4, "warmth": 0.6, "trust": 0.5, "tension": 0.1, "investment": 0.5}
+
+
+@contextmanager
+def serving() -> Iterator[FakeServer]:
+    """Serve the mind on this machine; what it was asked is in `seen`."""
+    server = FakeServer()
+    server.routes[CHAT] = respond
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def environ(server: FakeServer) -> dict[str, str]:
+    """Return the settings that lead bumble to it."""
+    return {"BUMBLE_LLM_BASE_URL": f"{server.url}/v1", "BUMBLE_LLM_MODEL": "rules"}
+
+
+def respond(exchange: Exchange) -> None:
+    """Answer a request in the manner of an OpenAI-compatible server."""
+    text = answer(exchange.body)
+    asked = sum(len(one.get("content") or "") for one in exchange.body["messages"])
+    usage = {"prompt_tokens": asked // 4, "completion_tokens": len(text) // 4 + 1}
+    usage["total_tokens"] = sum(usage.values())
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "rules"}
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": "stop"}
+    events = ({"choices": [choice]}, {"choices": [], "usage": usage})
+    exchange.start()
+    for event in events:
+        exchange.chunk(b"data: " + json.dumps({**chunk, **event}).encode() + b"\n\n")
+    exchange.chunk(b"data: [DONE]\n\n")
+    exchange.end()
+    exchange.cut()  # nobody keeps a connection to a mind for long
+
+
+def answer(body: Any) -> str:
+    """Return what the mind says to the last message of a request."""
+    prompt = str(body["messages"][-1]["content"])
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    if schema is None:
+        return (
+            _dream(prompt)
+            if "asleep and dreaming" in body["messages"][0]["content"]
+            else _reply(prompt)
+        )
+    if "enum" in schema:
+        return "CHAT"
+    fields = schema["properties"]
+    made = next(make for name, make in _MAKERS.items() if name in fields)
+    return json.dumps(made(prompt, fields), ensure_ascii=False)
+
+
+def about(person: str, sentence: str) -> str:
+    """Say of somebody what they said of themselves: "My dog barks." is "Sam's dog barks."."""
+    said = sentence.strip().rstrip(".")
+    if said.startswith("My "):
+        said = f"{person}'s {said[3:]}"
+    elif said.startswith("I "):
+        verb, _, rest = said[2:].partition(" ")
+        said = f"{person} {verb}s {rest}"
+    said = re.sub(r"\bmy\b", "their", said)
+    return f"{said}."
+
+
+def _tagged(prompt: str, tag: str) -> list[str]:
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", prompt, re.DOTALL)
+    return found[1].splitlines() if found else []
+
+
+def _facts(lines: list[str]) -> list[tuple[str, str, str]]:
+    """Return (number, person, sentence) of the lines in which somebody speaks of themselves."""
+    found = []
+    for line in lines:
+        said = re.match(r'(?:\[(\d+)\] )?(\w+)(?: said)?: "?((?:My|I) [^"]+)', line)
+        if said:
+            found.append((said[1] or "", said[2], said[3].strip()))
+    return found
+
+
+def _reply(prompt: str) -> str:
+    words = prompt.strip().splitlines()[-1].rstrip(".!?").split()
+    return f"So it is about the {' '.join(words[-3:])}. What is it like for you?"
+
+
+def _act(prompt: str, _: Any) -> dict[str, Any]:
+    said = {"tool": "say", "arguments": {"text": _reply(prompt)}}
+    return {"actions": [said, {"tool": "end_turn", "arguments": {}}]}
+
+
+def _appraise(prompt: str, _: Any) -> dict[str, Any]:
+    said = " ".join(_tagged(prompt, "conversation"))
+    word = next((one for one in CHARGED if one in said), "")
+    emotion, points = CHARGED.get(word, LIGHT)
+    return {
+        "felt": "It stays with me." if word else "Light and easy.",
+        "affects": ["care"] if word else [],
+        "imprint": {"emotion": emotion, "intensity": 0.6 if word else 0.0, "trigger": word},
+        "bars": {name: points.get(name, 0) for name in BARS},
+    }
+
+
+def _remember(prompt: str, _: Any) -> dict[str, Any]:
+    told = [
+        f"{person} told me that {about(person, said)}"
+        for _, person, said in _facts(_tagged(prompt, "conversation"))
+    ]
+    return {"narrative": told[:5], "reflection": "I was glad to hear it."}
+
+
+def _portrait(prompt: str, _: Any) -> dict[str, Any]:
+    old = [line for line in _tagged(prompt, "portrait-so-far") if line[:1] not in "(I"]
+    talk = _tagged(prompt, "talk") + _tagged(prompt, "what-was-said")
+    new = [about(person, said) for _, person, said in _facts(talk)]
+    return {"about": [*old, *new][-10:], "mine": "I am glad of our talks."}
+
+
+def _edits(prompt: str, _: Any) -> dict[str, Any]:
+    last = len(_tagged(prompt, "portrait"))
+    new = [about(person, said) for _, person, said in _facts(_tagged(prompt, "talk"))]
+    return {"edits": [{"op": "insert", "line": last, "text": text} for text in new[:3]]}
+
+
+def _scores(prompt: str, _: Any) -> dict[str, Any]:
+    return {**FLAT, "dynamic": "Easy with each other.", "topics": [], "unresolved": []}
+
+
+def _distill(prompt: str, fields: Any) -> dict[str, Any]:
+    knowledge, beliefs = list[dict[str, Any]](), list[dict[str, Any]]()
+    for number, person, said in _facts(_tagged(prompt, "messages")):
+        item = {"from": [int(number)]}
+        if said.startswith("My "):
+            title = f"{person}'s {said.split()[1]}"
+            knowledge.append({**item, "title": title, "body": about(person, said)})
+        else:
+            told = {"category": "preference", "content": about(person, said), "confidence": 0.7}
+            beliefs.append({**item, **told})
+    first = knowledge[0]["body"] if knowledge else ""
+    made = {"knowledge": knowledge[:4], "beliefs": beliefs[:3], "journal_entry": first}
+    return made | ({"relational": []} if "relational" in fields else {})
+
+
+def _said(_: str, fields: Any) -> dict[str, Any]:
+    return {"said": fields["said"]["items"]["enum"]}
+
+
+def _narrate(prompt: str, _: Any) -> dict[str, Any]:
+    memories = {
+        found[1]: found[2]
+        for line in _tagged(prompt, "memories")
+        if (found := re.match(r"\[(e\d+)\] [\d-]+: (.+)", line))
+    }
+    labels = list(memories)
+    parts = {}
+    for n, name in enumerate(("happening", "matters", "changed", "wants")):
+        label = labels[n % len(labels)]
+        parts[name] = {"uses": [label], "text": memories[label].split(". ")[0].rstrip(".…") + "."}
+    return parts
+
+
+def _dream(prompt: str) -> str:
+    told = [line.partition(") ")[2] for line in _tagged(prompt, "memories")]
+    memories = [one.split(". ")[0].rstrip(".…") for one in told]
+    ends = [" ".join(one.split()[-3:]) for one in memories]
+    rows = [
+        f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)
+    ]
+    rows += ["- the door opens on water", "- somebody counts backwards"][: max(0, 3 - len(rows))]
+    return "FRAGMENTS\n" + "\n".join(rows) + f"\n\nTHREAD\n{ends[0]} waits for {ends[-1]}"
+
+
+def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
+    around = [line for line in _tagged(prompt, "around") if line.startswith("- ")]
+    words = around[-1].split()[-4:] if around else ["something"]
+    return {"thoughts": [f"and then {' '.join(words).rstrip('.').lower()}, as if"]}
+
+
+def _handover(prompt: str, fields: Any) -> dict[str, str]:
+    facts = _facts(_tagged(prompt, "conversation"))
+    told = [about(person, said) for _, person, said in facts] or [""]
+    given = {"subject": told[0], "state": told[-1], "person": told[0], "mood": "calm"}
+    return {name: given.get(name, "")[:160] for name in fields}
+
+
+def _summary(prompt: str, fields: Any) -> dict[str, str]:
+    return {name: "We talked on." if name == "progress" else "" for name in fields}
+
+
+_MAKERS: dict[str, Any] = {  # by a field that only this answer has
+    "actions": _act,
+    "felt": _appraise,
+    "narrative": _remember,
+    "about": _portrait,
+    "edits": _edits,
+    "familiarity": _scores,
+    "journal_entry": _distill,
+    "said": _said,
+    "pairs": lambda *_: {"pairs": []},
+    "happening": _narrate,
+    "thoughts": _noise,
+    "subject": _handover,
+    "next_steps": _summary,
+    "verdict": lambda *_: {"verdict": "DONE", "missing": ""},
+}

@@ -1,0 +1,133 @@
+"""An entity with a past, at night."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bumble.entity import changes, create
+from bumble.entity.changes import ChangeSet
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import episodes, sessions
+from bumble.records.base import Provenance
+from bumble.runtime import job
+from bumble.runtime.job import JobResult
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import dream
+from tests.support import lives
+
+LISBON = ZoneInfo("Europe/Lisbon")
+NIGHT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=LISBON)
+TEXTS = (
+    "Sam and I planted tomatoes behind the shed.",
+    "A storm took the power, and we talked about whales.",
+    "Sam cried because his brother left for Norway.",
+    "We argued whether zero is a number.",
+    "Sam baked bread that would not rise.",
+    "I learnt what a fugue is.",
+)
+DREAM = (
+    "FRAGMENTS\n- i plant whales behind the shed\n- the bread hums a fugue\n"
+    "- zero leaves for the north\n\nTHREAD\nwhat will not rise is what leaves"
+)
+WROTE = Reply(DREAM, purpose="dream", always=True)
+ON: dict[str, Any] = {"soma.dreams.enabled": True}
+
+
+def newborn(folder: Path) -> Entity:
+    """Ada, who belongs to Sam and lives in Lisbon."""
+    return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+
+
+def life_of(
+    entity: Entity,
+    replies: list[Reply] | ScriptedModel | None = None,
+    at: datetime = NIGHT,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    embeds: bool = True,
+) -> Runtime:
+    """One process in the entity's life, at a fixed time."""
+    model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies or [])
+    life = lives.life_of(entity, model, flags=overrides, embeds=embeds)
+    return replace(life, clock=lambda: at, rng=random.Random(seed))
+
+
+def remember(
+    entity: Entity,
+    number: int,
+    text: str,
+    days_ago: float,
+    *,
+    significance: float = 0.6,
+    audience: tuple[str, ...] = ("sam",),
+    **origin: Any,
+) -> str:
+    """Put an episode into the folder."""
+    at = NIGHT - timedelta(days=days_ago)
+    origin.setdefault("by", "remember")
+    origin.setdefault("trust", "owner")
+    made = episodes.new(
+        f"ep_{number:02}",
+        at,
+        significance,
+        text,
+        people=audience,
+        provenance=Provenance(audience=audience, **origin),
+    )
+    changes.apply(entity.root, ChangeSet("", (episodes.plan_new(made, ""),)))
+    return made.id
+
+
+def lived(entity: Entity) -> list[str]:
+    """Give the entity six days of memories, two days apart."""
+    return [remember(entity, n, text, 13 - 2 * n) for n, text in enumerate(TEXTS, 1)]
+
+
+def spoken(entity: Entity, at: datetime, text: str = "Good night.") -> None:
+    """Have the owner say something."""
+    session = sessions.new(f"ses_{at:%d%H%M}", at, "sam")
+    said = sessions.Message(f"msg_{at:%d%H%M}", at, "user", text, "sam", trust="owner")
+    planned = (sessions.plan_start(session, ""), sessions.plan_append(session, [said], ""))
+    changes.apply(entity.root, ChangeSet("", planned))
+
+
+def truth(folder: Path) -> dict[str, bytes]:
+    """Return all files but the derived ones."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {".bumble", "memory.db"} & set(path.relative_to(folder).parts)
+    }
+
+
+def dreamer(folder: Path) -> Entity:
+    """Return Ada with memories to dream of."""
+    entity = newborn(folder / "ada")
+    lived(entity)
+    return entity
+
+
+def night(
+    entity: Entity,
+    at: datetime = NIGHT,
+    reply: Reply = WROTE,
+    *,
+    force: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> JobResult:
+    """Dream once, if it is due, and write it."""
+    life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
+    found = dream.check(life, force=force)
+    assert found.due, [one for one in found.conditions if not one.passes]
+    outcome = dream.run(life, found.jobs[0])
+    job.apply(life, outcome)
+    return outcome
