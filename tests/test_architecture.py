@@ -11,7 +11,7 @@ PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_every_module_stands_in_the_tree_with_its_own_first_line() -> None:
-    assert PAGE == reference.with_tree(PAGE)
+    assert reference.with_tree(PAGE) == PAGE
     files = reference.PACKAGE.rglob("*.py")
     modules = [path for path in files if not path.stem.startswith("__")]
     assert len(re.findall(r"^- `\w+\.py` \S", PAGE, re.MULTILINE)) == len(modules)
