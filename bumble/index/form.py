@@ -1,9 +1,9 @@
 """The form of a text: whether it asks, whether it speaks of who says it, whether it tells a time.
 
-The words by which that shows stand in `languages/`, a file for each language: `common` ones tell that
-a text is in it; words are compared without case and split at apostrophes, several in a row are a
-phrase. A text in any other language has questions and years alone. Pure functions; knows nothing of
-records or of scores.
+The words by which that shows stand in `languages/`, a file for each language: `common` ones tell
+that a text is in it; words are compared without case and split at apostrophes, several in a row
+are a phrase. A text in any other language has questions and years alone. Pure functions; knows
+nothing of records or of scores.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class Form:
     asks: float = 0.0  # share of its words that stand in questions, in [0, 1]
     own: bool = False  # whether it says I, my or we
     timed: bool = False  # whether it names a time: a year, a month, "last week"
+
+
+PLAIN = Form()  # a statement of no time, about somebody else
 
 
 @dataclass(frozen=True)

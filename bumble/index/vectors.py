@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
-from bumble.embed.protocol import Floats, Identity
+from bumble.embed.protocol import DocumentTokens, Floats, Identity
 from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
 from bumble.index.chunks import Chunk
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
@@ -40,22 +41,28 @@ create table files (
 create table chunks (
   id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
   at text, people text, audience text, trust text, session text, speaker text, active integer,
-  own_terms integer, around_terms integer, hash text, recipe text
+  own_terms integer, around_terms integer, turn integer, asks real, own integer, timed integer,
+  hash text, recipe text
 );
-create index chunks_file on chunks (file);
+create index chunks_file on chunks (file, turn);
 create index chunks_length on chunks (kind, own_terms, around_terms);
 create index chunks_hash on chunks (hash);
 create index chunks_inactive on chunks (id) where not active;
 create table texts (id integer primary key, text text, embedded text, terms text, around text);
 create table embeddings (hash text primary key, vector blob) without rowid;
+create table loose (hash text primary key) without rowid;
+create table tokens (id integer primary key, hash text unique, pieces blob, signs blob);
+create table pieces (piece integer primary key, texts integer);
 create table vectors (id integer primary key, vector blob);
 create table coarse (id integer primary key, bits blob);
 create table queue (id integer primary key);
 """
 _CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
-    " own_terms, around_terms, hash, recipe"
+    " own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
+_HASH = -2  # where a row of a chunk has its hash, counted from the end
+ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
 
 
@@ -196,6 +203,9 @@ class Database:
         }
         new = {chunk_id(path, chunk): chunk for chunk in chunks}
         self._drop_chunks(sorted(old.keys() - new.keys()))
+        self._loosen(
+            row[_HASH] for one, row in old.items() if one not in new or row[_HASH] != new[one].hash
+        )
         for one, chunk in new.items():
             row, texts = _row(file, chunk), _texts(chunk)
             if old.get(one) == row and old_texts.get(one) == texts:
@@ -218,14 +228,68 @@ class Database:
         for table in ("vectors", "coarse"):
             self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
 
+    def _loosen(self, hashes: Iterable[str]) -> None:
+        """Remember texts that a chunk holds no more; another may."""
+        self.run("insert or ignore into loose values (?)", [(key,) for key in hashes])
+
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
         for table in ("vectors", "coarse", "embeddings"):
             self.run(f"delete from {table}")
+        self.forget_tokens()
+
+    def forget_tokens(self) -> None:
+        """Drop the tokens of every text."""
+        for table in ("tokens", "pieces"):
+            self.run(f"delete from {table}")
 
     def drop_unused_embeddings(self) -> None:
-        """Drop the embeddings of texts that no chunk holds any more."""
-        self.run("delete from embeddings where hash not in (select hash from chunks)")
+        """Drop the embeddings and tokens of texts that no chunk holds any more."""
+        unused = "hash in (select hash from loose where hash not in (select hash from chunks))"
+        found = self.rows(f"select pieces from tokens where {unused}")
+        if found:
+            self._count_pieces((np.frombuffer(row[0], "<u4") for row in found), -1)
+        for table in ("tokens", "embeddings"):
+            self.run(f"delete from {table} where {unused}")
+        self.run("delete from loose")
+
+    def has_loose(self) -> bool:
+        """Whether a chunk has let go of a text since unused embeddings were dropped."""
+        return bool(self.rows("select exists (select 1 from loose)")[0][0])
+
+    def keeps_tokens(self) -> bool:
+        """Whether the tokens of a text are kept wherever its vector is."""
+        return bool(self.meta("tokens"))
+
+    def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
+        """Store the tokens of texts by hash, and count in how many texts each piece stands."""
+        kinds = [np.unique(one.pieces).astype("<u4") for _, one in tokens]
+        rows = [
+            (key, pieces.tobytes(), one.signs.tobytes())
+            for (key, one), pieces in zip(tokens, kinds, strict=True)
+        ]
+        self.run("insert into tokens (hash, pieces, signs) values (?, ?, ?)", rows)
+        self._count_pieces(kinds, 1)
+
+    def _count_pieces(self, kinds: Iterable[NDArray[np.uint32]], step: int) -> None:
+        """Count texts, each given by its different pieces, in or out."""
+        counted = list(kinds)
+        pieces, texts = np.unique(np.concatenate([*counted, []]), return_counts=True)
+        rows = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
+        rows.append((ALL_TEXTS, step * len(counted)))
+        self.run(
+            "insert into pieces values (?, ?)"
+            " on conflict (piece) do update set texts = texts + excluded.texts",
+            rows,
+        )
+
+    def piece_counts(self, pieces: Iterable[int]) -> dict[int, int]:
+        """Return in how many texts each piece of the vocabulary stands, and how many there are."""
+        found = self.rows(
+            "select piece, texts from pieces where piece in (select value from json_each(?))",
+            (json.dumps([ALL_TEXTS, *pieces]),),
+        )
+        return {int(piece): int(texts) for piece, texts in found}
 
     def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
         """Return the chunks that have no vector yet, with their recipes, newest first."""
@@ -310,6 +374,10 @@ def _row(file: int, chunk: Chunk) -> Row:
         int(chunk.active),
         len(chunk.terms),
         len(chunk.around),
+        chunk.turn,
+        chunk.form.asks,
+        int(chunk.form.own),
+        int(chunk.form.timed),
         chunk.hash,
         json.dumps(chunk.recipe),
     )
