@@ -106,6 +106,7 @@ def synced(
             embedder,
             name=opened.identity.name,
             zone=records.zone(opened),
+            by_token=opened.config.recall.late_interaction,
             rebuild=rebuild,
             where=at,
             progress=progress,

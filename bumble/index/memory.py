@@ -14,6 +14,7 @@ from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import search, sync
+from bumble.index.conversation import Shares
 from bumble.index.filing import Progress
 from bumble.index.place import Place
 from bumble.index.search import Factor, Filter, Hit
@@ -64,6 +65,7 @@ class Memory:
                 self.embedder,
                 name=self.name,
                 zone=self.zone,
+                by_token=self.config.late_interaction,
                 where=self.place,
                 progress=progress,
             )
@@ -78,6 +80,7 @@ class Memory:
         people: Sequence[str] = (),
         outside: str = "",
         unseen: Sequence[str] = (),
+        asker: str = "",
         factor: Factor | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
@@ -90,6 +93,7 @@ class Memory:
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
+            asker: Who asks, as shown; empty: whoever is not the entity.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
         """
         only = Filter(
@@ -110,6 +114,8 @@ class Memory:
                     limit=limit,
                     dense_weight=weight,
                     factor=factor,
+                    shares=Shares() if self.config.late_interaction else None,
+                    asker=asker,
                 )
         except IndexUnusableError:
             if self.syncs:

@@ -27,6 +27,7 @@ FEW = 1_000  # chunks: up to so many are all ranked
 LEG = 64  # candidates of each leg that are matched, where there are more
 SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted, with surroundings
 SURROUNDED_FACTOR = 2
+LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by
 MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
 _COLUMNS = (
     "chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own, timed, speaker,"
@@ -97,12 +98,15 @@ def rank(
         database: Where they lie.
         question: What is asked.
         allowed: Ids; None: all chunks there are.
-        limit: How many hits are wanted; a few times as many chunks are returned.
+        limit: How many hits are wanted; a few times as many chunks are returned. They are what
+            relevance is scaled by: were the worst of all among them, the best would stand so close
+            that any feeling could turn them over.
         shares: What counts how much.
     """
     if question.lengths.chunks <= FEW:
         loaded = _load(database, question, shares, "1", ())
-        return _ranked(question, shares, loaded, allowed, float(loaded.bm25.max(initial=0)))
+        ranked = _ranked(question, shares, loaded, allowed, float(loaded.bm25.max(initial=0)))
+        return ranked[: max(LEAST_RANKED, RANKED_FACTOR * limit)]
     places = database.rows(
         "select id, kind, file, turn from chunks where id in (select value from json_each(?))",
         (json.dumps(sorted(set(allowed or ()))),),
