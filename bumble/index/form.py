@@ -23,7 +23,7 @@ FOLDER = resources.files(__package__).joinpath("languages")
 FIRST = "en"  # taken for a text whose words don't tell
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_ASKS = re.compile("[?？؟]")
+_ASKS = re.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
 
 
 @dataclass(frozen=True)
