@@ -9,6 +9,7 @@ nothing of moods, prompts or of how candidates are found.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -85,6 +86,80 @@ class _Loaded:
     bm25: Floats
 
 
+class _Matcher:
+    """What one question needs of the index; no chunk is matched twice."""
+
+    def __init__(self, database: Database, question: Question, shares: Shares) -> None:
+        self.database, self.question, self.shares = database, question, shares
+        tokens = question.tokens
+        counts = database.piece_counts(tokens.pieces.tolist())
+        texts = counts.get(vectors.ALL_TEXTS, 0)
+        weights = late.weights(question.text, tokens, counts, texts)
+        used = np.flatnonzero(weights)
+        self.weights, self.query = weights[used], tokens.vectors[used]
+        self.any_term = re.compile("|".join(re.escape(f" {term} ") for term in question.terms))
+        self.matched: dict[int, Floats] = {}  # by chunk, shape (tokens,)
+        self.bm25: dict[int, float] = {}
+
+    def load(self, where: str, values: Sequence[Any] = ()) -> _Loaded:
+        """Load chunks, and match those that are new."""
+        rows = self.database.rows(
+            f"select {_COLUMNS} from {_JOINED} where {where} {_ORDER}", values
+        )
+        self._match([row for row in rows if row[0] not in self.matched])
+        empty = np.zeros((0, len(self.query)), np.float32)
+        matched = np.stack([self.matched[row[0]] for row in rows]).T if rows else empty.T
+        files = np.array([row[2] for row in rows], np.int64)
+        turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
+        each = conversation.units(files, turns)
+        lengths = np.array([row[4] for row in rows], np.int64)
+        own = self.weights @ matched
+        total = self.weights @ conversation.with_before(matched, lengths, each, self.shares.before)
+        bm25 = np.array([self.bm25[row[0]] for row in rows], np.float32)
+        return _Loaded(rows, each, own, total - own, bm25)
+
+    def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
+        """Load chunks given by id, kind, file and turn with the turns some steps from them."""
+        turns, others = set[tuple[int, int]](), list[int]()
+        for one, kind, file, turn in places:
+            if kind == "message":
+                turns |= {(file, turn + step) for step in steps}
+            else:
+                others.append(one)
+        where = (
+            "chunks.id in (select c.id from json_each(?) as wanted cross join chunks as c"
+            " where c.file = wanted.value ->> 0 and c.turn = wanted.value ->> 1"
+            " and c.kind = 'message' union all select value from json_each(?))"
+        )
+        return self.load(where, (json.dumps(sorted(turns)), json.dumps(others)))
+
+    def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        width = self.query.shape[1] // 8
+        signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
+        ids = [row[0] for row in rows]
+        self.matched |= zip(ids, late.matches(self.query, signs).T, strict=True)
+        own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
+        reach = conversation.reach(own, around).tolist()
+        self.bm25 |= zip(ids, map(self._bm25, rows, reach), strict=True)
+
+    def _bm25(self, row: Sequence[Any], reach: float) -> float:
+        question = self.question
+        if not question.terms:
+            return float(row[0] in question.verbatim)
+        if not self.any_term.search(f" {row[11]} {row[12]} "):
+            return 0.0
+        return fusion.bm25(
+            question.terms,
+            row[11].split(" "),
+            row[12].split(),
+            str(row[1]),
+            question.counts,
+            question.lengths,
+            around_weight=fusion.AROUND_WEIGHT * reach,
+            b=fusion.B_LATE,
+        )
+
+
 def rank(
     database: Database,
     question: Question,
@@ -103,97 +178,33 @@ def rank(
             that any feeling could turn them over.
         shares: What counts how much.
     """
+    matcher = _Matcher(database, question, shares)
+    most = max(LEAST_RANKED, RANKED_FACTOR * limit)
     if question.lengths.chunks <= FEW:
-        loaded = _load(database, question, shares, "1", ())
-        ranked = _ranked(question, shares, loaded, allowed, float(loaded.bm25.max(initial=0)))
-        return ranked[: max(LEAST_RANKED, RANKED_FACTOR * limit)]
+        loaded = matcher.load("1")
+        return _ranked(matcher, loaded, allowed, float(loaded.bm25.max(initial=0)), most)
     places = database.rows(
         "select id, kind, file, turn from chunks where id in (select value from json_each(?))",
         (json.dumps(sorted(set(allowed or ()))),),
     )
-    first = _load_around(database, question, shares, places, range(-BEFORE, 1))
+    first = matcher.around(places, range(-BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
-    likely = {one.id for one in _ranked(question, shares, first, allowed, best_words)[:count]}
-    near = range(-AROUND - BEFORE, AROUND + 1)
+    likely = {one.id for one in _ranked(matcher, first, allowed, best_words, count)}
     chosen = [place for place in places if place[0] in likely]
-    loaded = _load_around(database, question, shares, chosen, near)
-    return _ranked(question, shares, loaded, likely, best_words)
-
-
-def _load_around(
-    database: Database,
-    question: Question,
-    shares: Shares,
-    places: Iterable[Sequence[Any]],
-    steps: Iterable[int],
-) -> _Loaded:
-    """Load chunks given by id, kind, file and turn with the turns some steps from them."""
-    places, steps = list(places), list(steps)
-    turns = {
-        (int(file), int(turn) + step)
-        for _, kind, file, turn in places
-        if kind == "message"
-        for step in steps
-    }
-    others = [int(one) for one, kind, _, _ in places if kind != "message"]
-    where = (
-        "chunks.id in (select c.id from json_each(?) as wanted join chunks as c"
-        " on c.file = wanted.value ->> 0 and c.turn = wanted.value ->> 1 where c.kind = 'message')"
-        " or chunks.id in (select value from json_each(?))"
-    )
-    values = (json.dumps(sorted(turns)), json.dumps(others))
-    return _load(database, question, shares, where, values)
-
-
-def _load(
-    database: Database, question: Question, shares: Shares, where: str, values: Sequence[Any]
-) -> _Loaded:
-    rows = database.rows(f"select {_COLUMNS} from {_JOINED} where {where} {_ORDER}", values)
-    tokens = question.tokens
-    counts = database.piece_counts(tokens.pieces.tolist())
-    weights = late.weights(question.text, tokens, counts, counts.get(vectors.ALL_TEXTS, 0))
-    used = np.flatnonzero(weights)
-    width = tokens.vectors.shape[1] // 8
-    signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
-    matched = late.matches(tokens.vectors[used], signs)
-    files = np.array([row[2] for row in rows], np.int64)
-    turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
-    each = conversation.units(files, turns)
-    lengths = np.array([row[4] for row in rows], np.int64)
-    own = weights[used] @ matched
-    with_before = weights[used] @ conversation.with_before(matched, lengths, each, shares.before)
-    bm25 = np.array([_bm25(question, row) for row in rows], np.float32)
-    return _Loaded(rows, each, own, with_before - own, bm25)
-
-
-def _bm25(question: Question, row: Sequence[Any]) -> float:
-    if not question.terms:
-        return float(row[0] in question.verbatim)
-    own, around = str(row[11]), str(row[12])
-    if not any(term in own or term in around for term in question.terms):
-        return 0.0
-    reach = conversation.reach(np.array([row[4]]), np.array([row[5]]))
-    return fusion.bm25(
-        question.terms,
-        own.split(" "),
-        around.split(),
-        str(row[1]),
-        question.counts,
-        question.lengths,
-        around_weight=fusion.AROUND_WEIGHT * float(reach[0]),
-        b=fusion.B_LATE,
-    )
+    loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
+    return _ranked(matcher, loaded, likely, best_words, most)
 
 
 def _ranked(
-    question: Question,
-    shares: Shares,
+    matcher: _Matcher,
     loaded: _Loaded,
     allowed: Collection[int] | None,
     best_words: float,
+    most: int,
 ) -> list[Ranked]:
     """Add up the shares of the chunks that are allowed, best first; ties by id."""
+    question, shares = matcher.question, matcher.shares
     words = loaded.bm25 / best_words if best_words else loaded.bm25
     base = loaded.tokens + loaded.before + np.float32(shares.words) * words
     columns = {
@@ -203,21 +214,21 @@ def _ranked(
         "around": shares.around * conversation.surroundings(base, loaded.units),
         **_formed(question, loaded.rows, shares),
     }
-    totals = np.round(np.sum(list(columns.values()), axis=0), 6)
+    totals = np.round(np.sum(list(columns.values()), axis=0), 6).tolist()
     permitted = None if allowed is None else set(allowed)
-    found = [
+    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
+    places.sort(key=lambda n: (-totals[n], loaded.rows[n][0]))
+    return [
         Ranked(
-            int(row[0]),
-            float(totals[n]),
+            int(loaded.rows[n][0]),
+            totals[n],
             tuple(Share(name, float(column[n])) for name, column in columns.items()),
             float(loaded.bm25[n]),
             float(words[n]),
-            _terms_in(question, row),
+            _terms_in(question, loaded.rows[n]),
         )
-        for n, row in enumerate(loaded.rows)
-        if permitted is None or row[0] in permitted
+        for n in places[:most]
     ]
-    return sorted(found, key=lambda one: (-one.total, one.id))
 
 
 def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -> dict[str, Floats]:
