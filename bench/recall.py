@@ -4,8 +4,8 @@ Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessio
 Each question is searched for in its own conversation only: with all that counts, without each of
 it, and without tokens by words and vectors, together and alone. Prints recall@1/5/10/20, MRR and
 nDCG@10 by category (LoCoMo's 5 are adversarial: the question names the wrong person), a table of
-what each part brings, and writes all to `bench/out/recall.json`. --embedder takes any of the catalog:
-weights were chosen on all-minilm-l6-v2.
+what each part brings, and writes all to `bench/out/recall.json`. --embedder takes any of the
+catalog; weights were chosen on all-minilm-l6-v2.
 
 With --random-imprints, the turns are also ranked as if each had left a feeling that has nothing to
 do with the question, in a random mood: what that costs.

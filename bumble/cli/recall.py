@@ -258,6 +258,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
             "cosine": parts.cosine,
             "cosine_scaled": parts.cosine_scaled,
             "calibrated": parts.calibrated,
+            "nearness": parts.nearness,
             "dense_weight": parts.dense_weight,
             "relevance": parts.relevance,
             "shares": {share.name: share.value for share in parts.shares},

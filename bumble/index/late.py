@@ -27,8 +27,8 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _STOP_WORDS = stopwords.WORDS | terms.MORE_STOP_WORDS
 
 
-def weights(query: str, tokens: QueryTokens, counts: Mapping[int, int], texts: int) -> Floats:
-    """Weigh the tokens of a query by their rarity.
+def rarities(query: str, tokens: QueryTokens, counts: Mapping[int, int], texts: int) -> Floats:
+    """Say how rare the tokens of a query are.
 
     Args:
         query: Its text.
@@ -37,13 +37,14 @@ def weights(query: str, tokens: QueryTokens, counts: Mapping[int, int], texts: i
         texts: How many texts there are.
 
     Returns:
-        Shape (t,), the sum 1; all but the MOST_TOKENS rarest are 0.
+        Shape (t,), 1 for a token that stands in no text, and less for a stop word; all but the
+        MOST_TOKENS rarest are 0.
     """
     frequency = np.array([counts.get(int(piece), 0) for piece in tokens.pieces], np.float64)
     rarity = np.log1p((np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5))
     rarity[_stop_tokens(query, tokens)] *= STOP_WEIGHT
     rarity[np.argsort(-rarity, kind="stable")[MOST_TOKENS:]] = 0
-    shares: Floats = (rarity / rarity.sum()).astype(np.float32)
+    shares: Floats = (rarity / np.log1p((texts + 0.5) / 0.5)).astype(np.float32)
     return shares
 
 

@@ -73,6 +73,7 @@ class Ranked:
     bm25: float
     bm25_scaled: float
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
+    asked: float  # how much the query says, counted in tokens that stand nowhere
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ class _Matcher:
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
         texts = counts.get(vectors.ALL_TEXTS, 0)
-        weights = late.weights(question.text, tokens, counts, texts)
-        used = np.flatnonzero(weights)
-        self.weights, self.query = weights[used], tokens.vectors[used]
+        rarities = late.rarities(question.text, tokens, counts, texts)
+        used = np.flatnonzero(rarities)
+        self.asked = float(rarities.sum())
+        self.weights, self.query = rarities[used] / rarities.sum(), tokens.vectors[used]
         self.any_term = re.compile("|".join(re.escape(f" {term} ") for term in question.terms))
         self.matched: dict[int, Floats] = {}  # by chunk, shape (tokens,)
         self.bm25: dict[int, float] = {}
@@ -226,6 +228,7 @@ def _ranked(
             float(loaded.bm25[n]),
             float(words[n]),
             _terms_in(question, loaded.rows[n]),
+            matcher.asked,
         )
         for n in places[:most]
     ]

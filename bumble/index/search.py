@@ -30,6 +30,8 @@ from bumble.index.vectors import Database
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
+MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
+NEARNESS_SCALE = 0.6
 _SHARES = Shares()
 
 
@@ -66,12 +68,20 @@ class Parts:
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
     relevance: float = 0.0  # in [0, 1]
     shares: tuple[Share, ...] = ()  # empty without tokens
+    asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
 
     @property
-    def match(self) -> float | None:
-        """How well its tokens, and those of the turns before, match the query's; None without."""
-        matched = [share.value for share in self.shares if share.name in rerank.MATCHES]
-        return sum(matched) if matched else None
+    def nearness(self) -> float | None:
+        """Say how near it is by itself, whatever else there is; None without a vector.
+
+        A greeting is like other greetings, but says little: what little it says can't bring much
+        to mind. On the scale of calibrated cosines (docs/log.md).
+        """
+        if self.calibrated is None or not self.shares:
+            return self.calibrated
+        match = sum(share.value for share in self.shares if share.name in rerank.MATCHES)
+        said = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
+        return NEARNESS_SCALE * (self.calibrated + said)
 
 
 @dataclass(frozen=True)
@@ -380,6 +390,7 @@ def _parts(one: Ranked, cosine: float | None, relevance: float, shares: Shares) 
         one.matched,
         relevance,
         one.shares,
+        one.asked,
     )
 
 

@@ -56,7 +56,8 @@ def blocks(
 
 def _relevant(hit: Hit, threshold: float) -> bool:
     """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
-    return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
+    nearness = hit.parts.nearness
+    return nearness is None or nearness >= threshold
 
 
 def _relationships(life: Life, session: Session, person: str, at: datetime) -> list[Block]:

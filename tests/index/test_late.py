@@ -51,8 +51,8 @@ def test_rare_tokens_count_more_and_stop_words_little() -> None:
     query = "where is the lantern of the harbour"
     _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
     where, _, the, lantern, _, _, harbour = tokens.pieces.tolist()
-    weights = late.weights(query, tokens, {harbour: 50, the: 1, lantern: 1, where: 1}, 100)
-    assert weights.sum() == pytest.approx(1)
+    weights = late.rarities(query, tokens, {harbour: 50, the: 1, lantern: 1, where: 1}, 100)
+    assert weights[1] == pytest.approx(late.STOP_WEIGHT)
     assert weights[3] > weights[6]
     assert weights[2] == pytest.approx(late.STOP_WEIGHT * weights[3])
 
@@ -60,7 +60,7 @@ def test_rare_tokens_count_more_and_stop_words_little() -> None:
 def test_a_contraction_is_a_stop_word_as_a_whole() -> None:
     query = "who's lantern"
     _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
-    weights = late.weights(query, tokens, {}, 100)
+    weights = late.rarities(query, tokens, {}, 100)
     assert weights[0] == weights[1] == pytest.approx(late.STOP_WEIGHT * weights[2])
 
 
@@ -68,5 +68,5 @@ def test_of_a_long_query_the_rarest_tokens_count() -> None:
     query = " ".join(f"word{n}" for n in range(100))
     _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
     counts = {int(piece): 100 - n for n, piece in enumerate(tokens.pieces)}
-    weights = late.weights(query, tokens, counts, 100)
+    weights = late.rarities(query, tokens, counts, 100)
     assert np.flatnonzero(weights).tolist() == list(range(100 - late.MOST_TOKENS, 100))

@@ -141,3 +141,12 @@ def test_a_query_without_a_word_is_searched_for_as_it_is(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:
     assert all(not hit.parts.shares for hit in filled.search("?!", embedder))
+
+
+def test_what_says_little_is_near_to_nothing(filled: Notes, embedder: HashingEmbedder) -> None:
+    def nearest(query: str) -> float:
+        hits = filled.search(query, embedder)
+        return max(hit.parts.nearness or 0.0 for hit in hits)
+
+    assert nearest("what did the doctor say of the lantern?") > 0.3
+    assert nearest("so, how are you?") < 0.3
