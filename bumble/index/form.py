@@ -75,10 +75,8 @@ def form(text: str, language: str) -> Form:
 
 def language(text: str, otherwise: str = FIRST) -> str:
     """Say which language a text is in, by its commonest words; `otherwise` if they don't tell."""
-    words = _words(text)
-    counts = {
-        name: sum(word in rules.common for word in words) for name, rules in _languages().items()
-    }
+    words = set(_words(text))
+    counts = {name: len(words & rules.common) for name, rules in _languages().items()}
     most = max(counts.values())
     return (
         otherwise if not most or counts[otherwise] == most else max(counts, key=counts.__getitem__)

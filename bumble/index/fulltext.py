@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,9 +121,18 @@ class Fulltext:
         }
 
     def best(
-        self, terms: Sequence[str], depth: int, allowed: Collection[int] | None = None
+        self,
+        terms: Sequence[str],
+        depth: int,
+        allowed: Callable[[Sequence[int]], Collection[int]] | None = None,
     ) -> list[int]:
-        """Return the chunks that BM25 puts first, of those allowed; ties by id."""
+        """Return the chunks that BM25 puts first, of those allowed; ties by id.
+
+        Args:
+            terms: What is looked for.
+            depth: At most so many.
+            allowed: Says which of some chunks count; None: all.
+        """
         if not terms or not self.size:
             return []
         query = Query.boolean_query(
@@ -133,10 +142,13 @@ class Fulltext:
         while True:
             hits = self._searcher.search(query, limit).hits
             ids = self._searcher.fast_field_values("id", [address for _, address in hits])
+            passing = set(
+                ids if allowed is None else allowed([one for one in ids if one is not None])
+            )
             scored = [
                 (float(score), int(one))
                 for (score, _), one in zip(hits, ids, strict=True)
-                if one is not None and (allowed is None or int(one) in allowed)
+                if one is not None and one in passing
             ]
             complete = len(hits) < limit or limit >= self.size
             # Equal scores come in the order of insertion: a tie may not be cut in two.

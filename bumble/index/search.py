@@ -280,11 +280,12 @@ def _lexical(
             (query.lower(), *values),
         )
         return [int(row[0]) for row in found]
-    allowed = None
-    if where:
-        found = index.database.rows(f"select id from chunks where {where}", values)
-        allowed = {int(row[0]) for row in found}
-    return index.words.best(asked, depth, allowed)
+
+    def allowed(ids: Sequence[int]) -> set[int]:
+        sql = f"select id from chunks where id in (select value from json_each(?)) and {where}"
+        return {int(row[0]) for row in index.database.rows(sql, (json.dumps(ids), *values))}
+
+    return index.words.best(asked, depth, allowed if where else None)
 
 
 @dataclass(frozen=True)

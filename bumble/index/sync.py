@@ -168,7 +168,7 @@ def _create(at: Place) -> Database:
 
 
 def _waiting(database: Database) -> int:
-    counted = database.rows("select (select count(*) from chunks), (select count(*) from vectors)")
+    counted = database.rows("select (select count(*) from chunks), (select count(*) from coarse)")
     return int(counted[0][0]) - int(counted[0][1])
 
 
@@ -208,7 +208,7 @@ def _entries(database: Database, where: str) -> Iterator[Entry]:
 def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
     _forget_other_vectors(database, vectors.encoded(embedder.identity), by_token=by_token)
-    pending = database.unembedded()
+    pending = database.unembedded() if _waiting(database) else []
     embedded, done, rest = 0, 0, iter(pending)
     while batch := list(islice(rest, CHUNKS_AT_ONCE)):
         hashes = sorted({key for _, recipe in batch for key, _ in recipe})
@@ -274,7 +274,7 @@ def state(entity: Entity, where: Place | None = None) -> State:
         return State(exists=False, stale=len(scan(entity)))
     with closing(vectors.open_to_read(at.database)) as database:
         known = database.files()
-        changed, removed = filing.changes(scan(entity), known)
+        changed, removed = filing.changes(scan(entity), database.stamps())
         unsettled = [path for path in changed if path in known and known[path].mtime_ns == -1]
         same = [
             path

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from bumble.embed.protocol import DocumentTokens, Floats, Identity
 from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
 from bumble.index.chunks import Chunk
+from bumble.index.scan import Stamp
 
 SCHEMA_VERSION = "2"
 BUSY_MILLISECONDS = 10_000
@@ -44,6 +45,7 @@ create table chunks (
   own_terms integer, around_terms integer, turn integer, asks real, own integer, timed integer,
   hash text, recipe text
 );
+create index files_broken on files (path) where problem <> '';
 create index chunks_file on chunks (file, turn);
 create index chunks_length on chunks (kind, own_terms, around_terms);
 create index chunks_hash on chunks (hash);
@@ -165,6 +167,27 @@ class Database:
         )
         return {str(row[0]): FileRow(*row[1:]) for row in found}
 
+    def stamps(self) -> dict[str, Stamp]:
+        """Return how each file was when it was last looked at, by path."""
+        found = self.rows("select path, mtime_ns, ctime_ns, size from files")
+        return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in found}
+
+    def file(self, path: str) -> FileRow | None:
+        """Return what is known of a file."""
+        found = self.rows(
+            "select id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
+            " from files where path = ?",
+            (path,),
+        )
+        return FileRow(*found[0]) if found else None
+
+    def problems(self) -> list[tuple[str, str, int | None]]:
+        """Return the files that could not be read, and why and in which line, by path."""
+        found = self.rows(
+            "select path, problem, problem_line from files where problem <> '' order by path"
+        )
+        return [(str(path), str(problem), line) for path, problem, line in found]
+
     def put_file(self, path: str, row: FileRow) -> int:
         """Store what is known of a file; the row's own id does not matter. Returns its id."""
         values = (
@@ -186,13 +209,21 @@ class Database:
         )
         return int(self.rows("select id from files where path = ?", (path,))[0][0])
 
-    def drop_file(self, file: int) -> None:
+    def drop_file(self, path: str) -> None:
         """Forget a file and its chunks."""
-        self.put_chunks(file, "", [])
-        self.run("delete from files where id = ?", [(file,)])
+        if row := self.file(path):
+            self.put_chunks(row.id, path, [])
+            self.run("delete from files where id = ?", [(row.id,)])
 
-    def put_chunks(self, file: int, path: str, chunks: Sequence[Chunk]) -> None:
+    def put_chunks(
+        self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
+    ) -> None:
         """Make these the chunks of a file; what is as it was is not touched."""
+        new = {chunk_id(path, chunk): chunk for chunk in chunks}
+        if is_new:
+            self._put_rows([(one, _row(file, chunk), _texts(chunk)) for one, chunk in new.items()])
+            self._queue(new)
+            return
         old_rows = self.rows(f"select id, {_CHUNK_COLUMNS} from chunks where file = ?", (file,))
         old = {int(row[0]): row[1:] for row in old_rows}
         old_texts = {
@@ -201,7 +232,6 @@ class Database:
                 "select texts.* from texts join chunks using (id) where file = ?", (file,)
             )
         }
-        new = {chunk_id(path, chunk): chunk for chunk in chunks}
         self._drop_chunks(sorted(old.keys() - new.keys()))
         self._loosen(
             row[_HASH] for one, row in old.items() if one not in new or row[_HASH] != new[one].hash
@@ -213,16 +243,30 @@ class Database:
             if one in old and old[one][-1] != row[-1]:  # another recipe: another vector
                 self._drop_vectors([one])
             if one not in old or old_texts.get(one, ())[2:] != texts[2:]:
-                self.run("insert or ignore into queue values (?)", [(one,)])
-            marks = ", ".join("?" * (len(row) + 1))
-            self.run(f"insert or replace into chunks values ({marks})", [(one, *row)])
-            self.run("insert or replace into texts values (?, ?, ?, ?, ?)", [(one, *texts)])
+                self._queue([one])
+            self._put_rows([(one, row, texts)])
+
+    def _put_rows(self, rows: Sequence[tuple[int, Row, Row]]) -> None:
+        marks = ", ".join("?" * (_CHUNK_COLUMNS.count(",") + 2))
+        self.run(
+            f"insert or replace into chunks values ({marks})",
+            ((one, *row) for one, row, _ in rows),
+        )
+        self.run(
+            "insert or replace into texts values (?, ?, ?, ?, ?)",
+            ((one, *texts) for one, _, texts in rows),
+        )
+
+    def _queue(self, ids: Iterable[int]) -> None:
+        self.run("insert or ignore into queue values (?)", ((one,) for one in ids))
 
     def _drop_chunks(self, ids: Sequence[int]) -> None:
+        if not ids:
+            return
         self._drop_vectors(ids)
         for table in ("chunks", "texts"):
             self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
-        self.run("insert or ignore into queue values (?)", [(one,) for one in ids])
+        self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
         for table in ("vectors", "coarse"):
@@ -294,7 +338,7 @@ class Database:
     def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
         """Return the chunks that have no vector yet, with their recipes, newest first."""
         found = self.rows(
-            "select id, recipe from chunks where id not in (select id from vectors)"
+            "select id, recipe from chunks where id not in (select id from coarse)"
             " order by at desc, id"
         )
         return [(int(one), _recipe(recipe)) for one, recipe in found]
@@ -333,7 +377,7 @@ class Database:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
-        total = int(self.rows("select count(*) from vectors")[0][0])
+        total = int(self.rows("select count(*) from coarse")[0][0])
         if total > EXACT_ROWS:
             inside = (
                 f"id in (select id from coarse where {inside} order by"
