@@ -63,14 +63,12 @@ class _Language:
 def form(text: str, language: str) -> Form:
     """Say how a text in a language is put."""
     rules = _languages()[language]
-    asking = told = 0
-    for sentence in passages.SENTENCE.findall(text):
-        length = len(_words(sentence))
-        asking += length if _ASKS.search(sentence) else 0
-        told += length
-    words = _words(text)
+    words, asking = _words(text), 0
+    if _ASKS.search(text):
+        sentences = passages.SENTENCE.findall(text)
+        asking = sum(len(_words(each)) for each in sentences if _ASKS.search(each))
     timed = rules.time.in_any(words) or _YEAR.search(text) is not None
-    return Form(asking / told if told else 0.0, rules.first_person.in_any(words), timed)
+    return Form(asking / len(words) if words else 0.0, rules.first_person.in_any(words), timed)
 
 
 def language(text: str, otherwise: str = FIRST) -> str:
