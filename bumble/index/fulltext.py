@@ -142,14 +142,13 @@ class Fulltext:
         while True:
             hits = self._searcher.search(query, limit).hits
             ids = self._searcher.fast_field_values("id", [address for _, address in hits])
-            passing = set(
-                ids if allowed is None else allowed([one for one in ids if one is not None])
-            )
-            scored = [
+            best = [
                 (float(score), int(one))
                 for (score, _), one in zip(hits, ids, strict=True)
-                if one is not None and one in passing
+                if one is not None
             ]
+            passing = allowed([one for _, one in best]) if allowed else ()
+            scored = [hit for hit in best if hit[1] in passing] if allowed else best
             complete = len(hits) < limit or limit >= self.size
             # Equal scores come in the order of insertion: a tie may not be cut in two.
             if complete or (len(scored) > depth and scored[-1][0] < scored[depth - 1][0]):
