@@ -24,21 +24,20 @@ from bumble.index.conversation import AROUND, BEFORE, Shares, Units
 from bumble.index.fusion import Lengths
 from bumble.index.vectors import Database
 
-FEW = 1_000  # chunks: up to so many are all ranked
-LEG = 64  # candidates of each leg that are matched, where there are more
+FEW = 300  # chunks: up to so many are all ranked
+LEG = 100  # candidates of each leg that are matched, where there are more
 SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted, with surroundings
 SURROUNDED_FACTOR = 2
 LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by
 MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
 _COLUMNS = (
     "chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own, timed, speaker,"
-    " people, terms, around, signs"
+    " people, terms, around, signs, files.path"
 )
 _JOINED = (
-    "chunks join texts on texts.id = chunks.id join files on files.id = chunks.file"
+    "join texts on texts.id = chunks.id join files on files.id = chunks.file"
     " left join tokens on tokens.hash = chunks.hash"
 )
-_ORDER = "order by files.path, turn, chunks.id"
 
 
 @dataclass(frozen=True)
@@ -100,15 +99,21 @@ class _Matcher:
         self.asked = float(rarities.sum())
         self.weights, self.query = rarities[used] / rarities.sum(), tokens.vectors[used]
         self.any_term = re.compile("|".join(re.escape(f" {term} ") for term in question.terms))
+        self.rows: dict[int, tuple[Any, ...]] = {}
         self.matched: dict[int, Floats] = {}  # by chunk, shape (tokens,)
         self.bm25: dict[int, float] = {}
 
-    def load(self, where: str, values: Sequence[Any] = ()) -> _Loaded:
+    def load(self, ids: Iterable[int]) -> _Loaded:
         """Load chunks, and match those that are new."""
-        rows = self.database.rows(
-            f"select {_COLUMNS} from {_JOINED} where {where} {_ORDER}", values
+        wanted = set(ids)
+        new = self.database.rows(
+            f"select {_COLUMNS} from json_each(?) as wanted cross join chunks"
+            f" on chunks.id = wanted.value {_JOINED}",
+            (json.dumps(sorted(wanted - self.rows.keys())),),
         )
-        self._match([row for row in rows if row[0] not in self.matched])
+        self._match(new)
+        self.rows |= {row[0]: row for row in new}
+        rows = sorted((self.rows[one] for one in wanted), key=_place)
         empty = np.zeros((0, len(self.query)), np.float32)
         matched = np.stack([self.matched[row[0]] for row in rows]).T if rows else empty.T
         files = np.array([row[2] for row in rows], np.int64)
@@ -122,18 +127,17 @@ class _Matcher:
 
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
         """Load chunks given by id, kind, file and turn with the turns some steps from them."""
-        turns, others = set[tuple[int, int]](), list[int]()
+        turns, ids = set[tuple[int, int]](), set[int]()
         for one, kind, file, turn in places:
+            ids.add(one)
             if kind == "message":
                 turns |= {(file, turn + step) for step in steps}
-            else:
-                others.append(one)
-        where = (
-            "chunks.id in (select c.id from json_each(?) as wanted cross join chunks as c"
-            " where c.file = wanted.value ->> 0 and c.turn = wanted.value ->> 1"
-            " and c.kind = 'message' union all select value from json_each(?))"
+        found = self.database.rows(
+            "select chunks.id from json_each(?) as wanted cross join chunks"
+            " where file = wanted.value ->> 0 and turn = wanted.value ->> 1 and kind = 'message'",
+            (json.dumps(sorted(turns)),),
         )
-        return self.load(where, (json.dumps(sorted(turns)), json.dumps(others)))
+        return self.load(ids.union(row[0] for row in found))
 
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         width = self.query.shape[1] // 8
@@ -162,6 +166,11 @@ class _Matcher:
         )
 
 
+def _place(row: Sequence[Any]) -> tuple[str, int, int]:
+    """Order chunks by path, turn and id: the same in every index of the same files."""
+    return row[14], row[3], row[0]
+
+
 def rank(
     database: Database,
     question: Question,
@@ -183,7 +192,7 @@ def rank(
     matcher = _Matcher(database, question, shares)
     most = max(LEAST_RANKED, RANKED_FACTOR * limit)
     if question.lengths.chunks <= FEW:
-        loaded = matcher.load("1")
+        loaded = matcher.load(int(row[0]) for row in database.rows("select id from chunks"))
         return _ranked(matcher, loaded, allowed, float(loaded.bm25.max(initial=0)), most)
     places = database.rows(
         "select id, kind, file, turn from chunks where id in (select value from json_each(?))",

@@ -229,11 +229,11 @@ class _Query:
         else:
             self.vector = embedder.embed_query(self.text)
 
-    def dense(self) -> list[int]:
+    def dense(self, depth: int) -> list[int]:
         """Return the best chunks by meaning."""
         if self.vector is None:
             return []
-        found = self.index.database.nearest(self.vector, self.depth, self.where, self.values)
+        found = self.index.database.nearest(self.vector, depth, self.where, self.values)
         return [one for one, _ in found]
 
 
@@ -311,7 +311,7 @@ def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
 def _by_legs(found: _Query, dense_weight: float) -> list[_Scored]:
     """Score every candidate by both legs."""
     index, asked = found.index, found.asked
-    candidates = sorted({*found.lexical, *found.dense()})
+    candidates = sorted({*found.lexical, *found.dense(found.depth)})
     rows = _rows(index, candidates)
     counts = index.words.counts(asked)
     verbatim = set() if asked else set(found.lexical)
@@ -364,7 +364,7 @@ def _by_token(
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*found.lexical[: rerank.LEG], *found.dense()[: rerank.LEG]]
+        allowed = [*found.lexical[: rerank.LEG], *found.dense(rerank.LEG)]
     elif found.where:
         ids = index.database.rows(f"select id from chunks where {found.where}", found.values)
         allowed = [int(row[0]) for row in ids]

@@ -201,7 +201,7 @@ def _count(database: Database) -> int:
 
 
 def _entries(database: Database, where: str) -> Iterator[Entry]:
-    found = database.rows(f"select id, terms, around from texts where {where} order by id")
+    found = database.stream(f"select id, terms, around from texts where {where} order by id")
     return (Entry(int(one), f"{terms} {around}") for one, terms, around in found)
 
 
@@ -210,7 +210,8 @@ def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: 
     _forget_other_vectors(database, vectors.encoded(embedder.identity), by_token=by_token)
     pending = database.unembedded() if _waiting(database) else []
     embedded, done, rest = 0, 0, iter(pending)
-    while batch := list(islice(rest, CHUNKS_AT_ONCE)):
+    while ids := list(islice(rest, CHUNKS_AT_ONCE)):
+        batch = database.recipes(ids)
         hashes = sorted({key for _, recipe in batch for key, _ in recipe})
         ready = database.embeddings(hashes)
         missing = sorted(

@@ -127,6 +127,11 @@ class Database:
         with _readable(self.path):
             return list(self._db.execute(sql, values))
 
+    def stream(self, sql: str) -> Iterator[Row]:
+        """Run a query and yield its rows one by one; nothing may be written meanwhile."""
+        with _readable(self.path):
+            yield from self._db.execute(sql)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or none of it."""
@@ -335,11 +340,19 @@ class Database:
         )
         return {int(piece): int(texts) for piece, texts in found}
 
-    def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
-        """Return the chunks that have no vector yet, with their recipes, newest first."""
+    def unembedded(self) -> list[int]:
+        """Return the chunks that have no vector yet, newest first."""
         found = self.rows(
-            "select id, recipe from chunks where id not in (select id from coarse)"
-            " order by at desc, id"
+            "select id from chunks where id not in (select id from coarse) order by at desc, id"
+        )
+        return [int(row[0]) for row in found]
+
+    def recipes(self, ids: Sequence[int]) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
+        """Return how the vectors of some chunks are made, in the order given."""
+        found = self.rows(
+            "select chunks.id, recipe from json_each(?) as wanted"
+            " cross join chunks on chunks.id = wanted.value order by wanted.key",
+            (json.dumps(ids),),
         )
         return [(int(one), _recipe(recipe)) for one, recipe in found]
 
