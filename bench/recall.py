@@ -76,7 +76,7 @@ EVERYTHING = "everything"
 CHARGED = "with random imprints"  # everything, times a factor of chance
 LEGS = {
     EVERYTHING: Leg(),
-    "as in a large index": Leg(few=0),
+    "every chunk ranked": Leg(few=1_000_000),
     "words and vectors": Leg(shares=None),
     "words alone": Leg(0.0, None),
     "vectors alone": Leg(1.0, None),
@@ -198,14 +198,14 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
 
 
 def measure(
-    path: Path, embedder: Embedder | None, *, imprints: bool = False
+    path: Path, embedder: Embedder | None, legs: Mapping[str, Leg], *, imprints: bool = False
 ) -> tuple[dict[str, Any], int]:
     """Run every question against the index of its own conversation.
 
     Returns:
         By leg and category, all scores; and how many questions had no usable evidence.
     """
-    legs = LEGS if embedder else {"words alone": LEGS["words alone"]}
+    legs = dict(legs) if embedder else {"words alone": LEGS["words alone"]}
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
     values = settings.load().values
     body = parameters.read(values["soma"], values["memory"], values["recall"])
@@ -257,6 +257,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--leg", action="append", choices=list(LEGS), help="this one alone")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--out", type=Path, default=OUT / "recall.json")
     parser.add_argument("--random-imprints", action="store_true", help="what chance feelings cost")
@@ -266,7 +267,12 @@ def main() -> int:
         return 0
     started = time.perf_counter()
     embedder = open_named(options.embedder, options.weights_folder)
-    found, dropped = measure(options.data, embedder, imprints=options.random_imprints)
+    found, dropped = measure(
+        options.data,
+        embedder,
+        {name: LEGS[name] for name in options.leg or LEGS},
+        imprints=options.random_imprints,
+    )
     seconds = time.perf_counter() - started
     rows = {leg: summary(scores) for leg, scores in found.items()}
     asked = sum(len(scores) for scores in next(iter(found.values())).values())
