@@ -187,7 +187,7 @@ def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, st
     if who.trust != "owner" or others:
         return "", ""
     also = life.config.tools.command_variables
-    return host.told(life.config.prompt.host_command, life.entity.root, life.environ, also)
+    return host.describe(life.config.prompt.host_command, life.entity.root, life.environ, also)
 
 
 def _request(

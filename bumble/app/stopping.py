@@ -36,13 +36,13 @@ class Stops:
             yield
             return
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
-        taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
         try:
-            for number in taken:
+            for number in handled:
                 signal.signal(number, self._take)
             yield
         finally:
-            for number in taken:
+            for number in handled:
                 signal.signal(number, before[number] or signal.SIG_DFL)
 
     def _take(self, number: int, frame: FrameType | None) -> None:

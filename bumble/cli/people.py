@@ -8,13 +8,13 @@ from bumble import files
 from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.cli import listing, text_input
-from bumble.cli.listing import Found
+from bumble.cli.listing import Listing
 from bumble.records import base as stored
 from bumble.records import relationships
 from bumble.records.relationships import Relationship
 
 
-def everybody(opened: Opened) -> Found[Relationship]:
+def everybody(opened: Opened) -> Listing[Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
     return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
 

@@ -67,7 +67,7 @@ def list_(
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
     if category is not None:
-        _known(category)
+        _check_category(category)
 
     def wanted(belief: Belief) -> bool:
         return (archived or not belief.archived) and category in (None, belief.category)
@@ -147,7 +147,7 @@ def add(
     """
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
-    _known(category)
+    _check_category(category)
     rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
     with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
@@ -278,7 +278,7 @@ def _strength(opened: Opened, belief: Belief) -> float:
     return cycle.strength(belief, opened.shell.now(), opened.config.memory.beliefs)
 
 
-def _known(category: str) -> None:
+def _check_category(category: str) -> None:
     if category not in beliefs.CATEGORIES:
         meant = stored.nearest(category, beliefs.CATEGORIES)
         hint = f" Did you mean {meant}?" if meant else ""

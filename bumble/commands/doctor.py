@@ -89,7 +89,7 @@ def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
     try:
         return room.examine(inputs, bar)
     finally:
-        bar.done()
+        bar.clear()
 
 
 def _mend(

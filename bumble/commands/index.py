@@ -114,7 +114,7 @@ def synced(
         )
     finally:
         for bar in bars.values():
-            bar.done()
+            bar.clear()
 
 
 def _still_good(opened: Opened, embedder: Embedder | None) -> SyncReport | None:

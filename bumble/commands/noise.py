@@ -8,7 +8,7 @@ from bumble.app import body_view
 from bumble.app.opening import open_entity
 from bumble.body import noise
 from bumble.cli import run_job
-from bumble.cli.listing import Found, show_list, when
+from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.options import (
     DryRunOption,
     EntityOption,
@@ -52,7 +52,7 @@ def list_(
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
         return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    listing = Found(held, broken=0, more=False)
+    listing = Listing(held, broken=0, more=False)
     show_list(opened, "noise", listing, body_view.fragment_data, line, NONE)
 
 

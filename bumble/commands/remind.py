@@ -195,7 +195,7 @@ def list_(
         keep=lambda reminder: everything or not reminder.done,
     )
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
-    shown = listing.Found(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
+    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
     short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
     names = people.names(opened)
 

@@ -235,7 +235,7 @@ def _index(opened: Opened) -> dict[str, Any]:
     """Say how the index stands to the files, and which model made its vectors."""
     from bumble.index import sync
 
-    problem, state = None, sync.State(exists=False)
+    problem, state = None, sync.IndexState(exists=False)
     try:
         state = sync.state(opened.entity)
     except IndexUnusableError as error:

@@ -52,8 +52,8 @@ def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor 
         return None
 
     def of(hit: Hit) -> float:
-        found = weight(entity, body, mood, at, hit)
-        return found.factor if found else 1.0
+        imprint_weight = weight(entity, body, mood, at, hit)
+        return imprint_weight.factor if imprint_weight else 1.0
 
     return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
 
@@ -64,7 +64,8 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
     if episode is None:
         return None
     felt = [
-        affects.FeltImprint(one.emotion, one.intensity, one.trigger) for one in episode.imprints
+        affects.FeltImprint(imprint.emotion, imprint.intensity, imprint.trigger)
+        for imprint in episode.imprints
     ]
     age = max(0.0, (at - episode.at).total_seconds())
     return Weight(
@@ -81,14 +82,14 @@ def _shares(
     counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
     return tuple(
         Share(
-            one.emotion,
-            one.intensity,
-            one.trigger,
-            affects.affinity(mood, one.emotion, body.affinity),
+            felt_imprint.emotion,
+            felt_imprint.intensity,
+            felt_imprint.trigger,
+            affects.affinity(mood, felt_imprint.emotion, body.affinity),
             decay,
             share,
         )
-        for one, share in zip(felt, counted, strict=True)
+        for felt_imprint, share in zip(felt, counted, strict=True)
     )
 
 

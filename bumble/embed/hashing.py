@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bumble.embed.protocol import Floats, Identity
+from bumble.embed.protocol import EmbedderIdentity, Floats
 
 _WORD = re.compile(r"\w+")
 _TRIPLE_WEIGHT = 0.3  # inflected forms meet in their triples, but whole words decide
@@ -30,7 +30,7 @@ class HashingEmbedder:
     unrelated_cosine = 0.0  # signed hashing leaves unrelated texts at right angles on average
 
     def __init__(self, dimensions: int = 256) -> None:
-        self.identity = Identity(
+        self.identity = EmbedderIdentity(
             model="hashing",
             sha256="",
             tokenizer_sha256="",

@@ -1,7 +1,7 @@
 """Embedding models that run in ONNX Runtime: tokens in, pooled vectors out.
 
 Tokenise, run, average the unmasked tokens, normalise. Knows nothing of catalogs or of where weights
-come from; it is handed two files and the `Identity` that says what to do with them.
+come from; it is handed two files and the `EmbedderIdentity` that says what to do with them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Encoding, Tokenizer
 
-from bumble.embed.protocol import Floats, Identity
+from bumble.embed.protocol import EmbedderIdentity, Floats
 from bumble.errors import WeightsMissingError
 
 _BATCH_TEXTS = 32  # more gain nothing on two cores
@@ -42,7 +42,7 @@ class OnnxEmbedder:
         self,
         weights: Path,
         tokenizer: Path,
-        identity: Identity,
+        identity: EmbedderIdentity,
         *,
         unrelated_cosine: float,
         batch_invariant: bool,

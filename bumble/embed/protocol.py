@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Identity:
+class EmbedderIdentity:
     """All that decides which vector a text gets; vectors compare only under equal ones."""
 
     model: str  # name in the catalog
@@ -31,7 +31,7 @@ class Embedder(Protocol):
     """An embedding model. A vector never depends on the texts embedded beside it."""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> EmbedderIdentity:
         """What its vectors may be compared with."""
 
     @property

@@ -23,7 +23,7 @@ import apsw
 import numpy as np
 
 from bumble import files
-from bumble.embed.protocol import Floats, Identity
+from bumble.embed.protocol import EmbedderIdentity, Floats
 from bumble.errors import (
     FolderUnwritableError,
     IndexDamagedError,
@@ -101,7 +101,7 @@ def unpacked(text: str) -> tuple[str, ...]:
     return tuple(text.strip("\n").split("\n")) if text else ()
 
 
-def encoded(identity: Identity) -> str:
+def encoded(identity: EmbedderIdentity) -> str:
     """Write all that decides which vector a text gets."""
     return json.dumps(asdict(identity), sort_keys=True)
 
@@ -144,8 +144,8 @@ class Database:
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
-        found = self.rows("select value from meta where key = ?", (key,))
-        return str(found[0][0]) if found else ""
+        rows = self.rows("select value from meta where key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the index itself."""
@@ -155,7 +155,7 @@ class Database:
         """Return how often chunks have changed."""
         return int(self.meta("generation") or 0)
 
-    def taken(self) -> int:
+    def fulltext_generation(self) -> int:
         """Return the generation that the full-text index had when its queue was last empty."""
         return int(self.meta("taken") or 0)
 
@@ -165,11 +165,11 @@ class Database:
 
     def files(self) -> dict[str, FileRow]:
         """Return all indexed files by path."""
-        found = self.rows(
+        rows = self.rows(
             "select path, id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
             " from files"
         )
-        return {str(row[0]): FileRow(*row[1:]) for row in found}
+        return {str(row[0]): FileRow(*row[1:]) for row in rows}
 
     def put_file(self, path: str, row: FileRow) -> int:
         """Store what is known of a file; the row's own id does not matter. Returns its id."""
@@ -209,27 +209,27 @@ class Database:
         }
         new = {chunk_id(path, chunk): chunk for chunk in chunks}
         self._drop_chunks(sorted(old.keys() - new.keys()))
-        for one, chunk in new.items():
+        for chunk_key, chunk in new.items():
             row, texts = _row(file, chunk), _texts(chunk)
-            if old.get(one) == row and old_texts.get(one) == texts:
+            if old.get(chunk_key) == row and old_texts.get(chunk_key) == texts:
                 continue
-            if one in old and old[one][-1] != row[-1]:  # another recipe: another vector
-                self._drop_vectors([one])
-            if one not in old or old_texts.get(one, ())[2:] != texts[2:]:
-                self.run("insert or ignore into queue values (?)", [(one,)])
+            if chunk_key in old and old[chunk_key][-1] != row[-1]:  # another recipe: another vector
+                self._drop_vectors([chunk_key])
+            if chunk_key not in old or old_texts.get(chunk_key, ())[2:] != texts[2:]:
+                self.run("insert or ignore into queue values (?)", [(chunk_key,)])
             marks = ", ".join("?" * (len(row) + 1))
-            self.run(f"insert or replace into chunks values ({marks})", [(one, *row)])
-            self.run("insert or replace into texts values (?, ?, ?, ?, ?)", [(one, *texts)])
+            self.run(f"insert or replace into chunks values ({marks})", [(chunk_key, *row)])
+            self.run("insert or replace into texts values (?, ?, ?, ?, ?)", [(chunk_key, *texts)])
 
     def _drop_chunks(self, ids: Sequence[int]) -> None:
         self._drop_vectors(ids)
         for table in ("chunks", "texts"):
-            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
-        self.run("insert or ignore into queue values (?)", [(one,) for one in ids])
+            self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
+        self.run("insert or ignore into queue values (?)", [(chunk_key,) for chunk_key in ids])
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
         for table in ("vectors", "coarse"):
-            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
+            self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
 
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
@@ -242,19 +242,19 @@ class Database:
 
     def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
         """Return the chunks that have no vector yet, with their recipes, newest first."""
-        found = self.rows(
+        rows = self.rows(
             "select id, recipe from chunks where id not in (select id from vectors)"
             " order by at desc, id"
         )
-        return [(int(one), _recipe(recipe)) for one, recipe in found]
+        return [(int(chunk_key), _recipe(recipe)) for chunk_key, recipe in rows]
 
     def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
         """Return the stored embeddings of some texts, by hash; those not there are left out."""
-        found = self.rows(
+        rows = self.rows(
             "select hash, vector from embeddings where hash in (select value from json_each(?))",
             (json.dumps(hashes),),
         )
-        return {str(key): np.frombuffer(blob, np.float32) for key, blob in found}
+        return {str(key): np.frombuffer(blob, np.float32) for key, blob in rows}
 
     def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
         """Store the embeddings of texts by hash."""
@@ -263,18 +263,18 @@ class Database:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
         """Store the vectors of chunks, each of length 1."""
-        rows = [(one, vector.astype("<f4").tobytes()) for one, vector in vectors]
+        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in vectors]
         self.run("insert or replace into vectors values (?, ?)", rows)
         self.run("insert or replace into coarse values (?, vec_quantize_binary(?))", rows)
 
     def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed, by hash."""
-        found = self.rows(
+        rows = self.rows(
             "select hash, embedded from chunks join texts using (id)"
             " where hash in (select value from json_each(?))",
             (json.dumps(hashes),),
         )
-        return {str(key): str(text) for key, text in found}
+        return {str(key): str(text) for key, text in rows}
 
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
@@ -290,21 +290,21 @@ class Database:
                 f" {depth * COARSE_FACTOR})"
             )
             values = (*values, blob)
-        found = self.rows(
+        rows = self.rows(
             f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"
             f" where {inside} order by cosine desc, id limit {depth}",
             (blob, *values),
         )
-        return [(int(one), float(cosine)) for one, cosine in found]
+        return [(int(chunk_key), float(cosine)) for chunk_key, cosine in rows]
 
     def cosines(self, query: Floats, ids: Sequence[int]) -> dict[int, float]:
         """Return the cosines of some chunks; those without a vector are left out."""
-        found = self.rows(
+        rows = self.rows(
             "select id, round(1 - vec_distance_cosine(vector, ?), 6) from vectors"
             " where id in (select value from json_each(?))",
             (query.astype("<f4").tobytes(), json.dumps(list(ids))),
         )
-        return {int(one): float(cosine) for one, cosine in found}
+        return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}
 
 
 def _row(file: int, chunk: Chunk) -> Row:
@@ -354,9 +354,9 @@ def create(path: Path) -> Database:
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
             connection.execute(_SCHEMA)
-        made = Database(path, connection)
-        made.set_meta("schema", SCHEMA_VERSION)
-        return made
+        database = Database(path, connection)
+        database.set_meta("schema", SCHEMA_VERSION)
+        return database
 
 
 def open_to_write(path: Path) -> Database:

@@ -18,7 +18,7 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import chunks
 from bumble.index.chunks import Chunk
 from bumble.index.database import Database, FileRow
-from bumble.index.scan import Found, scan
+from bumble.index.scan import ScannedFile, scan
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
 FILES_AT_ONCE = 500  # committed together
@@ -45,47 +45,49 @@ class Reading:
     now_ns: int  # as the file system tells it
 
 
-def changes(found: dict[str, Found], known: dict[str, FileRow]) -> tuple[list[str], list[str]]:
+def changes(
+    scanned: dict[str, ScannedFile], indexed: dict[str, FileRow]
+) -> tuple[list[str], list[str]]:
     """Return the paths of files that have to be read, and of those that are gone."""
     changed = [
         path
-        for path, one in found.items()
-        if path not in known
-        or (one.mtime_ns, one.size, one.ctime_ns)
-        != (known[path].mtime_ns, known[path].size, known[path].ctime_ns)
+        for path, entry in scanned.items()
+        if path not in indexed
+        or (entry.mtime_ns, entry.size, entry.ctime_ns)
+        != (indexed[path].mtime_ns, indexed[path].size, indexed[path].ctime_ns)
     ]
-    return sorted(changed), sorted(known.keys() - found.keys())
+    return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
 def update(entity: Entity, database: Database, reading: Reading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
-    known, found = database.files(), scan(entity)
-    changed, removed = changes(found, known)
+    indexed, scanned = database.files(), scan(entity)
+    changed, removed = changes(scanned, indexed)
     if removed:
         with database.transaction():
             for path in removed:
-                database.drop_file(known[path].id)
+                database.drop_file(indexed[path].id)
             database.advance()
-    added, really, done = 0, 0, 0
+    added, really, read_count = 0, 0, 0
     rest = iter(changed)
     while batch := list(islice(rest, FILES_AT_ONCE)):
         with database.transaction():
             for path in batch:
                 is_new = _update_file(
-                    entity.root, path, found[path], known.get(path), database, reading
+                    entity.root, path, scanned[path], indexed.get(path), database, reading
                 )
                 really += is_new
-                added += is_new and path not in known
+                added += is_new and path not in indexed
             database.advance()
-        done += len(batch)
-        tell("reading", done, len(changed))
+        read_count += len(batch)
+        tell("reading", read_count, len(changed))
     problems = tuple(
         RecordInvalidError(entity.root / path, row.problem, row.problem_line)
-        for path, row in sorted(database.files().items() if changed or removed else known.items())
+        for path, row in sorted(database.files().items() if changed or removed else indexed.items())
         if row.problem
     )
-    return Filed(added, really - added, len(removed), len(found) - really, problems)
+    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
 
 def _forget_if_renamed(database: Database, reading: Reading) -> None:
@@ -103,16 +105,21 @@ def _forget_if_renamed(database: Database, reading: Reading) -> None:
 
 
 def _update_file(
-    root: Path, path: str, found: Found, row: FileRow | None, database: Database, reading: Reading
+    root: Path,
+    path: str,
+    scanned: ScannedFile,
+    row: FileRow | None,
+    database: Database,
+    reading: Reading,
 ) -> bool:
     """Bring one file up to date; False if its bytes are as they were."""
-    settled = max(found.mtime_ns, found.ctime_ns) < reading.now_ns - SETTLED_NS
+    settled = max(scanned.mtime_ns, scanned.ctime_ns) < reading.now_ns - SETTLED_NS
     new = FileRow(
         0,
-        found.kind,
-        found.mtime_ns if settled else -1,
-        found.ctime_ns,
-        found.size,
+        scanned.kind,
+        scanned.mtime_ns if settled else -1,
+        scanned.ctime_ns,
+        scanned.size,
         _digest(root / path),
         row.problem if row else "",
         row.problem_line if row else None,
@@ -120,7 +127,7 @@ def _update_file(
     if row and new.sha256 and row.sha256 == new.sha256:
         database.put_file(path, new)
         return False
-    read, problem = _read(root / path, found.kind, reading)
+    read, problem = _read(root / path, scanned.kind, reading)
     file = database.put_file(path, new.with_problem(problem))
     database.put_chunks(file, path, read)
     return True

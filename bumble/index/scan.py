@@ -24,7 +24,9 @@ _FOLDERS = (
 )
 
 
-class Found(NamedTuple):  # ten thousand of them are made before each search: a tuple is quicker
+class ScannedFile(
+    NamedTuple
+):  # ten thousand of them are made before each search: a tuple is quicker
     """A file of the folder that the index covers."""
 
     kind: str  # of the chunks in it
@@ -33,9 +35,9 @@ class Found(NamedTuple):  # ten thousand of them are made before each search: a 
     size: int
 
 
-def scan(entity: Entity) -> dict[str, Found]:
+def scan(entity: Entity) -> dict[str, ScannedFile]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
-    found: dict[str, Found] = {}
+    scanned: dict[str, ScannedFile] = {}
     for kind, path in (
         ("knowledge", entity.knowledge),
         ("journal", entity.journal),
@@ -43,17 +45,19 @@ def scan(entity: Entity) -> dict[str, Found]:
     ):
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                found[path.name] = _found(kind, path.stat())
+                scanned[path.name] = _scanned_file(kind, path.stat())
     for kind, name, levels, file in _FOLDERS:
         for place, entry in _walk(entity.root / name, name, levels):
             if entry.name == file if file else _is_note(entry.name):
                 with suppress(FileNotFoundError):  # gone since it was listed
-                    found[f"{place}/{entry.name}"] = _found(kind, entry.stat(follow_symlinks=False))
-    return found
+                    scanned[f"{place}/{entry.name}"] = _scanned_file(
+                        kind, entry.stat(follow_symlinks=False)
+                    )
+    return scanned
 
 
-def _found(kind: str, stat: os.stat_result) -> Found:
-    return Found(kind, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+def _scanned_file(kind: str, stat: os.stat_result) -> ScannedFile:
+    return ScannedFile(kind, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
 
 
 def _is_note(name: str) -> bool:
@@ -68,8 +72,8 @@ def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[
         return []
     if not levels:
         return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]
-    found = []
+    files_inside = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            found += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
-    return found
+            files_inside += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
+    return files_inside

@@ -149,12 +149,12 @@ def search(
     asked = list(dict.fromkeys(terms.terms(query))) if dense_weight < 1 else []
     lexical = _lexical(index, query, asked, depth, where, values) if dense_weight < 1 else []
     dense = index.database.nearest(vector, depth, where, values) if vector is not None else []
-    candidates = sorted({*lexical, *(one for one, _ in dense)})
+    candidates = sorted({*lexical, *(chunk_key for chunk_key, _ in dense)})
     scored = _scored(index, candidates, asked, lexical, vector, dense_weight)
     mean = embedder.unrelated_cosine if embedder else 0.0
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
-    return [_hit(one, mean, one_factor) for one, one_factor in best]
+    return [_hit(hit, mean, one_factor) for hit, one_factor in best]
 
 
 def _query_vector(index: Index, embedder: Embedder, query: str) -> Floats | None:
@@ -201,16 +201,16 @@ def _lexical(
 ) -> list[int]:
     """Return the best chunks by words; for stop words alone, those that hold the query as it is."""
     if not asked:
-        found = index.database.rows(
+        rows = index.database.rows(
             "select id from texts where instr(lower(text), ?)"
             f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
             (query.lower(), *values),
         )
-        return [int(row[0]) for row in found]
+        return [int(row[0]) for row in rows]
     allowed = None
     if where:
-        found = index.database.rows(f"select id from chunks where {where}", values)
-        allowed = {int(row[0]) for row in found}
+        rows = index.database.rows(f"select id from chunks where {where}", values)
+        allowed = {int(row[0]) for row in rows}
     return index.words.best(asked, depth, allowed)
 
 
@@ -259,8 +259,8 @@ def _scored(
     lexical_scaled, dense_scaled = ranking.scaled(words), ranking.scaled(cosines)
     share = ranking.weights(lexical_scaled, dense_scaled, dense_weight)
     return [
-        _Scored(row, word, word_scaled, cosine, cosine_scaled, share, found)
-        for row, word, word_scaled, cosine, cosine_scaled, found in zip(
+        _Scored(row, word, word_scaled, cosine, cosine_scaled, share, words_matched)
+        for row, word, word_scaled, cosine, cosine_scaled, words_matched in zip(
             rows, words, lexical_scaled, cosines, dense_scaled, matched, strict=True
         )
     ]
@@ -275,12 +275,12 @@ def _factors(
         return factors
     best: dict[tuple[Any, ...], float] = {}  # scores by record
     for n in sorted(range(len(scored)), key=lambda n: -scored[n].score(1.0)):
-        one = scored[n]
-        if len(best) >= limit and one.score(factor.most) < sorted(best.values())[-limit]:
+        candidate = scored[n]
+        if len(best) >= limit and candidate.score(factor.most) < sorted(best.values())[-limit]:
             break
-        factors[n] = factor.of(_hit(one, unrelated, 1.0))
-        record = one.row[1:4]
-        best[record] = max(best.get(record, 0.0), one.score(factors[n]))
+        factors[n] = factor.of(_hit(candidate, unrelated, 1.0))
+        record = candidate.row[1:4]
+        best[record] = max(best.get(record, 0.0), candidate.score(factors[n]))
     return factors
 
 
@@ -321,8 +321,8 @@ def _best(scored: Sequence[_Scored], factors: Sequence[float]) -> list[tuple[_Sc
         key=lambda pair: (-pair[0].score(pair[1]), -_seconds(pair[0].row[7]), pair[0].row[3:7]),
     )
     best: dict[tuple[str, str, str], tuple[_Scored, float]] = {}
-    for one, factor in ranked:
-        best.setdefault(one.row[1:4], (one, factor))  # kind, record, path
+    for candidate, factor in ranked:
+        best.setdefault(candidate.row[1:4], (candidate, factor))  # kind, record, path
     return list(best.values())
 
 

@@ -70,9 +70,9 @@ class _Head:
         return values
 
     def _take(self, form: str) -> tuple[Any, ...]:
-        taken = struct.unpack_from(form, self._data, self._at)
+        values = struct.unpack_from(form, self._data, self._at)
         self._at += struct.calcsize(form)
-        return taken
+        return values
 
     def _text(self) -> str:
         (length,) = self._take("<Q")

@@ -84,7 +84,7 @@ def pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
     rest = sorted(token for token in tokens if len(token) > 1 and plain(token) == token)
     if not rest:
         return None
-    return re.compile("|".join(f"{re.escape(one[0])}(?={re.escape(one[1:])})" for one in rest))
+    return re.compile("|".join(f"{re.escape(key[0])}(?={re.escape(key[1:])})" for key in rest))
 
 
 def _broken(match: re.Match[str]) -> str:

@@ -96,10 +96,10 @@ class PrefixFolder:
     def pointed(self, name: str) -> str | None:
         """Return the key that was last saved under a name."""
         try:
-            found = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
+            token = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
         except OSError:
             return None
-        return found if len(found) == 64 and found.isalnum() else None
+        return token if len(token) == 64 and token.isalnum() else None
 
     def evict(self) -> None:
         """Delete the least recently used files until the rest fits, and parts left by a crash."""

@@ -94,7 +94,7 @@ def _without_patterns(schema: Any) -> Any:
             for key, value in schema.items()
             if not (key == "pattern" and isinstance(value, str))
         }
-    return [_without_patterns(one) for one in schema] if isinstance(schema, list) else schema
+    return [_without_patterns(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def load(text: str) -> tuple[Any, str]:

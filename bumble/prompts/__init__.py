@@ -66,7 +66,7 @@ class Prompt:
             return (("user", Template(system).substitute(values)),)
         roles: list[Role] = [
             "system",
-            *("user" if one == "user" else "assistant" for one in parts[::2]),
+            *("user" if role == "user" else "assistant" for role in parts[::2]),
         ]
         texts = [system, *parts[1::2]]
         filled = (Template(text.strip()).substitute(values) for text in texts)

@@ -60,7 +60,7 @@ class StrayThoughtsJob:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ThoughtSeed:
     """A short text from memory that a stray thought may start from."""
 
     text: str
@@ -142,13 +142,13 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     )
 
 
-def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
+def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
     """Yield short texts from feelings, episodes, portraits, dreams and the story."""
     relational = life.config.memory.relational
     entity, tail = life.entity, relational.gen_tail_sentences
     recent = at - timedelta(hours=relational.gen_recent_hours)
     if soma.felt and soma.felt.at >= recent:
-        yield Piece(soma.felt.text, soma.felt.audience)
+        yield ThoughtSeed(soma.felt.text, soma.felt.audience)
     for place in episodes.paths(entity.episodes)[-EPISODES:]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant:
@@ -169,15 +169,15 @@ def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
 
 def _piece(
     text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
-) -> Iterator[Piece]:
+) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     end = " ".join(claims.sentences(prose)[-sentences:] if sentences else [])
     if end and origin.trust not in OUTSIDE:
-        yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+        yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def _audience(life: Runtime, candidates: Sequence[Piece]) -> tuple[str, ...]:
+def _audience(life: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
     """Draw for whom to think, among those for whom there is a piece; else for everyone."""
     audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
     return life.rng.choice(audiences) if audiences else ()
@@ -188,7 +188,7 @@ def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
     return [name for person in people if person.id in audience for name in person.names]
 
 
-def _asked(life: Runtime, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
+def _asked(life: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
     earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace(

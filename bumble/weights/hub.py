@@ -35,9 +35,9 @@ def refusal(source: Hub, means: Means) -> str | None:
     """
     url = _url(source, means)
     place = "/".join(url.split("/")[:3])  # scheme and host
-    for known in (url, place):
-        if known in means.answers:
-            return means.answers[known]
+    for key in (url, place):
+        if key in means.answers:
+            return means.answers[key]
     reached, reason = _ask(url)
     means.answers[url if reached else place] = reason
     return reason
