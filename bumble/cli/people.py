@@ -9,8 +9,7 @@ from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.cli import listing, text_input
 from bumble.cli.listing import Listing
-from bumble.records import base as stored
-from bumble.records import relationships
+from bumble.records import base, relationships
 from bumble.records.relationships import Relationship
 
 
@@ -20,7 +19,7 @@ def everybody(opened: Opened) -> Listing[Relationship]:
 
 
 def _load(path: Path) -> Relationship:
-    return stored.load(path, relationships.parse)
+    return base.load(path, relationships.parse)
 
 
 def find(opened: Opened, name: str) -> Relationship:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from dataclasses import dataclass, field
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -251,7 +251,7 @@ def tell_more(turn: Turn, wishes: Wishes) -> None:
         output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
         for step in turn.outcome.steps:
             for call, result in zip(step.calls, step.results, strict=True):
-                shown = output.shorten(jsons.dumps(dict(call.arguments), ensure_ascii=False))
+                shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
                 output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
 
 

@@ -73,7 +73,7 @@ def tick(
 ) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
     from bumble.app import conversation
-    from bumble.sleep import stray_thoughts as cycle
+    from bumble.sleep import stray_thoughts
 
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
@@ -83,8 +83,8 @@ def tick(
             opened,
             life,
             "noise tick",
-            cycle.check,
-            cycle.run,
+            stray_thoughts.check,
+            stray_thoughts.run,
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

@@ -5,9 +5,9 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -240,7 +240,7 @@ def _index(opened: Opened) -> dict[str, Any]:
         state = sync.state(opened.entity)
     except IndexUnusableError as error:
         problem = str(error)
-    made_by = jsons.loads(state.identity) if state.identity else {}
+    made_by = loads(state.identity) if state.identity else {}
     return {
         **{name: value for name, value in vars(state).items() if name != "identity"},
         "embedding": made_by.get("model"),

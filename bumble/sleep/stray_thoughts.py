@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts
-from bumble.body import ebb
-from bumble.body import noise as ring
-from bumble.body import soma as body
+from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
-from bumble.body.soma import Soma
+from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.grounding import claims, speakers
 from bumble.llm import structured
@@ -84,7 +82,7 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
             "last thought",
             ago,
             f"at least {config.interval_seconds:g} s ago",
-            ring.due(ticked_at, at, config),
+            noise.due(ticked_at, at, config),
         ),
     )
     if stirred:
@@ -108,26 +106,24 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     soma = body_state.read(life, at)
     candidates = list(_pieces(life, soma, at))
     audience = _audience(life, candidates)
-    open_pieces = [piece for piece in candidates if body.is_open(piece.audience, audience)]
+    open_pieces = [piece for piece in candidates if is_open(piece.audience, audience)]
     pieces = life.rng.sample(open_pieces, min(PIECES, len(open_pieces)))
     try:
-        thoughts = _asked(life, body.shown_to(soma, audience), pieces)
+        thoughts = _asked(life, shown_to(soma, audience), pieces)
         problem = None
     except NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
     sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
     new = tuple(
-        ring.fragment(text, ring.THOUGHT, salience, at, audience)
+        noise.fragment(text, noise.THOUGHT, salience, at, audience)
         for text in thoughts
-        if ring.words(text)
+        if noise.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and not claims.unsupported(text, sources)
         and speakers.taken_over(text, [piece.text for piece in pieces]) is None
     )
-    fragments = [
-        fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new
-    ]
+    fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
@@ -191,7 +187,7 @@ def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
 def _asked(life: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
-    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace(
+    earlier_thoughts = "\n".join(noise.line(fragment) for fragment in soma.noise).replace(
         "</", "< /"
     )
     slots = {
@@ -213,7 +209,7 @@ def _plan(
         return ()
 
     def move(soma: Soma) -> Soma:
-        return replace(body.hear(soma, new, life.body.soma), noise_ticked_at=at)
+        return replace(hear(soma, new, life.body.soma), noise_ticked_at=at)
 
     return (body_state.plan(life, at, move, "a stray thought"),)
 

@@ -79,9 +79,9 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
         noted = reminders.plan_delivered(now, at, following, why)
         return [_plan_delivery(life, reminder, text, message_id, at, why), noted] if noted else []
 
-    line = f"{reminder.deliver}: {text}"
+    spoken = f"{reminder.deliver}: {text}"
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
-    return JobResult(f"remind: {reminder.id}", plan, (line,), data, (("Evidence", reminder.id),))
+    return JobResult(f"remind: {reminder.id}", plan, (spoken,), data, (("Evidence", reminder.id),))
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
