@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, the lock, names and paths that stay in a folder.
+"""Writing and reading files safely: atomic writes, the entity's lock, file names, no way out.
 
 Every system call that changes a file goes through here, so that a test can kill the process at
 each. So does every reading of a file whose name, or the way to it, may be a link that somebody else

@@ -1,4 +1,4 @@
-"""The one door to git: the few commands bumble runs. Never pushes, never rewrites history.
+"""Every call of git: which commands, settings, time limit; never pushes or rewrites history.
 
 An entity's folder may come from anywhere, and its repository with it. So git is told where the
 repository lies, which keeps it from taking the folder itself for one; it must belong to this user,

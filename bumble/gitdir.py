@@ -1,4 +1,4 @@
-"""The repository a folder lies in, found and judged by its files: no git is run here.
+"""The repository a folder lies in: found, and judged safe or foreign, by its files, without git.
 
 An entity's folder may be somebody else's work, its `.git` included (an archive, a shared disk), so
 where that leads and whom it belongs to is looked at before git is.

@@ -1,4 +1,4 @@
-"""Files that a message points to: `@notes/plan.md` puts the file beside the message, as data.
+"""Files that a message names: `@notes/plan.md` puts the file beside the message, as data.
 
 Only below the folder the person is in, only text, only so much; read, never written, and never
 part of the transcript. What can't be read is said and fails nothing.

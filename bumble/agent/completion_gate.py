@@ -1,4 +1,4 @@
-"""The completion gate: whether a turn may end.
+"""The check whether a turn may end: rules, then the model as judge; mere announcements.
 
 Looks at all the person was shown. What is plain is decided by rules that need no language; what is
 not, by a judge: the model itself, asked for one word and a reason. What was shown is never taken

@@ -1,4 +1,4 @@
-"""The report of a request: what it is made of, how long each part is, and what was left out.
+"""What a request is made of, part by part in tokens, and what was left out: `bumble context`.
 
 Made from the very request that is sent, so that its totals are those of what a model gets.
 """

@@ -1,4 +1,4 @@
-"""What a program of the owner's tells the entity about this machine.
+"""The owner's program whose output tells the entity about this machine: time limit, length.
 
 It is named by `prompt.host_command`, which counts only from the owner's own config or a folder they
 trust. Whatever goes wrong with it is said and costs no answer.

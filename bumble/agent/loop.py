@@ -1,4 +1,4 @@
-"""The agent loop: ask, carry out, ask again, until the entity has spoken; always bounded.
+"""The agent loop: ask the model, run its tool calls, ask again; rounds, repeats, refusals.
 
 Works on messages and tools only; storing what happened is the turn's business.
 """

@@ -1,4 +1,4 @@
-"""Meeting: who speaks, in which conversation, and what they say, before anything is made of it."""
+"""Who speaks and who is present, which session a message goes to, and storing it first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door through which programs start that a folder or the model names.
+"""Running an outside program: its environment, time limit, output size, and how it is killed.
 
 They get no standard input but a text that is meant for them, next to nothing of the environment, so
 much time and so much output. That such a program may run at all is decided where settings are read.

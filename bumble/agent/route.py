@@ -1,4 +1,4 @@
-"""Reflex or deliberate: how much a message is worth thinking about, decided by rules.
+"""Reflex or deliberate: the rules and word lists that decide how much a message is thought about.
 
 The first rule that fits decides; each has an id and says how sure it is. Pure functions.
 """

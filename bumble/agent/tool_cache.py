@@ -1,4 +1,4 @@
-"""Results of tools kept on disk for a few minutes, so that the same question is not run twice.
+"""Results of tools kept on disk for a few minutes, so that one question is not run twice.
 
 Only tools the settings name, and never one that writes. A file that was read is read again as soon
 as its time or size differs.

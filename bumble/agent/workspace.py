@@ -1,4 +1,4 @@
-"""Files and programs of the entity: everything stays inside its `workspace/`.
+"""The entity's `workspace/`: listing, reading and writing files there, and running commands.
 
 Off unless the owner allows it. A path that leads out, by dots or by a link, is refused; a program
 runs in the workspace with next to no environment, for so long and with so much output.

@@ -1,4 +1,4 @@
-"""The body as a command looks at it: no model, no index, nothing written."""
+"""The body as commands show it: read and brought to the present; no model, nothing written."""
 
 from __future__ import annotations
 

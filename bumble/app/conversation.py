@@ -1,4 +1,4 @@
-"""Open an entity to talk: model, memory, the person, the conversation."""
+"""Opening an entity to talk: model, memory, person, session; answering, warming, closing."""
 
 from __future__ import annotations
 

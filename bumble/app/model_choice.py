@@ -1,4 +1,4 @@
-"""Which model talks, decided from the settings, the servers of this machine and the weights here.
+"""Which model talks, from the settings, this machine's servers and weights; its window.
 
 Imports neither models nor memory, so that `status` can tell without opening either.
 """

@@ -1,4 +1,4 @@
-"""Everything bumble says: results on stdout, the rest on stderr. The only module that prints."""
+"""Everything bumble prints: results on stdout, the rest on stderr; tables, JSON, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that settings are kept in, changed one setting at a time.
+"""The files that hold settings, edited one setting at a time; and trust kept through an edit.
 
 An entity's `entity.yaml` is changed as all its files are; the user's own config by an atomic write.
 """

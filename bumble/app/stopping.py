@@ -1,4 +1,4 @@
-"""Being told to stop: Ctrl-C, a kill, a terminal that closes.
+"""Ctrl-C, a kill, a terminal that closes: signals that stop a command in good order.
 
 Each raises KeyboardInterrupt, but not while what was answered is being kept: there it is noted, and
 takes effect where the model is asked next, or once all is stored. Windows knows no SIGHUP.

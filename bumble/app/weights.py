@@ -1,4 +1,4 @@
-"""Weights for a command: which are here, and fetching what is missing, with the person's leave."""
+"""Weights for a command: which are here, asking the person, and fetching what is missing."""
 
 from __future__ import annotations
 

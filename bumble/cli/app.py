@@ -1,4 +1,4 @@
-"""The command: finds the module of a subcommand, runs it, and turns errors into exit codes.
+"""The root command: which module holds a subcommand, errors as exit codes, crash logs.
 
 A subcommand's module is imported when it is called, so that `bumble --help` imports none of them.
 """

@@ -1,4 +1,4 @@
-"""What the commands over records share when they write: apply or show, ask, and edit by hand."""
+"""How record commands write: apply or `--dry-run`, show the diff, ask first, edit by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands over records share when they read: ids in short, broken files, times, lists."""
+"""How record commands read and list: short ids, `last`, broken files, times, details."""
 
 from __future__ import annotations
 

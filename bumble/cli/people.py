@@ -1,4 +1,4 @@
-"""Finding people by the names a user gives."""
+"""Finding people by the names a user gives on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read plain arguments without pydantic.
+"""Typer's arguments read without pydantic, so that commands start faster.
 
 typer builds a pydantic adapter for every parameter of the command that runs, which doubles the time
 of a small command. Text, paths and what is there by default need none; anything else is left to it.

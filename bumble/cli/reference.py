@@ -1,4 +1,4 @@
-"""Write `docs/commands.md` from the code: every command, option and exit code.
+"""The generator of `docs/commands.md`: every command, option and exit code.
 
 `python -m bumble.cli.reference docs/commands.md` writes it, with `--check` it only compares.
 """

@@ -1,4 +1,4 @@
-"""`bumble belief`: what the entity holds to be true."""
+"""`bumble belief`: list, add, edit, confirm and contradict what the entity holds true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble chat`: one message, standard input, or a conversation at the terminal."""
+"""`bumble chat`: one message, standard input, or a conversation; its JSON and footer."""
 
 from __future__ import annotations
 

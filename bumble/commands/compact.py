@@ -1,4 +1,4 @@
-"""`bumble compact`: show a long conversation shorter; the transcript keeps every word."""
+"""`bumble compact`: shorten how a long conversation is shown; the transcript stays whole."""
 
 from __future__ import annotations
 

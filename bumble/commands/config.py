@@ -1,4 +1,4 @@
-"""`bumble config`: see and change settings, of one entity or of the user."""
+"""`bumble config`: see, set and unset settings; trust a folder."""
 
 from __future__ import annotations
 

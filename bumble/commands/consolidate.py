@@ -1,4 +1,4 @@
-"""`bumble consolidate`: put memory in order."""
+"""`bumble consolidate`: put memory in order now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble context`: what the model is told, how long each part of it is, and what was left out."""
+"""`bumble context`: what is in the prompt, how long each part is, what was left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble cron`: have the system run `bumble tick`, and see what runs by itself."""
+"""`bumble cron`: install `bumble tick` in crontab or systemd; show, add, remove automations."""
 
 from __future__ import annotations
 

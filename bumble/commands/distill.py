@@ -1,4 +1,4 @@
-"""`bumble distill`: draw facts, beliefs and notes from what was said."""
+"""`bumble distill`: draw facts, beliefs and notes from conversations now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble doctor`: check every file of the entity, and mend what is derived."""
+"""`bumble doctor`: check every file of the entity; `--fix` mends what is derived."""
 
 from __future__ import annotations
 

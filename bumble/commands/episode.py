@@ -1,4 +1,4 @@
-"""`bumble episode`: what happened."""
+"""`bumble episode`: list, show, add and edit what happened."""
 
 from __future__ import annotations
 

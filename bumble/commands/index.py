@@ -1,4 +1,4 @@
-"""`bumble index`: bring the search index up to date with the files."""
+"""`bumble index`: bring the search index up to date, rebuild it, show its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble journal`: the diary, which only grows."""
+"""`bumble journal`: list, show, search, add to and edit the diary, which only grows."""
 
 from __future__ import annotations
 

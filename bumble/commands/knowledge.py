@@ -1,4 +1,4 @@
-"""`bumble knowledge`: durable facts."""
+"""`bumble knowledge`: list, show, set, rename, remove and edit durable facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble model`: see, fetch and remove the weights that bumble runs itself."""
+"""`bumble model`: list, show, pull and remove the weights that bumble runs itself."""
 
 from __future__ import annotations
 

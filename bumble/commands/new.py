@@ -1,4 +1,4 @@
-"""`bumble new`: make an entity folder."""
+"""`bumble new`: make an entity folder; its questions and their checks."""
 
 from __future__ import annotations
 

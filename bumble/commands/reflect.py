@@ -1,4 +1,4 @@
-"""`bumble reflect`: think about the people the entity talked with."""
+"""`bumble reflect`: update the portraits of the people the entity talked with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble remind`: what is to be said at some time."""
+"""`bumble remind`: add, list, run and remove reminders."""
 
 from __future__ import annotations
 

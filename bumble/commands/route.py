@@ -1,4 +1,4 @@
-"""`bumble route`: where a message would go, and by which rule."""
+"""`bumble route`: whether a message is a reflex or is thought about, and by which rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble session`: the conversations."""
+"""`bumble session`: list, show and end conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble skill`: how-to notes."""
+"""`bumble skill`: list, show, set, remove and edit how-to notes."""
 
 from __future__ import annotations
 

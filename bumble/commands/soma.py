@@ -1,4 +1,4 @@
-"""`bumble soma`: the body, as it is now."""
+"""`bumble soma`: the body as it is now: bars, hormones, mood, feelings."""
 
 from __future__ import annotations
 

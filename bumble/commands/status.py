@@ -1,4 +1,4 @@
-"""`bumble status`: which entity this is, what it would talk with, and how full its window is.
+"""`bumble status`: the entity, its model, how full its window is, what waits.
 
 Looks only: no model is opened and nothing is fetched; a part that can't be read is a warning.
 """

@@ -1,4 +1,4 @@
-"""Compaction: long conversations are shown shorter, and nothing that was said is lost.
+"""Compaction: when a conversation is too long, and how it is shown shorter; nothing is lost.
 
 In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
 summarised; what of that was not distilled yet is so first (`flush`). Each step adds a line to the

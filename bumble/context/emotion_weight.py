@@ -1,4 +1,4 @@
-"""How charged memories weigh more: the factor of an episode's imprints in the present mood."""
+"""How charged episodes weigh more in recall: imprints against the present mood."""
 
 from __future__ import annotations
 

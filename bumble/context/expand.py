@@ -1,4 +1,4 @@
-"""Bringing back the whole of a text that a prompt shows cut or cleared."""
+"""The whole of a text that a prompt shows cut or cleared, by its reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true right now, as a preamble says it: time, company, body, the last brief."""
+"""The preamble's parts: the time, who is present, the body, the last brief, the workspace."""
 
 from __future__ import annotations
 

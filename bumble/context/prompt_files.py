@@ -1,4 +1,4 @@
-"""Files of the owner's own that stand in every prompt: who it is, protocols, tool notes, memory.
+"""The owner's own files in every prompt (GENOME.md, MEMORY.md…): how much of each goes in.
 
 Each is optional and capped, and all of them together are; what was cut says so in its place.
 """

@@ -1,4 +1,4 @@
-"""Summaries: one text for the middle of a conversation, by the model or by the lines that say most.
+"""The summary of a conversation's middle: by the model, or by the lines that say most.
 
 The model tells; code sees to it that it tells nothing of its own, and puts what it left out of
 names, numbers, dates and decisions behind it, word for word.

@@ -1,4 +1,4 @@
-"""What a model is told: the part that never changes, and what is true right now.
+"""The system prompt: its parts and order, what is always in it, and the preamble's budget.
 
 The stable part is a function of files alone, so two processes over unchanged files make the same
 bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message

@@ -1,4 +1,4 @@
-"""A stored conversation as the model sees it.
+"""A stored conversation as the model sees it: old tool results cleared, long texts cut.
 
 The view is computed from the transcript alone, compactions included: what was once shown is shown
 the same way for ever, until a compaction says otherwise, so that its evaluated prefix can be kept.

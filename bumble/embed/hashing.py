@@ -1,4 +1,4 @@
-"""An embedder without weights: words and letter triples, hashed into a few hundred dimensions.
+"""An embedder without weights: words and letter triples, hashed; for tests and no model.
 
 For tests. Texts that share words lie close, texts that share none do not; it knows nothing of
 meaning. The same text gives the same vector everywhere.

@@ -1,4 +1,4 @@
-"""Embedding models that run in ONNX Runtime: tokens in, pooled vectors out.
+"""Embedding models in ONNX Runtime: tokenizing, batches, pooling, normalizing.
 
 Tokenise, run, average the unmasked tokens, normalise. Knows nothing of catalogs or of where weights
 come from; it is handed two files and the `EmbedderIdentity` that says what to do with them.

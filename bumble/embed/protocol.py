@@ -1,4 +1,4 @@
-"""Text in, vectors out: what every embedding model speaks."""
+"""The interface of every embedder (text in, vectors out), and what identifies one."""
 
 from __future__ import annotations
 

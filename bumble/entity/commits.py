@@ -1,4 +1,4 @@
-"""Commits: in a git repository, each change set becomes one commit of exactly its own files.
+"""Each change set as one git commit of exactly its files; titles, trailers, what waits.
 
 Before a set is written, what it will write is noted in `.bumble/uncommitted/`, and the note goes
 with the commit: what a kill, or something of the owner's that is under way, leaves uncommitted is

@@ -1,6 +1,6 @@
-"""Remembering: stretches of conversation that are over become episodes.
+"""Conversation segments that are over become episodes: which, their significance, their ids.
 
-Whether one does is a matter of its significance; what it then says is `telling`'s. An episode's id
+Whether one does is a matter of its significance; what it then says is `episode_text`'s. An episode's id
 follows from the messages it is made of, so that two processes cannot make two of one stretch.
 """
 

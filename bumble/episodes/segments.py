@@ -1,4 +1,4 @@
-"""Stretches: a conversation cut where it pauses, turns to something else, grows long, or ends.
+"""Where a conversation is cut into segments: pauses, changes of topic, length, its end.
 
 An episode is made of a stretch. Pure: messages in, stretches out; what makes two texts alike comes
 in as a function. Knows neither files nor models.

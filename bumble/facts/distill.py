@@ -1,4 +1,4 @@
-"""Distilling: what ordinary conversation leaves behind, drawn window by window.
+"""When a conversation is distilled into facts, and the run of it, window by window.
 
 Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
 enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of each conversation:

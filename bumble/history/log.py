@@ -1,4 +1,4 @@
-"""The past: the commits of an entity's folder, and what each did to its files.
+"""The commits of an entity's folder, read: what each touched, files before and after.
 
 Reads git only. Knows nothing of what the files mean.
 """

@@ -1,4 +1,4 @@
-"""Undo: the inverse of one change set, planned on the files as they are now.
+"""The inverse of one commit, planned on the files as they are now; what is never undone.
 
 What has not moved on since goes back to what it was; where something else has been written to the
 same file since, the two are told apart by meaning (`merge`), or the undo is refused. Conversations

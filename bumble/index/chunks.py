@@ -1,4 +1,4 @@
-"""Files as the chunks that are searched: what each shows, what is embedded, what it is found by.
+"""Files cut into the chunks that are searched: what each shows, embeds and is found by.
 
 A turn of a conversation is indexed as what was said, by whom and when; around it stand the two
 turns before it, so that "Yes, last May!" is found by what it answers. Knows nothing of databases.

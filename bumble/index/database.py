@@ -1,4 +1,4 @@
-"""`memory.db`: the chunks of every file and their vectors, in SQLite with sqlite-vec.
+"""`memory.db`: schema and queries of files, chunks and vectors in SQLite with sqlite-vec.
 
 Derived from the files, so a damaged one is thrown away. A rollback journal rather than WAL: a
 reader leaves no trace in the folder, and needs no right to write there. Chunk ids are hashes of

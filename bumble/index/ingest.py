@@ -1,4 +1,4 @@
-"""Files into the database: which changed, and what of their chunks is new.
+"""Changed files into the database: which are read again, and which chunks are new.
 
 A file that can't be read is a row with its problem and no chunks; it is not read again until it
 changes. Knows nothing of embedders or of the full-text index.

@@ -1,4 +1,4 @@
-"""How well chunks match a query: BM25 over live counts, and the convex sum of two scaled scores.
+"""The ranking formula: BM25 over live counts, scaled scores, and weights of words and meaning.
 
 Pure functions over numbers and terms; the same whatever order files were indexed in.
 """

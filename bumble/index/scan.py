@@ -1,4 +1,4 @@
-"""Which files the index is made of, and whether they are as they were. Opens none of them."""
+"""Which files are indexed, and whether they changed, by their stamps; opens none."""
 
 from __future__ import annotations
 

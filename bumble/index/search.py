@@ -1,4 +1,4 @@
-"""Searching the index: words and meaning together, the same ranking from the same files.
+"""Searching the index by words and meaning: filters, candidates, fusion, best passages.
 
 Both legs name their best; every candidate is then scored by both, and the two scores are summed.
 The index is taken as it is: bringing it up to date is `sync`'s work. Knows nothing of moods or

@@ -1,4 +1,4 @@
-"""Long texts in pieces that an embedding model takes in whole.
+"""Long texts split into passages for an embedding model: length and overlap.
 
 Pieces end where a paragraph ends, else a sentence; each begins with the last short part of the one
 before it. Pure functions; knows nothing of records.

@@ -1,4 +1,4 @@
-"""Bringing the index up to date with the files: what changed is read, what is new is embedded.
+"""Bringing the index up to date: changed files read, new texts embedded, full text renewed.
 
 Three steps, each safe to be killed in: the chunks of changed files go into the database together
 with a queue of what the full-text index has to take; the queue is worked off; chunks without a

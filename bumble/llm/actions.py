@@ -1,4 +1,4 @@
-"""Tool calls as JSON text, for models whose own tool calls are not reliable.
+"""Tool calls as JSON text: the action schema, and how an answer is read as actions.
 
 The shape is `{"actions": [{"tool": NAME, "arguments": {…}}, …]}`. What is said to the user is an
 action too, `say`, whose text can be read while it comes. Text not of this shape is speech.

@@ -1,4 +1,4 @@
-"""The vocabulary in a GGUF file: which of its tokens steer a model, and are no text.
+"""The vocabulary in a GGUF file: which of its tokens steer a model and are no text.
 
 Reads the head of the file alone; the tensors behind it are never touched.
 """

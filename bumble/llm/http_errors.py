@@ -1,4 +1,4 @@
-"""What the backends that speak HTTP share: errors in the user's words, and a guarded connection.
+"""What HTTP backends share: errors in the user's words, limits of size, guarded connections.
 
 Guarded: keys and prompts go to the address they are meant for and to no other, whatever it says;
 and nobody sends more than there is room for.

@@ -1,4 +1,4 @@
-"""Control tokens: the marks by which a chat template tells the parts of a conversation apart.
+"""Control tokens of chat templates in a text, made harmless.
 
 An engine reads them in any text it is given, so whoever gets `<|im_end|>` into a message can end it
 and begin one of the system's. Here they are broken: a thin space behind the first sign makes plain

@@ -1,4 +1,4 @@
-"""Evaluated prefixes of conversations, kept on disk between processes.
+"""The prompt cache: evaluated prefixes (KV) kept on disk between processes, and evicted.
 
 A file holds what the engine wrote, followed by a seal: a checksum and the key it was written for. A
 file whose seal does not fit is discarded. Files hold conversations: they are 0600 in a 0700 folder.

@@ -1,4 +1,4 @@
-"""What an answer says, read while it comes: the `say` texts inside a partial JSON of actions.
+"""The words of an answer while it streams: `say` texts inside partial JSON of actions.
 
 A small JSON reader that keeps its place between pieces. Knows nothing of models or tools.
 """

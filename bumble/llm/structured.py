@@ -1,4 +1,4 @@
-"""Answers that must satisfy a JSON schema, from models that may not keep to it.
+"""Answers that must satisfy a JSON schema: asking again, repairing, reading.
 
 The ladder: the backend enforces the schema as far as it can (grammar or `json_schema`, else a
 forced tool, else JSON mode); what came is repaired; the model is told once what was wrong.

@@ -1,4 +1,4 @@
-"""Prompts: one Markdown file each, in this folder, and `load`.
+"""Loading prompts: one Markdown file each in this folder, with slots, roles and tags.
 
 A file's front matter says what the prompt is for, who uses it, its slots, the shape of the answer
 and, where small models take its examples for what was said, the words by which that shows. There

@@ -1,4 +1,4 @@
-"""Consolidate: what is done every few hours to keep memory in order.
+"""Consolidation every few hours: fading, archiving, notes to journal, and what else follows.
 
 Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
 faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are

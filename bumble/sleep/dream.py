@@ -1,4 +1,4 @@
-"""Dreams: deep in the night, after a long silence, memories that lie far apart meet.
+"""A dream: how it is made from pairs of memories, and what it leaves in journal and beliefs.
 
 Five gates must pass. What came of it goes into the diary, the beliefs and the noise as one change
 set, and into a record of its own. The entity has no say in it: no tool leads here. A dream never

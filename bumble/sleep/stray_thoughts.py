@@ -1,4 +1,4 @@
-"""Noise: stray thoughts that come while nobody talks, from what the body feels and what lies about.
+"""Stray thoughts while nobody talks: when, from which memories, how many, how long.
 
 What a thought began with may be private, and noise is read in prompts with anybody. So each tick
 keeps to what one person, or everyone, may meet: the material is gathered, one audience among those

@@ -1,4 +1,4 @@
-"""Automations: what the entity does by itself at set times, and writes into its journal.
+"""Running automations that are due, and writing what came of them into the journal.
 
 One turn each, thought about as any other, with the owner as the one it is done for. Whatever ran
 late because the machine was off runs once.

@@ -1,4 +1,4 @@
-"""What surrounds the folder: settings, the index, weights, git, and the versions that run.
+"""Doctor's checks around the folder: settings, index, weights, git, versions, secrets.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
 """

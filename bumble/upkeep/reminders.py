@@ -1,4 +1,4 @@
-"""Reminders: saying what is due, late rather than never, and each of them once.
+"""Delivering reminders that are due: late rather than never, each of them once.
 
 That a reminder was said is written in the same change set as what was said. A command is run
 before, since a kill in between must not lose it: it alone may then run twice.

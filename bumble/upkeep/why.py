@@ -1,4 +1,4 @@
-"""Why: where something the entity holds comes from, walked back to the messages it rests on.
+"""Where something the entity holds comes from, walked back to messages and commits.
 
 A claim names the cycle that wrote it and what that was given; those name theirs; at a message the
 walk ends. Reads the files alone, without the index, and writes nothing.

@@ -1,4 +1,4 @@
-"""The catalog: which weights bumble knows, where they come from and how they are run.
+"""The catalog of weights: the built-in models, their sources, hashes and how they run.
 
 Reads `catalog.yaml` beside this module and, if there is one, a file of the user's own. Knows
 nothing of what lies on the machine (`store`) or of how a file is fetched (`pull`).

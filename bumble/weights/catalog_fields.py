@@ -1,4 +1,4 @@
-"""Fields of a YAML mapping, taken strictly: what is missing, wrong or left over names its line."""
+"""Strict fields of the catalog's YAML: what is missing, wrong or left over, by line."""
 
 from __future__ import annotations
 

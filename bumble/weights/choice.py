@@ -1,4 +1,4 @@
-"""Which model talks: what the settings name, else what is there.
+"""Which model talks: what the settings name, else a server or weights that are there.
 
 A pure decision; asking servers and opening models is the caller's.
 """

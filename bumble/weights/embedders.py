@@ -1,4 +1,4 @@
-"""Open embedding models that have been pulled, and measure what calibration needs of them."""
+"""Opening embedding models that were pulled, and their calibration."""
 
 from __future__ import annotations
 

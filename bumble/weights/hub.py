@@ -1,4 +1,4 @@
-"""Fetch a file from a model hub by plain HTTP, going on where an earlier try stopped.
+"""Downloading a file from a model hub over HTTP: retries, timeouts, resuming.
 
 `hf_hub_download` is not used: on a machine without a way out it retries for a minute before it
 says so, and it keeps its own cache. Its session is, so tokens, proxies, HF_ENDPOINT and

