@@ -1,8 +1,11 @@
 """How well `recall` finds the turns that answer a question, by the product's own index and search.
 
 Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
-Each question is searched for in its own conversation only: words and vectors together, and either
-alone. Prints recall@1/5/10/20, MRR and nDCG@10 by category, writes them to `bench/out/recall.json`.
+Each question is searched for in its own conversation only: with all that counts, without each of
+it, and without tokens by words and vectors, together and alone. Prints recall@1/5/10/20, MRR and
+nDCG@10 by category (LoCoMo's 5 are adversarial: the question names the wrong person), a table of
+what each part brings, and writes all to `bench/out/recall.json`. --embedder takes any of the
+catalog; weights were chosen on all-minilm-l6-v2.
 
 With --random-imprints, the turns are also ranked as if each had left a feeling that has nothing to
 do with the question, in a random mood: what that costs.
@@ -20,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
@@ -33,6 +36,8 @@ from bumble.embed.protocol import Embedder
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.index import rerank
+from bumble.index.conversation import Shares
 from bumble.index.search import Factor, Filter, Hit, opened, search
 from bumble.index.sync import sync
 from bumble.records import base, relationships, sessions
@@ -45,8 +50,38 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
 OUT = ROOT / "bench" / "out"
 WEIGHTS = OUT / "weights"
-LEGS = {"words and vectors": 0.5, "words alone": 0.0, "vectors alone": 1.0}
-CHARGED = "with random imprints"  # words and vectors, times a factor of chance
+ALL = Shares()
+PARTS: dict[str, dict[str, Any]] = {  # what is switched off, and how
+    "turns before": {"before": ()},
+    "words": {"words": 0.0},
+    "surroundings": {"around": 0.0},
+    "questions": {"asks": 0.0},
+    "first person": {"own": 0.0},
+    "words of time": {"timed": 0.0, "asked_when": 0.0},
+    "named speaker": {"named": 0.0},
+}
+NOTHING = {name: value for part in PARTS.values() for name, value in part.items()}
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One way to rank."""
+
+    dense_weight: float = 0.5
+    shares: Shares | None = ALL
+    few: int = rerank.FEW
+
+
+EVERYTHING = "everything"
+CHARGED = "with random imprints"  # everything, times a factor of chance
+LEGS = {
+    EVERYTHING: Leg(),
+    "every chunk ranked": Leg(few=1_000_000),
+    "words and vectors": Leg(shares=None),
+    "words alone": Leg(0.0, None),
+    "vectors alone": Leg(1.0, None),
+    "tokens alone": Leg(shares=replace(ALL, **NOTHING)),
+} | {f"without {name}": Leg(shares=replace(ALL, **off)) for name, off in PARTS.items()}
 MAX_AGE_DAYS = 60
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
@@ -163,14 +198,14 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
 
 
 def measure(
-    path: Path, embedder: Embedder | None, *, imprints: bool = False
+    path: Path, embedder: Embedder | None, legs: Mapping[str, Leg], *, imprints: bool = False
 ) -> tuple[dict[str, Any], int]:
     """Run every question against the index of its own conversation.
 
     Returns:
         By leg and category, all scores; and how many questions had no usable evidence.
     """
-    legs = LEGS if embedder else {"words alone": 0.0}
+    legs = dict(legs) if embedder else {"words alone": LEGS["words alone"]}
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
     values = settings.load().values
     body = parameters.read(values["soma"], values["memory"], values["recall"])
@@ -184,14 +219,16 @@ def measure(
             dropped += len(sample["qa"]) - len(asked)
             with opened(entity) as index:
                 for question in asked:
-                    for leg, weight in legs.items():
+                    for leg, how in legs.items():
+                        rerank.FEW = how.few
                         hits = search(
                             index,
                             question.text,
                             embedder,
                             only=Filter(kinds=("message",)),
                             limit=20,
-                            dense_weight=weight,
+                            dense_weight=how.dense_weight,
+                            shares=how.shares,
                             factor=chance_factor(question.text, body) if leg == CHARGED else None,
                         )
                         scores = score([hit.id for hit in hits], question.evidence)
@@ -220,6 +257,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--leg", action="append", choices=list(LEGS), help="this one alone")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--out", type=Path, default=OUT / "recall.json")
     parser.add_argument("--random-imprints", action="store_true", help="what chance feelings cost")
@@ -229,15 +267,29 @@ def main() -> int:
         return 0
     started = time.perf_counter()
     embedder = open_named(options.embedder, options.weights_folder)
-    found, dropped = measure(options.data, embedder, imprints=options.random_imprints)
+    found, dropped = measure(
+        options.data,
+        embedder,
+        {name: LEGS[name] for name in options.leg or LEGS},
+        imprints=options.random_imprints,
+    )
     seconds = time.perf_counter() - started
     rows = {leg: summary(scores) for leg, scores in found.items()}
     asked = sum(len(scores) for scores in next(iter(found.values())).values())
     print(f"{options.data.name}, {options.embedder}: {asked} questions, {dropped} without evidence")
     for leg, table in rows.items():
-        print(f"\n{leg:24} " + " ".join(f"{field.name:>9}" for field in fields(Scores)))
+        print(f"\n{leg:28} " + " ".join(f"{field.name:>9}" for field in fields(Scores)))
         for category, scores in table.items():
-            print(f"{category:24} " + " ".join(f"{100 * x:9.1f}" for x in asdict(scores).values()))
+            print(f"{category:28} " + " ".join(f"{100 * x:9.1f}" for x in asdict(scores).values()))
+    print(f"\n{'mean of categories':28} {'nDCG@10':>8} {'':>6}   micro recall@10")
+    whole = rows[next(iter(rows))]
+    for leg, table in rows.items():
+        ndcg, recall = table["mean of categories"].ndcg_10, table["micro"].recall_10
+        less = [ndcg - whole["mean of categories"].ndcg_10, recall - whole["micro"].recall_10]
+        print(
+            f"{leg:28} {100 * ndcg:8.1f} {100 * less[0]:+6.1f}"
+            f" {100 * recall:8.1f} {100 * less[1]:+6.1f}"
+        )
     if options.random_imprints:
         plain, charged = (rows[leg]["mean of categories"] for leg in (next(iter(rows)), CHARGED))
         cost = 100 * (plain.ndcg_10 - charged.ndcg_10)

@@ -1,8 +1,10 @@
-"""How long `recall` takes in a folder with 10,000 episodes, in new processes, part by part.
+"""How long `recall` takes in a folder with many memories, in new processes, part by part.
 
-Makes the folder once, indexes it, then starts a process for each round: one that searches, one that
-syncs with nothing changed. Where the command exists, `bumble recall` is timed beside its parts.
-Prints a table and writes `bench/out/scale.json`.
+A twentieth of the memories are episodes with a file each, the rest turns in transcripts of 50. The
+first `--embedded` texts go through the embedder; the others get vectors and tokens of these with a
+few signs turned, since a million texts would take it an hour. Then a process is started for each
+round: one that searches, one that syncs with nothing changed, one with one file changed. Each part
+is printed as soon as it is known; all is written to `bench/out/scale.json`.
 """
 
 from __future__ import annotations
@@ -11,19 +13,28 @@ import argparse
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
+from bumble.embed.protocol import DocumentTokens, Embedder, Floats
+from bumble.index.database import open_to_read
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / "out"
 QUERY = "the day the lantern went out at the harbour"
+QUERIES = [f"who {verb} the letter near the bridge" for verb in ("lost", "mended", "sold", "hid")]
 NOUNS = (
     *("harbour", "lantern", "tide", "kitchen", "garden", "letter", "river", "mountain", "window"),
     *("market", "violin", "bicycle", "library", "orchard", "station", "blanket", "teacher"),
@@ -35,7 +46,11 @@ VERBS = (
     *("measured", "sold", "borrowed", "planted", "opened", "closed", "burned", "washed", "hid"),
 )
 HOW = ("quietly", "twice", "at dawn", "in the rain", "for hours", "after work", "before lunch")
-PARTS = ("imports", "embedder", "sync", "open", "search", "whole process", "processor")
+PARTS = (
+    *("imports", "embedder", "sync", "open", "search", "warm", "whole process", "processor"),
+    "megabytes",
+)
+TURNS = 50  # of a transcript
 
 
 def text(rng: random.Random) -> str:
@@ -49,45 +64,115 @@ def text(rng: random.Random) -> str:
     return " ".join(sentences)
 
 
-def make(folder: Path, count: int) -> None:
-    """Write an entity folder with `count` episodes."""
+def make(folder: Path, count: int, episodes: int) -> None:
+    """Write an entity folder with so many memories, some of them episodes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "entity.yaml").write_text("schema_version: 1\nname: Ada\n")
     rng, start = random.Random(7), datetime(2020, 1, 1, 8, tzinfo=UTC)
-    for n in range(count):
+    for n in range(episodes):
         at = start + timedelta(hours=5 * n)
         place = folder / "episodes" / f"{at:%Y}" / f"{at:%m}"
         place.mkdir(parents=True, exist_ok=True)
         meta = f"at: {at.isoformat()}\nsignificance: {rng.random():.2f}\npeople: [sam]\n"
         (place / f"ep_{n:026d}.md").write_text(f"---\n{meta}---\n\n{text(rng)}\n")
+    for n in range(0, count - episodes, TURNS):
+        session(folder, rng, n // TURNS, min(TURNS, count - episodes - n))
 
 
-def child(folder: Path, embedder_name: str, weights: Path, *, searches: bool) -> None:
+def session(folder: Path, rng: random.Random, number: int, turns: int) -> None:
+    """Write one transcript."""
+    at, stem = datetime(2020, 1, 2, 9, tzinfo=UTC) + timedelta(hours=number), f"ses_{number:026d}"
+    rows: list[dict[str, Any]] = [
+        {"type": "session", "id": stem, "at": at.isoformat(), "by": "sam"}
+    ]
+    for n in range(turns):
+        role = {"role": "assistant"} if n % 2 else {"role": "user", "speaker": "sam"}
+        row = {"type": "message", "id": f"msg_{number:020d}{n:06d}", "text": text(rng)}
+        rows.append(row | role | {"at": (at + timedelta(seconds=n)).isoformat()})
+    (folder / "sessions" / stem).mkdir(parents=True)
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "sessions" / stem / "messages.jsonl").write_text(lines)
+
+
+class Perturbing:
+    """An embedder that embeds the first texts, and makes up the rest from these."""
+
+    def __init__(self, inner: Embedder, most: int) -> None:
+        self.identity, self.unrelated_cosine = inner.identity, inner.unrelated_cosine
+        self.embed_query, self.embed_query_by_token = inner.embed_query, inner.embed_query_by_token
+        self._inner, self._most, self._rng = inner, most, np.random.default_rng(7)
+        self._vectors: list[Floats] = []
+        self._tokens: list[DocumentTokens] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Embed, or make up."""
+        return self.embed_documents_by_token(texts)[0]
+
+    def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
+        """Embed, or make up."""
+        if len(self._vectors) < self._most:
+            vectors, tokens = self._inner.embed_documents_by_token(texts)
+            self._vectors += list(vectors)
+            self._tokens += tokens
+            return vectors, tokens
+        chosen = self._rng.integers(len(self._vectors), size=len(texts))
+        noise = self._rng.normal(0, 0.02, (len(texts), self.identity.dimensions))
+        mixed = np.stack([self._vectors[n] for n in chosen]) + noise.astype(np.float32)
+        units: Floats = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+        return units, [self._turned(self._tokens[n]) for n in chosen]
+
+    def _turned(self, tokens: DocumentTokens) -> DocumentTokens:
+        shape = tokens.signs.shape
+        few = np.uint8(1) << self._rng.integers(0, 8, shape, np.uint8)
+        return DocumentTokens(tokens.pieces, tokens.signs ^ (few * (self._rng.random(shape) < 0.2)))
+
+
+def child(options: argparse.Namespace) -> None:
     """Do what a command does, in this process, and print how long each part took."""
     from_start = time.perf_counter()
     from bumble.entity.folder import Entity
     from bumble.index.search import opened, search
     from bumble.index.sync import sync
 
-    marks = [("imports", from_start), ("embedder", time.perf_counter())]
-    embedder = None
+    marks, embedder = [("imports", from_start), ("embedder", time.perf_counter())], None
+    searches = options.child != "sync"
     if searches:
         sys.path.insert(0, str(ROOT / "bench"))
         from recall import open_named
 
-        embedder = open_named(embedder_name, weights)
+        embedder = open_named(options.embedder, options.weights_folder)
+        if options.child == "first" and embedder:
+            embedder = Perturbing(embedder, options.embedded)
     marks.append(("sync", time.perf_counter()))
-    entity = Entity(folder)
-    report = sync(entity, embedder, name="Ada", zone=UTC)
+    entity = Entity(options.folder)
+    by_token = not options.no_tokens
+    report = sync(entity, embedder, name="Ada", zone=UTC, by_token=by_token)
     marks.append(("open", time.perf_counter()))
+    warm = list[float]()
     if searches:
         with opened(entity) as index:
             marks.append(("search", time.perf_counter()))
-            assert search(index, QUERY, embedder)
-    marks.append(("end", time.perf_counter()))
+            search(index, QUERY, embedder)
+            marks.append(("end", time.perf_counter()))
+            for query in QUERIES:
+                started = time.perf_counter()
+                search(index, query, embedder)
+                warm.append(time.perf_counter() - started)
+    else:
+        marks.append(("end", time.perf_counter()))
     parts = {name: after - start for (name, start), (_, after) in pairwise(marks)}
+    parts |= {"warm": median(warm)} if warm else {}
+    parts["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(json.dumps({"parts": parts, "report": [report.added, report.changed, report.embedded]}))
+
+
+def disk(folder: Path) -> dict[str, float]:
+    """Return the megabytes of each table of the index, and of the full text."""
+    with closing(open_to_read(folder / "memory.db")) as database:
+        rows = database.rows("select name, sum(pgsize) from dbstat group by name order by 2 desc")
+    words = sum(file.stat().st_size for file in (folder / ".bumble" / "fulltext").glob("*"))
+    return {str(name): int(size) / 1e6 for name, size in rows} | {"full text": words / 1e6}
 
 
 def run(command: list[str]) -> tuple[float, subprocess.CompletedProcess[str]]:
@@ -132,42 +217,65 @@ def command_line(folder: Path, count: int) -> float | None:
 def main() -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--episodes", type=int, default=10_000)
+    parser.add_argument("--memories", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--records-only", action="store_true", help="a file for each memory")
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--embedded", type=int, default=20_000)
+    parser.add_argument("--no-tokens", action="store_true", help="words and pooled vectors alone")
     parser.add_argument("--weights-folder", type=Path, default=OUT / "weights")
     parser.add_argument("--folder", type=Path, default=OUT / "scale")
     parser.add_argument("--keep", action="store_true", help="use the folder that is there")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--child", choices=("recall", "sync"), help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=("first", "recall", "sync"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        searches = options.child == "recall"
-        child(options.folder, options.embedder, options.weights_folder, searches=searches)
+        child(options)
         return 0
+    results = [measure(options, count) for count in options.memories]
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "scale.json").write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+def measure(options: argparse.Namespace, count: int) -> dict[str, Any]:
+    """Measure a folder with so many memories, and print each part."""
     if not options.keep or not options.folder.is_dir():
-        make(options.folder, options.episodes)
+        make(options.folder, count, count if options.records_only else count // 20)
     this = [sys.executable, str(Path(__file__)), "--embedder", options.embedder]
     this += ["--weights-folder", str(options.weights_folder), "--folder", str(options.folder)]
-    first, done = run([*this, "--child", "recall"])
+    this += ["--embedded", str(options.embedded), *["--no-tokens"] * options.no_tokens]
+    first, done = run([*this, "--child", "first"])
     if done.returncode:
         raise SystemExit(done.stderr)
-    result: dict[str, Any] = {
-        "episodes": options.episodes,
-        "embedder": options.embedder,
-        "first sync and search": first,
-        "recall": rounds([*this, "--child", "recall"], options.rounds),
-        "sync, nothing changed": rounds([*this, "--child", "sync"], options.rounds),
-        "bumble recall": command_line(options.folder, options.rounds),
-    }
-    print(f"{options.episodes} episodes, {options.embedder}; first sync and search {first:.1f} s")
+    parts = json.loads(done.stdout)["parts"]
+    per_second = count / parts["sync"]
+    result: dict[str, Any] = {"memories": count, "embedder": options.embedder, "first": parts}
+    print(
+        f"\n{count} memories, {options.embedder}, {options.embedded} texts embedded: first sync and"
+        f" search {first:.1f} s, {per_second:.0f} memories a second, {parts['megabytes']:.0f} MB"
+    )
     print(f"{'milliseconds':24} " + " ".join(f"{part:>13}" for part in PARTS))
-    for row in ("recall", "sync, nothing changed"):
-        print(f"{row:24} " + " ".join(f"{1000 * result[row].get(p, 0):13.0f}" for p in PARTS))
+    for row, name in (("recall", "recall"), ("sync, nothing changed", "sync")):
+        result[row] = rounds([*this, "--child", name], options.rounds)
+        show(row, result[row])
+    path = next((options.folder / "episodes").rglob("*.md"))
+    path.write_text(path.read_text() + "\nAnd then it rained.\n")
+    result["recall, one file changed"] = rounds([*this, "--child", "recall"], 1)
+    show("recall, one file changed", result["recall, one file changed"])
+    result["bumble recall"] = command_line(options.folder, options.rounds)
     whole = result["bumble recall"]
     print("bumble recall            " + (f"{1000 * whole:.0f}" if whole else "not to be had here"))
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "scale.json").write_text(json.dumps(result, indent=1) + "\n")
-    return 0
+    result["disk"] = disk(options.folder)
+    sizes = [f"{name} {size:.0f}" for name, size in result["disk"].items() if size >= 1]
+    print(f"megabytes on disk        {sum(result['disk'].values()):.0f}: {', '.join(sizes)}")
+    return result
+
+
+def show(row: str, parts: dict[str, float]) -> None:
+    """Print a row of the table."""
+    scale = {"megabytes": 1.0}
+    cells = (f"{scale.get(part, 1000) * parts.get(part, 0):13.0f}" for part in PARTS)
+    print(f"{row:24} " + " ".join(cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,7 @@ def synced(
             embedder,
             name=opened.identity.name,
             zone=opening.zone(opened),
+            by_token=opened.config.recall.late_interaction,
             rebuild=rebuild,
             where=at,
             progress=progress,

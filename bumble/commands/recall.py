@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 MAX_QUERY_CHARS = 10_000
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
+SHARES = {  # how `--explain` calls what counts, and what it is
+    "tokens": ("meaning", "best match of each token of the query"),
+    "before": ("before", "what the turns before match better"),
+    "words": ("words", "BM25 against the best of the query"),
+    "around": ("around", "how well the turns around it match"),
+    "asks": ("asks", "a question answers little"),
+    "own": ("own", "says I or we, or is a record about somebody"),
+    "timed": ("time", "names a time"),
+    "asked_when": ("when", "and a time is asked for"),
+    "named": ("named", "who says it, or whom it is about, is asked for"),
+}
 QueryArgument = Annotated[
     list[str],
     typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
@@ -62,7 +73,7 @@ def recall(
     more, most when the mood is akin to it.
     """
     from bumble.context import emotion_weight
-    from bumble.index import search, sync
+    from bumble.index import conversation, search, sync
 
     asked = _query(query)
     opened = open_entity(ctx, entity)
@@ -88,6 +99,7 @@ def recall(
                 limit=limit,
                 dense_weight=1 - opened.config.recall.lexical_weight,
                 factor=emotion_weight.factor(opened.entity, body, mood, present),
+                shares=conversation.Shares() if opened.config.recall.late_interaction else None,
             )
             return hits, index.lengths.chunks > 0
 
@@ -194,6 +206,9 @@ def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
 
 def _explained(parts: Parts) -> Iterator[str]:
     """Say what a score is made of."""
+    if parts.shares:
+        yield from _explained_shares(parts)
+        return
     words = parts.lexical_weight * parts.bm25_scaled
     matched = ", ".join(parts.matched) or "no word of the query"
     yield (
@@ -201,14 +216,31 @@ def _explained(parts: Parts) -> Iterator[str]:
         f"   BM25 {parts.bm25:.3f}: {matched}"
     )
     meaning = parts.dense_weight * parts.cosine_scaled
-    near = "no vector"
-    if parts.cosine is not None:
-        near = f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
     yield (
-        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}   {near}"
+        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}"
+        f"   {_near(parts)}"
     )
     whole = (words + meaning) * parts.factor
     yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
+
+
+def _near(parts: Parts) -> str:
+    if parts.cosine is None:
+        return "no vector"
+    return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
+
+
+def _explained_shares(parts: Parts) -> Iterator[str]:
+    """Say what each thing adds that counts beside the match of tokens."""
+    for share in parts.shares:
+        if round(share.value, 3):
+            name, note = SHARES[share.name]
+            more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
+            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
+    total = sum(share.value for share in parts.shares)
+    yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
+    whole = parts.relevance * parts.factor
+    yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
 
 
 def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
@@ -234,7 +266,10 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
             "cosine": parts.cosine,
             "cosine_scaled": parts.cosine_scaled,
             "calibrated": parts.calibrated,
+            "nearness": parts.nearness,
             "dense_weight": parts.dense_weight,
+            "relevance": parts.relevance,
+            "shares": {share.name: share.value for share in parts.shares},
             "factor": parts.factor,
             "imprints": [vars(share) for share in felt.shares] if felt else [],
             "matched": list(parts.matched),

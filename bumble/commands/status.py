@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bumble.weights.choice import Choice
 
 app = typer.Typer(rich_markup_mode=None)
+MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
 T = TypeVar("T")
 PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without an answer
 
@@ -280,7 +281,10 @@ def _model_line(model: dict[str, Any] | None) -> str:
 def _embedding_line(embedding: dict[str, Any] | None) -> str:
     if embedding is None:
         return "none: words alone find things, not their meaning"
-    return f"{embedding['name']}, {embedding['dimensions']} dimensions ({embedding['why']})"
+    told = f"{embedding['name']}, {embedding['dimensions']} dimensions ({embedding['why']})"
+    if embedding["name"] == MEASURED_ON:
+        return told
+    return f"{told}; what counts in ranking was chosen on {MEASURED_ON}"
 
 
 def _window_line(window: dict[str, Any] | None) -> str:

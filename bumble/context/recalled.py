@@ -15,6 +15,7 @@ from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.facts import beliefs
+from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, episodes, knowledge, skills
@@ -60,7 +61,8 @@ def blocks(
 
 def _relevant(hit: Hit, threshold: float) -> bool:
     """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
-    return hit.parts.calibrated is None or hit.parts.calibrated >= threshold
+    nearness = hit.parts.nearness
+    return nearness is None or nearness >= threshold
 
 
 def _relationships(life: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
@@ -146,11 +148,16 @@ def _memories(
 ) -> list[Block]:
     config = life.config
     said, limit = session.messages[-1].text, config.memory.max_recall_results
-    hits = _found(life, session, said, REMEMBERED, limit, mood, at, unseen)
+    hits = _found(life, session, said, REMEMBERED, limit, mood, at, unseen, _asker(session))
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
     shown |= {(hit.kind, hit.id) for hit in near}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
     return _blocks("memories", "What comes to mind:", lines)
+
+
+def _asker(session: Session) -> str:
+    """Return who speaks to the entity now, as the index names speakers."""
+    return chunks.spoken_name(session.messages[-1].speaker or session.by)
 
 
 def _found(
@@ -162,6 +169,7 @@ def _found(
     mood: str,
     at: datetime,
     unseen: Sequence[str],
+    asker: str = "",
 ) -> list[Hit]:
     """Find what everybody in a conversation may meet and its prompt does not hold anyway."""
     hits = life.memory.search(
@@ -171,6 +179,7 @@ def _found(
         audience=session.people,
         outside=session.id,
         unseen=unseen,
+        asker=asker,
         factor=emotion_weight.factor(life.entity, life.body, mood, at),
     )
     book = knowledge.read(life.entity.knowledge)
@@ -196,7 +205,7 @@ def _just_before(
     if room <= 0 or len(said) < 2:
         return []
     kinds, limit = (*REMEMBERED, "knowledge"), config.prefetch.max_results
-    hits = _found(life, session, "\n".join(said), kinds, limit, mood, at, unseen)
+    hits = _found(life, session, "\n".join(said), kinds, limit, mood, at, unseen, _asker(session))
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     near = [hit for hit in new if _relevant(hit, config.preamble_threshold)]
     length = config.prefetch.excerpt_chars // 4

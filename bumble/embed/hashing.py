@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bumble.embed.protocol import EmbedderIdentity, Floats
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 
 _WORD = re.compile(r"\w+")
 _TRIPLE_WEIGHT = 0.3  # inflected forms meet in their triples, but whole words decide
@@ -60,6 +60,30 @@ class HashingEmbedder:
             vector[0] = 1
         unit: Floats = vector / np.linalg.norm(vector)
         return unit
+
+    def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
+        """Embed texts to be found: vectors as `embed_documents` gives them, and words."""
+        found = [self._by_word(text) for text in texts]
+        return self.embed_documents(texts), [
+            DocumentTokens(words.pieces, np.packbits(words.vectors > 0, axis=1)) for words in found
+        ]
+
+    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
+        """Embed a text to search with: its vector as `embed_query` gives it, and words."""
+        return self.embed_query(text), self._by_word(text)
+
+    def _by_word(self, text: str) -> QueryTokens:
+        """Give each word a direction of its own; the same word lies the same way everywhere."""
+        words = list(_WORD.finditer(text))
+        vectors = np.empty((len(words), self.identity.dimensions), np.float32)
+        pieces = np.empty(len(words), np.uint32)
+        for row, word in enumerate(words):
+            key = word[0].lower().encode("utf-8", "replace")
+            digest = hashlib.shake_128(key).digest(4 + self.identity.dimensions // 8)
+            pieces[row] = int.from_bytes(digest[:4], "big")
+            vectors[row] = np.unpackbits(np.frombuffer(digest[4:], np.uint8))
+        signs: Floats = (2 * vectors - 1) / np.sqrt(np.float32(self.identity.dimensions))
+        return QueryTokens(pieces, signs, tuple(word.span() for word in words))
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:

@@ -6,7 +6,8 @@ come from; it is handed two files and the `EmbedderIdentity` that says what to d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Encoding, Tokenizer
 
-from bumble.embed.protocol import EmbedderIdentity, Floats
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 from bumble.errors import WeightsMissingError
 
 _BATCH_TEXTS = 32  # more gain nothing on two cores
@@ -70,23 +71,58 @@ class OnnxEmbedder:
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1, in the order given."""
         vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
+        for where, _, hidden, mask in self._runs(texts):
+            vectors[where] = self._pooled(hidden, mask)
+        return vectors
+
+    def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
+        """Embed texts to be found: vectors as `embed_documents` gives them, and tokens."""
+        vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
+        tokens: dict[int, DocumentTokens] = {}
+        for where, encodings, hidden, mask in self._runs(texts):
+            vectors[where] = self._pooled(hidden, mask)
+            for at, encoding, states in zip(where, encodings, hidden, strict=True):
+                rows = self._matched(encoding, len(self.identity.document_prefix))
+                signs = np.packbits(self._by_token(states[rows]) > 0, axis=1)
+                tokens[at] = DocumentTokens(np.array(encoding.ids, np.uint32)[rows], signs)
+        return vectors, [tokens[at] for at in range(len(texts))]
+
+    def embed_query(self, text: str) -> Floats:
+        """Embed a text to search with. Returns shape (d,), of length 1."""
+        hidden, mask = self._run(self._encode(self.identity.query_prefix, [text]))
+        vector: Floats = self._pooled(hidden, mask)[0]
+        return vector
+
+    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
+        """Embed a text to search with: its vector as `embed_query` gives it, and tokens."""
+        encodings = self._encode(self.identity.query_prefix, [text])
+        hidden, mask = self._run(encodings)
+        skipped = len(self.identity.query_prefix)
+        rows = self._matched(encodings[0], skipped)
+        spans = [encodings[0].offsets[row] for row in rows]
+        tokens = QueryTokens(
+            np.array(encodings[0].ids, np.uint32)[rows],
+            unit_rows(self._by_token(hidden[0][rows])),
+            tuple((start - skipped, end - skipped) for start, end in spans),
+        )
+        return self._pooled(hidden, mask)[0], tokens
+
+    def _runs(
+        self, texts: Sequence[str]
+    ) -> Iterator[tuple[list[int], list[Encoding], Floats, NDArray[np.int64]]]:
+        """Run texts in batches. Yields rows of `texts` with what the model made of them."""
         for start in range(0, len(texts), _WINDOW_TEXTS):
             window = texts[start : start + _WINDOW_TEXTS]
             encodings = self._encode(self.identity.document_prefix, window)
             for rows in _batches(encodings, self._batch_texts):
-                where = [start + row for row in rows]
-                vectors[where] = self._run([encodings[row] for row in rows])
-        return vectors
-
-    def embed_query(self, text: str) -> Floats:
-        """Embed a text to search with. Returns shape (d,), of length 1."""
-        vector: Floats = self._run(self._encode(self.identity.query_prefix, [text]))[0]
-        return vector
+                batch = [encodings[row] for row in rows]
+                yield [start + row for row in rows], batch, *self._run(batch)
 
     def _encode(self, prefix: str, texts: Sequence[str]) -> list[Encoding]:
         limit = self.identity.max_tokens * _CHARACTERS_A_TOKEN
@@ -94,7 +130,8 @@ class OnnxEmbedder:
         clean = [prefix + t[:limit].encode("utf-8", "replace").decode("utf-8") for t in texts]
         return self._tokenizer.encode_batch(clean)
 
-    def _run(self, encodings: Sequence[Encoding]) -> Floats:
+    def _run(self, encodings: Sequence[Encoding]) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the last hidden state, shape (n, t, hidden), and which tokens are no padding."""
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int64)
         mask = np.zeros_like(ids)
@@ -103,10 +140,34 @@ class OnnxEmbedder:
             mask[row, : len(encoding)] = 1
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: every[name] for name in self._inputs})[0]
+        return hidden, mask
+
+    def _pooled(self, hidden: Floats, mask: NDArray[np.int64]) -> Floats:
         pooled = mean_of_tokens(hidden, mask)
         if self.identity.layer_norm:
             pooled = layer_norm(pooled)
         return unit_rows(pooled[:, : self.identity.dimensions])
+
+    def _by_token(self, hidden: Floats) -> Floats:
+        """Bring the states of tokens, shape (t, hidden), to the width of the pooled vectors."""
+        normed = layer_norm(hidden) if self.identity.layer_norm else hidden
+        return normed[:, : self.identity.dimensions]
+
+    def _matched(self, encoding: Encoding, skipped: int) -> list[int]:
+        """Return which tokens are matched one by one: neither prefix nor mark nor punctuation."""
+        return [
+            row
+            for row, (piece, special, (start, _)) in enumerate(
+                zip(encoding.ids, encoding.special_tokens_mask, encoding.offsets, strict=True)
+            )
+            if not special and start >= skipped and self._says_something(piece)
+        ]
+
+    def _says_something(self, piece: int) -> bool:
+        if piece not in self._spoken:
+            token = (self._tokenizer.id_to_token(piece) or "").lstrip("▁")
+            self._spoken[piece] = any(unicodedata.category(char)[0] != "P" for char in token)
+        return self._spoken[piece]
 
 
 def mean_of_tokens(hidden: Floats, mask: NDArray[np.int64]) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Bits = NDArray[np.uint8]  # eight dimensions a byte, as numpy packs them; a bit says "above 0"
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,28 @@ class EmbedderIdentity:
     max_tokens: int  # longer texts are cut here
 
 
+@dataclass(frozen=True)
+class DocumentTokens:
+    """The tokens of a text to be found: what the model took each for, one bit a dimension."""
+
+    pieces: NDArray[np.uint32]  # shape (t,): which piece of the model's vocabulary each is
+    signs: Bits  # shape (t, d / 8)
+
+
+@dataclass(frozen=True)
+class QueryTokens:
+    """The tokens of a text to search with."""
+
+    pieces: NDArray[np.uint32]  # shape (t,)
+    vectors: Floats  # shape (t, d), rows of length 1
+    spans: tuple[tuple[int, int], ...]  # where each stands in the text
+
+
 class Embedder(Protocol):
-    """An embedding model. A vector never depends on the texts embedded beside it."""
+    """An embedding model. A vector never depends on the texts embedded beside it.
+
+    Prefixes, marks that the model adds, and punctuation are not among the tokens it gives.
+    """
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -43,3 +64,9 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Floats:
         """Embed a text to search with. Returns shape (d,), of length 1."""
+
+    def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
+        """Embed texts to be found, in one pass: as `embed_documents`, and by token."""
+
+    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
+        """Embed a text to search with, in one pass: as `embed_query`, and by token."""

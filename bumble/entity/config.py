@@ -212,6 +212,7 @@ class DeepRecallConfig:
 class RecallConfig:
     """How memories are found and ranked."""
 
+    late_interaction: bool
     lexical_weight: Share
     lexical_previous_turns: Count
     vector_previous_turns: Count

@@ -14,7 +14,8 @@ from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
 
-from bumble.index import splitting, terms
+from bumble.index import form, splitting, terms
+from bumble.index.form import Form
 from bumble.index.splitting import Passage
 from bumble.records import (
     base,
@@ -31,7 +32,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 
-VERSION = f"2.{terms.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"3.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 KINDS = (
     "episode",
     "knowledge",
@@ -71,7 +72,9 @@ class Chunk:
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
     trust: str = ""  # one of records.TRUSTS, or empty
     session: str = ""  # the session a message belongs to
+    turn: int = 0  # of the messages of its session, from 0
     speaker: str = ""  # who said it, as shown
+    form: Form = form.PLAIN  # how it is put
     active: bool = True  # False: dormant or archived; found by search, not by recall
 
     @property
@@ -147,6 +150,7 @@ def _chunks(
 ) -> Iterator[Chunk]:
     """Make the chunks of a text; `head` leads each, unseen: a date, a title, names."""
     pieces = splitting.split(text) or ([Passage("", 0)] if head else [])
+    language = form.language(text)
     for piece in pieces:
         embedded = f"{head}{piece.text}"
         yield Chunk(
@@ -161,6 +165,7 @@ def _chunks(
             people=people,
             audience=origin.audience,
             trust=origin.trust,
+            form=form.form(piece.text, language),
             active=active,
         )
 
@@ -293,17 +298,27 @@ class _Turn:
 def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
     session = session_files.load(path)
     lines = _message_lines(session.source)
+    messages = [
+        message for message in session.messages if message.role != "tool" and message.text.strip()
+    ]
+    language = form.language(" ".join(message.text for message in messages))
     before: list[_Turn] = []  # the nearest first
-    for message in session.messages:
-        if message.role == "tool" or not message.text.strip():
-            continue
+    for number, message in enumerate(messages):
         speaker = name if message.role == "assistant" else message.speaker or session.by
         if message.role != "assistant":
             speaker = spoken_name(speaker)
-        chunks = list(_turn(message, session, speaker, lines.get(message.id, 1), before))
+        chunks = [
+            replace(
+                chunk,
+                turn=number,
+                speaker=speaker,
+                form=form.form(chunk.text, form.language(chunk.text, language)),
+            )
+            for chunk in _turn(message, session, speaker, lines.get(message.id, 1), before)
+        ]
         yield from chunks
-        turn_terms = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
-        turn = _Turn(tuple(chunk.embedded for chunk in chunks), turn_terms)
+        terms_of_turn = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
+        turn = _Turn(tuple(chunk.embedded for chunk in chunks), terms_of_turn)
         before = [turn, *before][: len(AROUND_WEIGHTS)]
 
 
@@ -329,7 +344,6 @@ def _turn(
             audience=session.people,
             trust=message.trust,
             session=session.id,
-            speaker=speaker,
         )
 
 

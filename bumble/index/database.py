@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from bumble import files
-from bumble.embed.protocol import EmbedderIdentity, Floats
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats
 from bumble.errors import (
     FolderUnwritableError,
     IndexDamagedError,
@@ -32,8 +33,9 @@ from bumble.errors import (
     UserError,
 )
 from bumble.index.chunks import Chunk
+from bumble.index.scan import Stamp
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
@@ -47,22 +49,29 @@ create table files (
 create table chunks (
   id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
   at text, people text, audience text, trust text, session text, speaker text, active integer,
-  own_terms integer, around_terms integer, hash text, recipe text
+  own_terms integer, around_terms integer, turn integer, asks real, own integer, timed integer,
+  hash text, recipe text
 );
-create index chunks_file on chunks (file);
+create index files_broken on files (path) where problem <> '';
+create index chunks_file on chunks (file, turn);
 create index chunks_length on chunks (kind, own_terms, around_terms);
 create index chunks_hash on chunks (hash);
 create index chunks_inactive on chunks (id) where not active;
 create table texts (id integer primary key, text text, embedded text, terms text, around text);
 create table embeddings (hash text primary key, vector blob) without rowid;
+create table loose (hash text primary key) without rowid;
+create table tokens (id integer primary key, hash text unique, pieces blob, signs blob);
+create table pieces (piece integer primary key, texts integer);
 create table vectors (id integer primary key, vector blob);
 create table coarse (id integer primary key, bits blob);
 create table queue (id integer primary key);
 """
 _CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
-    " own_terms, around_terms, hash, recipe"
+    " own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
+_HASH = -2  # where a row of a chunk has its hash, counted from the end
+ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
 
 
@@ -125,6 +134,11 @@ class Database:
         with _readable(self.path):
             return list(self._db.execute(sql, values))
 
+    def stream(self, sql: str) -> Iterator[Row]:
+        """Run a query and yield its rows one by one; nothing may be written meanwhile."""
+        with _readable(self.path):
+            yield from self._db.execute(sql)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or none of it."""
@@ -171,6 +185,27 @@ class Database:
         )
         return {str(row[0]): FileRow(*row[1:]) for row in rows}
 
+    def stamps(self) -> dict[str, Stamp]:
+        """Return how each file was when it was last looked at, by path."""
+        rows = self.rows("select path, mtime_ns, ctime_ns, size from files")
+        return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in rows}
+
+    def file(self, path: str) -> FileRow | None:
+        """Return what is known of a file."""
+        rows = self.rows(
+            "select id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
+            " from files where path = ?",
+            (path,),
+        )
+        return FileRow(*rows[0]) if rows else None
+
+    def problems(self) -> list[tuple[str, str, int | None]]:
+        """Return the files that could not be read, and why and in which line, by path."""
+        rows = self.rows(
+            "select path, problem, problem_line from files where problem <> '' order by path"
+        )
+        return [(str(path), str(problem), line) for path, problem, line in rows]
+
     def put_file(self, path: str, row: FileRow) -> int:
         """Store what is known of a file; the row's own id does not matter. Returns its id."""
         values = (
@@ -192,13 +227,23 @@ class Database:
         )
         return int(self.rows("select id from files where path = ?", (path,))[0][0])
 
-    def drop_file(self, file: int) -> None:
+    def drop_file(self, path: str) -> None:
         """Forget a file and its chunks."""
-        self.put_chunks(file, "", [])
-        self.run("delete from files where id = ?", [(file,)])
+        if row := self.file(path):
+            self.put_chunks(row.id, path, [])
+            self.run("delete from files where id = ?", [(row.id,)])
 
-    def put_chunks(self, file: int, path: str, chunks: Sequence[Chunk]) -> None:
+    def put_chunks(
+        self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
+    ) -> None:
         """Make these the chunks of a file; what is as it was is not touched."""
+        new = {chunk_id(path, chunk): chunk for chunk in chunks}
+        if is_new:
+            self._put_rows(
+                [(chunk_key, _row(file, chunk), _texts(chunk)) for chunk_key, chunk in new.items()]
+            )
+            self._queue(new)
+            return
         old_rows = self.rows(f"select id, {_CHUNK_COLUMNS} from chunks where file = ?", (file,))
         old = {int(row[0]): row[1:] for row in old_rows}
         old_texts = {
@@ -207,8 +252,12 @@ class Database:
                 "select texts.* from texts join chunks using (id) where file = ?", (file,)
             )
         }
-        new = {chunk_id(path, chunk): chunk for chunk in chunks}
         self._drop_chunks(sorted(old.keys() - new.keys()))
+        self._loosen(
+            row[_HASH]
+            for chunk_key, row in old.items()
+            if chunk_key not in new or row[_HASH] != new[chunk_key].hash
+        )
         for chunk_key, chunk in new.items():
             row, texts = _row(file, chunk), _texts(chunk)
             if old.get(chunk_key) == row and old_texts.get(chunk_key) == texts:
@@ -216,35 +265,111 @@ class Database:
             if chunk_key in old and old[chunk_key][-1] != row[-1]:  # another recipe: another vector
                 self._drop_vectors([chunk_key])
             if chunk_key not in old or old_texts.get(chunk_key, ())[2:] != texts[2:]:
-                self.run("insert or ignore into queue values (?)", [(chunk_key,)])
-            marks = ", ".join("?" * (len(row) + 1))
-            self.run(f"insert or replace into chunks values ({marks})", [(chunk_key, *row)])
-            self.run("insert or replace into texts values (?, ?, ?, ?, ?)", [(chunk_key, *texts)])
+                self._queue([chunk_key])
+            self._put_rows([(chunk_key, row, texts)])
+
+    def _put_rows(self, rows: Sequence[tuple[int, Row, Row]]) -> None:
+        marks = ", ".join("?" * (_CHUNK_COLUMNS.count(",") + 2))
+        self.run(
+            f"insert or replace into chunks values ({marks})",
+            ((chunk_key, *row) for chunk_key, row, _ in rows),
+        )
+        self.run(
+            "insert or replace into texts values (?, ?, ?, ?, ?)",
+            ((chunk_key, *texts) for chunk_key, _, texts in rows),
+        )
+
+    def _queue(self, ids: Iterable[int]) -> None:
+        self.run("insert or ignore into queue values (?)", ((chunk_key,) for chunk_key in ids))
 
     def _drop_chunks(self, ids: Sequence[int]) -> None:
+        if not ids:
+            return
         self._drop_vectors(ids)
         for table in ("chunks", "texts"):
             self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
-        self.run("insert or ignore into queue values (?)", [(chunk_key,) for chunk_key in ids])
+        self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
         for table in ("vectors", "coarse"):
             self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
 
+    def _loosen(self, hashes: Iterable[str]) -> None:
+        """Remember texts that a chunk holds no more; another may."""
+        self.run("insert or ignore into loose values (?)", [(key,) for key in hashes])
+
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
         for table in ("vectors", "coarse", "embeddings"):
             self.run(f"delete from {table}")
+        self.forget_tokens()
+
+    def forget_tokens(self) -> None:
+        """Drop the tokens of every text."""
+        for table in ("tokens", "pieces"):
+            self.run(f"delete from {table}")
 
     def drop_unused_embeddings(self) -> None:
-        """Drop the embeddings of texts that no chunk holds any more."""
-        self.run("delete from embeddings where hash not in (select hash from chunks)")
+        """Drop the embeddings and tokens of texts that no chunk holds any more."""
+        unused = "hash in (select hash from loose where hash not in (select hash from chunks))"
+        rows = self.rows(f"select pieces from tokens where {unused}")
+        if rows:
+            self._count_pieces((np.frombuffer(row[0], "<u4") for row in rows), -1)
+        for table in ("tokens", "embeddings"):
+            self.run(f"delete from {table} where {unused}")
+        self.run("delete from loose")
 
-    def unembedded(self) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
-        """Return the chunks that have no vector yet, with their recipes, newest first."""
+    def has_loose(self) -> bool:
+        """Whether a chunk has let go of a text since unused embeddings were dropped."""
+        return bool(self.rows("select exists (select 1 from loose)")[0][0])
+
+    def keeps_tokens(self) -> bool:
+        """Whether the tokens of a text are kept wherever its vector is."""
+        return bool(self.meta("tokens"))
+
+    def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
+        """Store the tokens of texts by hash, and count in how many texts each piece stands."""
+        kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
+        rows = [
+            (key, pieces.tobytes(), text_tokens.signs.tobytes())
+            for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
+        ]
+        self.run("insert into tokens (hash, pieces, signs) values (?, ?, ?)", rows)
+        self._count_pieces(kinds, 1)
+
+    def _count_pieces(self, kinds: Iterable[NDArray[np.uint32]], step: int) -> None:
+        """Count texts, each given by its different pieces, in or out."""
+        counted = list(kinds)
+        pieces, texts = np.unique(np.concatenate([*counted, []]), return_counts=True)
+        rows = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
+        rows.append((ALL_TEXTS, step * len(counted)))
+        self.run(
+            "insert into pieces values (?, ?)"
+            " on conflict (piece) do update set texts = texts + excluded.texts",
+            rows,
+        )
+
+    def piece_counts(self, pieces: Iterable[int]) -> dict[int, int]:
+        """Return in how many texts each piece of the vocabulary stands, and how many there are."""
         rows = self.rows(
-            "select id, recipe from chunks where id not in (select id from vectors)"
-            " order by at desc, id"
+            "select piece, texts from pieces where piece in (select value from json_each(?))",
+            (json.dumps([ALL_TEXTS, *pieces]),),
+        )
+        return {int(piece): int(texts) for piece, texts in rows}
+
+    def unembedded(self) -> list[int]:
+        """Return the chunks that have no vector yet, newest first."""
+        rows = self.rows(
+            "select id from chunks where id not in (select id from coarse) order by at desc, id"
+        )
+        return [int(row[0]) for row in rows]
+
+    def recipes(self, ids: Sequence[int]) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
+        """Return how the vectors of some chunks are made, in the order given."""
+        rows = self.rows(
+            "select chunks.id, recipe from json_each(?) as wanted"
+            " cross join chunks on chunks.id = wanted.value order by wanted.key",
+            (json.dumps(ids),),
         )
         return [(int(chunk_key), _recipe(recipe)) for chunk_key, recipe in rows]
 
@@ -282,7 +407,7 @@ class Database:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
-        total = int(self.rows("select count(*) from vectors")[0][0])
+        total = int(self.rows("select count(*) from coarse")[0][0])
         if total > EXACT_ROWS:
             inside = (
                 f"id in (select id from coarse where {inside} order by"
@@ -323,6 +448,10 @@ def _row(file: int, chunk: Chunk) -> Row:
         int(chunk.active),
         len(chunk.terms),
         len(chunk.around),
+        chunk.turn,
+        chunk.form.asks,
+        int(chunk.form.own),
+        int(chunk.form.timed),
         chunk.hash,
         json.dumps(chunk.recipe),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,9 +144,17 @@ class Fulltext:
             }
 
     def best(
-        self, terms: Sequence[str], depth: int, allowed: Collection[int] | None = None
+        self,
+        terms: Sequence[str],
+        depth: int,
+        allowed: Callable[[Sequence[int]], Collection[int]] | None = None,
     ) -> list[int]:
         """Return the chunks that BM25 puts first, of those allowed; ties by id.
+
+        Args:
+            terms: What is looked for.
+            depth: At most so many.
+            allowed: Says which of some chunks count; None: all.
 
         Raises:
             IndexUnusableError: If the index is damaged.
@@ -156,7 +164,12 @@ class Fulltext:
         with _sound(self._folder, "searched"):
             return self._best(terms, depth, allowed)
 
-    def _best(self, terms: Sequence[str], depth: int, allowed: Collection[int] | None) -> list[int]:
+    def _best(
+        self,
+        terms: Sequence[str],
+        depth: int,
+        allowed: Callable[[Sequence[int]], Collection[int]] | None,
+    ) -> list[int]:
         query = Query.boolean_query(
             [(Occur.Should, self._term(term)) for term in dict.fromkeys(terms)]
         )
@@ -164,11 +177,13 @@ class Fulltext:
         while True:
             hits = self._searcher.search(query, limit).hits
             ids = self._searcher.fast_field_values("id", [address for _, address in hits])
-            scored = [
+            best = [
                 (float(score), int(chunk_key))
                 for (score, _), chunk_key in zip(hits, ids, strict=True)
-                if chunk_key is not None and (allowed is None or int(chunk_key) in allowed)
+                if chunk_key is not None
             ]
+            passing = allowed([chunk_key for _, chunk_key in best]) if allowed else ()
+            scored = [hit for hit in best if hit[1] in passing] if allowed else best
             complete = len(hits) < limit or limit >= self.size
             # Equal scores come in the order of insertion: a tie may not be cut in two.
             if complete or (len(scored) > depth and scored[-1][0] < scored[depth - 1][0]):

@@ -15,10 +15,10 @@ from pathlib import Path
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.index import chunks
+from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
 from bumble.index.database import Database, FileRow
-from bumble.index.scan import ScannedFile, scan
+from bumble.index.scan import Stamp
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
 FILES_AT_ONCE = 500  # committed together
@@ -45,47 +45,38 @@ class Reading:
     now_ns: int  # as the file system tells it
 
 
-def changes(
-    scanned: dict[str, ScannedFile], indexed: dict[str, FileRow]
-) -> tuple[list[str], list[str]]:
+def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[str], list[str]]:
     """Return the paths of files that have to be read, and of those that are gone."""
-    changed = [
-        path
-        for path, entry in scanned.items()
-        if path not in indexed
-        or (entry.mtime_ns, entry.size, entry.ctime_ns)
-        != (indexed[path].mtime_ns, indexed[path].size, indexed[path].ctime_ns)
-    ]
+    if scanned == indexed:
+        return [], []
+    changed = [path for path, stamp in scanned.items() if indexed.get(path) != stamp]
     return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
 def update(entity: Entity, database: Database, reading: Reading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
-    indexed, scanned = database.files(), scan(entity)
+    indexed, scanned = database.stamps(), scan.scan(entity)
     changed, removed = changes(scanned, indexed)
     if removed:
         with database.transaction():
             for path in removed:
-                database.drop_file(indexed[path].id)
+                database.drop_file(path)
             database.advance()
     added, really, read_count = 0, 0, 0
     rest = iter(changed)
     while batch := list(islice(rest, FILES_AT_ONCE)):
         with database.transaction():
             for path in batch:
-                is_new = _update_file(
-                    entity.root, path, scanned[path], indexed.get(path), database, reading
-                )
+                is_new = _update_file(entity.root, path, scanned[path], database, reading)
                 really += is_new
                 added += is_new and path not in indexed
             database.advance()
         read_count += len(batch)
         tell("reading", read_count, len(changed))
     problems = tuple(
-        RecordInvalidError(entity.root / path, row.problem, row.problem_line)
-        for path, row in sorted(database.files().items() if changed or removed else indexed.items())
-        if row.problem
+        RecordInvalidError(entity.root / path, problem, line)
+        for path, problem, line in database.problems()
     )
     return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
@@ -104,22 +95,16 @@ def _forget_if_renamed(database: Database, reading: Reading) -> None:
                 database.set_meta(key, value)
 
 
-def _update_file(
-    root: Path,
-    path: str,
-    scanned: ScannedFile,
-    row: FileRow | None,
-    database: Database,
-    reading: Reading,
-) -> bool:
+def _update_file(root: Path, path: str, stamp: Stamp, database: Database, reading: Reading) -> bool:
     """Bring one file up to date; False if its bytes are as they were."""
-    settled = max(scanned.mtime_ns, scanned.ctime_ns) < reading.now_ns - SETTLED_NS
+    (mtime_ns, ctime_ns, size), kind, row = stamp, scan.kind(path), database.file(path)
+    settled = max(mtime_ns, ctime_ns) < reading.now_ns - SETTLED_NS
     new = FileRow(
-        0,
-        scanned.kind,
-        scanned.mtime_ns if settled else -1,
-        scanned.ctime_ns,
-        scanned.size,
+        row.id if row else 0,
+        kind,
+        mtime_ns if settled else -1,
+        ctime_ns,
+        size,
         _digest(root / path),
         row.problem if row else "",
         row.problem_line if row else None,
@@ -127,9 +112,9 @@ def _update_file(
     if row and new.sha256 and row.sha256 == new.sha256:
         database.put_file(path, new)
         return False
-    read, problem = _read(root / path, scanned.kind, reading)
+    read, problem = _read(root / path, kind, reading)
     file = database.put_file(path, new.with_problem(problem))
-    database.put_chunks(file, path, read)
+    database.put_chunks(file, path, read, is_new=row is None)
     return True
 
 

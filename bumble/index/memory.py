@@ -14,6 +14,7 @@ from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import place, search, sync
+from bumble.index.conversation import Shares
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.search import Factor, Filter, Hit
@@ -65,6 +66,7 @@ class Memory:
                 name=self.name,
                 zone=self.zone,
                 rebuild=rebuild,
+                by_token=self.config.late_interaction,
                 where=self.place,
                 progress=progress,
             )
@@ -79,6 +81,7 @@ class Memory:
         people: Sequence[str] = (),
         outside: str = "",
         unseen: Sequence[str] = (),
+        asker: str = "",
         factor: Factor | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
@@ -91,6 +94,7 @@ class Memory:
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
+            asker: Who asks, as shown; empty: whoever is not the entity.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
         """
         only = Filter(
@@ -112,6 +116,8 @@ class Memory:
                     limit=limit,
                     dense_weight=weight,
                     factor=factor,
+                    shares=Shares() if self.config.late_interaction else None,
+                    asker=asker,
                 )
 
         if self.syncs:

@@ -11,6 +11,7 @@ from math import log, sqrt
 
 K1 = 1.2
 B = 0.4
+B_LATE = 0.9  # beside late interaction
 AROUND_WEIGHT = 0.4  # a term of the turns before counts as this much of one of the turn itself
 STANDS_OUT_FROM = 10  # the best is compared with the one this many places behind it
 LEAST_STAND_OUT = 0.01
@@ -48,6 +49,9 @@ def bm25(
     kind: str,
     counts: Mapping[str, int],
     lengths: Lengths,
+    *,
+    around_weight: float = AROUND_WEIGHT,
+    b: float = B,
 ) -> float:
     """Score a chunk against the terms of a query.
 
@@ -58,6 +62,8 @@ def bm25(
         kind: The chunk's kind; a belief is short beside beliefs, not beside transcripts.
         counts: In how many chunks each term stands.
         lengths: Of all chunks.
+        around_weight: What a term of the turns before counts beside one of the turn itself.
+        b: How much the length of a chunk counts, in [0, 1].
 
     Returns:
         A score >= 0.
@@ -68,11 +74,11 @@ def bm25(
     relative = length(len(own), len(around)) / (lengths.mean.get(kind) or 1.0)
     score = 0.0
     for term in query:
-        frequency = own.count(term) + AROUND_WEIGHT * around.count(term)
+        frequency = own.count(term) + around_weight * around.count(term)
         if frequency:
             count = counts.get(term, 0)
             rarity = log(1 + (max(0.0, lengths.chunks - count) + 0.5) / (count + 0.5))
-            score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * relative))
+            score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - b + b * relative))
     return score
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -24,40 +23,35 @@ _FOLDERS = (
 )
 
 
-class ScannedFile(
-    NamedTuple
-):  # ten thousand of them are made before each search: a tuple is quicker
-    """A file of the folder that the index covers."""
-
-    kind: str  # of the chunks in it
-    mtime_ns: int
-    ctime_ns: int
-    size: int
+# Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
+# are made before each search that a plain tuple is worth its while.
+Stamp = tuple[int, int, int]
 
 
-def scan(entity: Entity) -> dict[str, ScannedFile]:
+def scan(entity: Entity) -> dict[str, Stamp]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
-    scanned: dict[str, ScannedFile] = {}
-    for kind, path in (
-        ("knowledge", entity.knowledge),
-        ("journal", entity.journal),
-        ("narrative", entity.narrative),
-    ):
+    stamps: dict[str, Stamp] = {}
+    for path in (entity.knowledge, entity.journal, entity.narrative):
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                scanned[path.name] = _scanned_file(kind, path.stat())
-    for kind, name, levels, file in _FOLDERS:
+                stamps[path.name] = _stamp(path.stat())
+    for _, name, levels, file in _FOLDERS:
         for place, entry in _walk(entity.root / name, name, levels):
             if entry.name == file if file else _is_note(entry.name):
                 with suppress(FileNotFoundError):  # gone since it was listed
-                    scanned[f"{place}/{entry.name}"] = _scanned_file(
-                        kind, entry.stat(follow_symlinks=False)
-                    )
-    return scanned
+                    stat = entry.stat(follow_symlinks=False)
+                    stamps[f"{place}/{entry.name}"] = _stamp(stat)
+    return stamps
 
 
-def _scanned_file(kind: str, stat: os.stat_result) -> ScannedFile:
-    return ScannedFile(kind, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+def kind(path: str) -> str:
+    """Return the kind of the chunks in a file that is indexed, by its path in the folder."""
+    top = path.split("/", 1)[0]
+    return next((kind for kind, name, _, _ in _FOLDERS if name == top), top.removesuffix(".md"))
+
+
+def _stamp(stat: os.stat_result) -> Stamp:
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size
 
 
 def _is_note(name: str) -> bool:

@@ -1,6 +1,8 @@
-"""Searching the index by words and meaning: filters, candidates, fusion, best passages.
+"""Searching the index by words and meaning: filters, candidates, shares, best passages.
 
-Both legs name their best; every candidate is then scored by both, and the two scores are summed.
+Words and vectors name their best. Where the tokens of texts are kept, these candidates are matched
+token by token and weighed by what their conversation knows of them (`rerank`); else every one is
+scored by words and vector, and the two scores are summed.
 The index is taken as it is: bringing it up to date is `sync`'s work. Knows nothing of moods or
 prompts; what else is to count comes in as a factor.
 """
@@ -11,21 +13,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from bumble.embed.protocol import Embedder, Floats
+from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, place, ranking, terms
+from bumble.index import fulltext, place, ranking, rerank, terms
+from bumble.index.conversation import Shares
 from bumble.index.database import Database, encoded, open_to_read, packed, unpacked
 from bumble.index.fulltext import Fulltext
 from bumble.index.place import Place
-from bumble.index.ranking import Lengths, Weights
+from bumble.index.ranking import Lengths
+from bumble.index.rerank import Question, Ranked, Share
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
+MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
+NEARNESS_SCALE = 0.6
+_SHARES = Shares()
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,11 @@ class Filter:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a score is made of."""
+    """What a score is made of: relevance times factor.
+
+    Relevance is the sum of both legs, each times its weight; with tokens, that of the shares, on a
+    scale from the worst of the candidates to the best.
+    """
 
     bm25: float
     bm25_scaled: float  # in [0, 1], among the candidates of this query
@@ -55,6 +66,22 @@ class Parts:
     dense_weight: float
     factor: float  # what the caller multiplied in; 1 for plain retrieval
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
+    relevance: float = 0.0  # in [0, 1]
+    shares: tuple[Share, ...] = ()  # empty without tokens
+    asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
+
+    @property
+    def nearness(self) -> float | None:
+        """Say how near it is by itself, whatever else there is; None without a vector.
+
+        A greeting is like other greetings, but says little: what little it says can't bring much
+        to mind. On the scale of calibrated cosines (docs/log.md).
+        """
+        if self.calibrated is None or not self.shares:
+            return self.calibrated
+        match = sum(share.value for share in self.shares if share.name in rerank.MATCHES)
+        matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
+        return NEARNESS_SCALE * (self.calibrated + matching)
 
 
 @dataclass(frozen=True)
@@ -125,6 +152,8 @@ def search(
     limit: int = 10,
     dense_weight: float = ranking.DENSE_WEIGHT,
     factor: Factor | None = None,
+    shares: Shares | None = _SHARES,
+    asker: str = "",
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
 
@@ -136,6 +165,8 @@ def search(
         limit: How many records at most.
         dense_weight: What meaning counts beside words, in [0, 1]; 1: meaning alone, 0: words.
         factor: Multiplied into the relevance of each candidate before the best are taken.
+        shares: What counts beside the match of tokens; None does without tokens.
+        asker: Who asks, as shown: "I" in the query is theirs. Empty: whoever is not the entity.
 
     Raises:
         IndexUnusableError: If the vectors are another model's.
@@ -143,31 +174,75 @@ def search(
     query = query.encode("utf-8", "replace").decode().strip()  # a lone surrogate is no text
     if limit < 1 or not query:
         return []
-    depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
-    vector = _query_vector(index, embedder, query) if embedder and dense_weight > 0 else None
-    where, values = _conditions(only or Filter(), index)
-    asked = list(dict.fromkeys(terms.terms(query))) if dense_weight < 1 else []
-    lexical = _lexical(index, query, asked, depth, where, values) if dense_weight < 1 else []
-    dense = index.database.nearest(vector, depth, where, values) if vector is not None else []
-    candidates = sorted({*lexical, *(chunk_key for chunk_key, _ in dense)})
-    scored = _scored(index, candidates, asked, lexical, vector, dense_weight)
+    search_query = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())
+    if dense_weight < 1:
+        search_query.by_words()
+    if embedder and dense_weight > 0 and _is_comparable(index, embedder):
+        search_query.embed(embedder, by_token=shares is not None)
+    if search_query.tokens is not None and shares is not None:
+        scored = _by_token(
+            search_query, search_query.tokens, limit, _weighed(shares, dense_weight), asker
+        )
+    else:
+        scored = _by_legs(search_query, dense_weight)
     mean = embedder.unrelated_cosine if embedder else 0.0
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
-    return [_hit(hit, mean, one_factor) for hit, one_factor in best]
+    return [_hit(candidate, mean, weight) for candidate, weight in best]
 
 
-def _query_vector(index: Index, embedder: Embedder, query: str) -> Floats | None:
+def _is_comparable(index: Index, embedder: Embedder) -> bool:
+    """Say whether the index has vectors; those of another model are an error."""
     stored = index.database.meta("identity")
     if not stored:
-        return None  # indexed without an embedder: words alone
+        return False  # indexed without an embedder: words alone
     if stored != encoded(embedder.identity):
         made_by = json.loads(stored).get("model", "another model")
         raise IndexUnusableError(
             index.place.database,
             f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
         )
-    return embedder.embed_query(query)
+    return True
+
+
+class _Query:
+    """A query, and what each leg says to it."""
+
+    def __init__(self, index: Index, text: str, depth: int, only: Filter) -> None:
+        self.index, self.text, self.depth = index, text, depth
+        self.where, self.values = _conditions(only, index)
+        self.asked: list[str] = []  # its terms
+        self.lexical: list[int] = []  # the best chunks by words
+        self.vector: Floats | None = None
+        self.tokens: QueryTokens | None = None
+
+    def by_words(self) -> None:
+        """Ask the words."""
+        self.asked = list(dict.fromkeys(terms.terms(self.text)))
+        self.lexical = _lexical(
+            self.index, self.text, self.asked, self.depth, self.where, self.values
+        )
+
+    def embed(self, embedder: Embedder, *, by_token: bool) -> None:
+        """Make its vector and, where those of the texts are kept, its tokens."""
+        if by_token and self.index.database.keeps_tokens():
+            self.vector, tokens = embedder.embed_query_by_token(self.text)
+            self.tokens = tokens if len(tokens.pieces) else None
+        else:
+            self.vector = embedder.embed_query(self.text)
+
+    def dense(self, depth: int) -> list[int]:
+        """Return the best chunks by meaning."""
+        if self.vector is None:
+            return []
+        nearest = self.index.database.nearest(self.vector, depth, self.where, self.values)
+        return [chunk_key for chunk_key, _ in nearest]
+
+
+def _weighed(shares: Shares, dense_weight: float) -> Shares:
+    """Let words count more or less as the setting for them says; half is what shares are for."""
+    lexical = (1 - dense_weight) / max(dense_weight, ranking.LEAST_STAND_OUT)
+    return replace(shares, words=shares.words * lexical)
 
 
 def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
@@ -207,63 +282,129 @@ def _lexical(
             (query.lower(), *values),
         )
         return [int(row[0]) for row in rows]
-    allowed = None
-    if where:
-        rows = index.database.rows(f"select id from chunks where {where}", values)
-        allowed = {int(row[0]) for row in rows}
-    return index.words.best(asked, depth, allowed)
+
+    def allowed(ids: Sequence[int]) -> set[int]:
+        sql = f"select id from chunks where id in (select value from json_each(?)) and {where}"
+        return {int(row[0]) for row in index.database.rows(sql, (json.dumps(ids), *values))}
+
+    return index.words.best(asked, depth, allowed if where else None)
 
 
 @dataclass(frozen=True)
 class _Scored:
     row: tuple[Any, ...]
-    bm25: float
-    bm25_scaled: float
-    cosine: float | None
-    cosine_scaled: float
-    weights: Weights
-    matched: tuple[str, ...]
+    parts: Parts  # without its factor
 
     def score(self, factor: float) -> float:
-        share = self.weights
-        relevance = share.lexical * self.bm25_scaled + share.dense * self.cosine_scaled
-        return round(relevance * factor, 6)
+        return round(self.parts.relevance * factor, 6)
 
 
-def _scored(
-    index: Index,
-    candidates: list[int],
-    asked: list[str],
-    lexical: Sequence[int],
-    vector: Floats | None,
-    dense_weight: float,
-) -> list[_Scored]:
-    """Score every candidate by both legs."""
-    rows = index.database.rows(
+def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return chunks as hits show them, and their terms, by id."""
+    return index.database.rows(
         "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
         " audience, trust, session, speaker, terms, around from chunks join texts using (id)"
         " join files on files.id = chunks.file"
         " where chunks.id in (select value from json_each(?)) order by chunks.id",
-        (json.dumps(candidates),),
+        (json.dumps(ids),),
     )
+
+
+def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
+    """Score every candidate by both legs."""
+    index, asked = search_query.index, search_query.asked
+    candidates = sorted({*search_query.lexical, *search_query.dense(search_query.depth)})
+    rows = _rows(index, candidates)
     counts = index.words.counts(asked)
-    verbatim = set() if asked else set(lexical)
+    verbatim = set() if asked else set(search_query.lexical)
     words, matched = [], []
     for row in rows:
         own, around = str(row[13]).split(" "), str(row[14]).split()
         score = ranking.bm25(asked, own, around, str(row[1]), counts, index.lengths)
         words.append(round(score, 6) if asked else float(row[0] in verbatim))
         matched.append(tuple(term for term in asked if term in own or term in around))
-    near = index.database.cosines(vector, candidates) if vector is not None else {}
+    near = (
+        index.database.cosines(search_query.vector, candidates)
+        if search_query.vector is not None
+        else {}
+    )
     cosines = [near.get(int(row[0])) for row in rows]
     lexical_scaled, dense_scaled = ranking.scaled(words), ranking.scaled(cosines)
     share = ranking.weights(lexical_scaled, dense_scaled, dense_weight)
     return [
-        _Scored(row, word, word_scaled, cosine, cosine_scaled, share, words_matched)
-        for row, word, word_scaled, cosine, cosine_scaled, words_matched in zip(
+        _Scored(
+            row,
+            Parts(
+                word,
+                word_scaled,
+                cosine,
+                cosine_scaled,
+                None,
+                share.lexical,
+                share.dense,
+                1.0,
+                terms_of,
+                share.lexical * word_scaled + share.dense * cosine_scaled,
+            ),
+        )
+        for row, word, word_scaled, cosine, cosine_scaled, terms_of in zip(
             rows, words, lexical_scaled, cosines, dense_scaled, matched, strict=True
         )
     ]
+
+
+def _by_token(
+    search_query: _Query, tokens: QueryTokens, limit: int, shares: Shares, asker: str
+) -> list[_Scored]:
+    """Score the best candidates of both legs by their tokens."""
+    index = search_query.index
+    question = Question(
+        search_query.text,
+        tokens,
+        search_query.asked,
+        index.words.counts(search_query.asked),
+        frozenset(() if search_query.asked else search_query.lexical),
+        index.lengths,
+        asker,
+        index.database.meta("name"),
+    )
+    allowed = None
+    if index.lengths.chunks > rerank.FEW:
+        allowed = [*search_query.lexical[: rerank.LEG], *search_query.dense(rerank.LEG)]
+    elif search_query.where:
+        ids = index.database.rows(
+            f"select id from chunks where {search_query.where}", search_query.values
+        )
+        allowed = [int(row[0]) for row in ids]
+    ranked = rerank.rank(index.database, question, allowed, limit, shares)
+    rows = {int(row[0]): row for row in _rows(index, [candidate.id for candidate in ranked])}
+    near = (
+        index.database.cosines(search_query.vector, list(rows))
+        if search_query.vector is not None
+        else {}
+    )
+    relevance = ranking.scaled([candidate.total for candidate in ranked])
+    return [
+        _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, shares))
+        for candidate, scaled in zip(ranked, relevance, strict=True)
+    ]
+
+
+def _parts(candidate: Ranked, cosine: float | None, relevance: float, shares: Shares) -> Parts:
+    return Parts(
+        candidate.bm25,
+        candidate.bm25_scaled,
+        cosine,
+        0.0,
+        None,
+        shares.words,
+        1.0,
+        1.0,
+        candidate.matched,
+        relevance,
+        candidate.shares,
+        candidate.asked,
+    )
 
 
 def _factors(
@@ -275,17 +416,17 @@ def _factors(
         return factors
     best: dict[tuple[Any, ...], float] = {}  # scores by record
     for n in sorted(range(len(scored)), key=lambda n: -scored[n].score(1.0)):
-        candidate = scored[n]
-        if len(best) >= limit and candidate.score(factor.most) < sorted(best.values())[-limit]:
+        hit = scored[n]
+        if len(best) >= limit and hit.score(factor.most) < sorted(best.values())[-limit]:
             break
-        factors[n] = factor.of(_hit(candidate, unrelated, 1.0))
-        record = candidate.row[1:4]
-        best[record] = max(best.get(record, 0.0), candidate.score(factors[n]))
+        factors[n] = factor.of(_hit(hit, unrelated, 1.0))
+        record = hit.row[1:4]
+        best[record] = max(best.get(record, 0.0), hit.score(factors[n]))
     return factors
 
 
 def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
-    row, share, cosine = scored.row, scored.weights, scored.cosine
+    row, cosine = scored.row, scored.parts.cosine
     calibrated = None if cosine is None else (cosine - unrelated) / (1 - unrelated)
     return Hit(
         kind=str(row[1]),
@@ -300,17 +441,7 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
         session=str(row[11]),
         speaker=str(row[12]),
         score=scored.score(factor),
-        parts=Parts(
-            scored.bm25,
-            scored.bm25_scaled,
-            cosine,
-            scored.cosine_scaled,
-            calibrated,
-            share.lexical,
-            share.dense,
-            factor,
-            scored.matched,
-        ),
+        parts=replace(scored.parts, calibrated=calibrated, factor=factor),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
 OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
-_SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
+SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _spans(text: str, max_tokens: int) -> list[tuple[int, int]]:
         if estimated_tokens(paragraph[0]) <= max_tokens:
             spans.append(paragraph.span())
             continue
-        for sentence in _SENTENCE.finditer(text, *paragraph.span()):
+        for sentence in SENTENCE.finditer(text, *paragraph.span()):
             spans += _cuts(text, *sentence.span(), max_tokens)
     return spans
 

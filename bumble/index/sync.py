@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from bumble import files
-from bumble.embed.protocol import Embedder, Floats
+from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
 from bumble.index import chunks, fulltext, ingest, place
@@ -72,6 +72,7 @@ def sync(
     *,
     name: str,
     zone: tzinfo,
+    by_token: bool = True,
     rebuild: bool = False,
     where: Place | None = None,
     progress: Progress | None = None,
@@ -84,6 +85,7 @@ def sync(
         embedder: Makes the vectors; without one, chunks wait for theirs and words find them.
         name: What the entity is called: the speaker of its own messages.
         zone: The entity's time zone.
+        by_token: Whether a vector for each token is kept as well, for late interaction.
         rebuild: Throw away what is there and start anew.
         where: Where the index lies, if not in the entity's folder.
         progress: Told after each step of a long sync.
@@ -97,11 +99,12 @@ def sync(
     try:
         with files.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
             reading = Reading(name, zone, _now_ns(at.lock))
+            making = _Making(embedder, by_token=by_token)
             try:
-                return _sync(entity, embedder, at, reading, tell, rebuild=rebuild)
+                return _sync(entity, making, at, reading, tell, rebuild=rebuild)
             except IndexUnusableError as error:
                 note = f"The index is made anew: {str(error).splitlines()[0]}"
-                return _sync(entity, embedder, at, reading, tell, rebuild=True, note=note)
+                return _sync(entity, making, at, reading, tell, rebuild=True, note=note)
     except LockedError:
         return SyncReport(notes=(BEHIND,), complete=False)
 
@@ -116,9 +119,17 @@ def _now_ns(lock: Path) -> int:
     return lock.stat().st_mtime_ns
 
 
+@dataclass(frozen=True)
+class _Making:
+    """What makes vectors, and which."""
+
+    embedder: Embedder | None
+    by_token: bool
+
+
 def _sync(
     entity: Entity,
-    embedder: Embedder | None,
+    making: _Making,
     at: Place,
     reading: Reading,
     tell: Progress,
@@ -132,8 +143,10 @@ def _sync(
             raise IndexUnusableError(at.database, "it was made by another version of bumble")
         filed = ingest.update(entity, database, reading, tell)
         anew = _update_fulltext(database, at.fulltext)
-        embedded = _embed(database, embedder, tell) if embedder else 0
-        if filed.changed or filed.removed:
+        embedded = 0
+        if making.embedder:
+            embedded = _embed(database, making.embedder, tell, by_token=making.by_token)
+        if database.has_loose():
             with database.transaction():
                 database.drop_unused_embeddings()
         return SyncReport(
@@ -157,7 +170,7 @@ def _create(at: Place) -> Database:
 
 
 def _waiting(database: Database) -> int:
-    counted = database.rows("select (select count(*) from chunks), (select count(*) from vectors)")
+    counted = database.rows("select (select count(*) from chunks), (select count(*) from coarse)")
     return int(counted[0][0]) - int(counted[0][1])
 
 
@@ -224,33 +237,51 @@ def _count(database: Database) -> int:
 
 
 def _entries(database: Database, where: str) -> Iterator[IndexedTerms]:
-    rows = database.rows(f"select id, terms, around from texts where {where} order by id")
+    rows = database.stream(f"select id, terms, around from texts where {where} order by id")
     return (IndexedTerms(int(chunk_key), f"{terms} {around}") for chunk_key, terms, around in rows)
 
 
-def _embed(database: Database, embedder: Embedder, tell: Progress) -> int:
+def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
-    identity = encoded(embedder.identity)
-    if database.meta("identity") != identity:
-        with database.transaction():
-            database.forget_vectors()
-            database.set_meta("identity", identity)
-    pending = database.unembedded()
+    _forget_other_vectors(database, encoded(embedder.identity), by_token=by_token)
+    pending = database.unembedded() if _waiting(database) else []
     embedded, embedded_count, rest = 0, 0, iter(pending)
-    while batch := list(islice(rest, CHUNKS_AT_ONCE)):
+    while ids := list(islice(rest, CHUNKS_AT_ONCE)):
+        batch = database.recipes(ids)
         hashes = sorted({key for _, recipe in batch for key, _ in recipe})
         ready = database.embeddings(hashes)
         missing = sorted(
             database.texts_by_hash([key for key in hashes if key not in ready]).items()
         )
-        vectors = embedder.embed_documents([text for _, text in missing]) if missing else ()
-        new = {key: vector for (key, _), vector in zip(missing, vectors, strict=True)}
+        texts, keys = [text for _, text in missing], [key for key, _ in missing]
+        tokens = list[DocumentTokens]()
+        if by_token and texts:
+            vectors, tokens = embedder.embed_documents_by_token(texts)
+        else:
+            vectors = embedder.embed_documents(texts)
+        new = dict(zip(keys, vectors, strict=True))
         with database.transaction():
             database.put_embeddings(new.items())
+            if tokens:
+                database.put_tokens(list(zip(keys, tokens, strict=True)))
             database.put_vectors(_mixed(batch, ready | new))
         embedded, embedded_count = embedded + len(missing), embedded_count + len(batch)
         tell("embedding", embedded_count, len(pending))
     return embedded
+
+
+def _forget_other_vectors(database: Database, identity: str, *, by_token: bool) -> None:
+    """Drop what another model made, or what was made without tokens where they are wanted."""
+    same = database.meta("identity") == identity
+    if same and database.keeps_tokens() == by_token:
+        return
+    with database.transaction():
+        if same and not by_token:
+            database.forget_tokens()
+        else:
+            database.forget_vectors()
+        database.set_meta("identity", identity)
+        database.set_meta("tokens", "signs" if by_token else "")
 
 
 def _mixed(
@@ -280,7 +311,7 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
         return IndexState(exists=False, stale=len(scan(entity)))
     with closing(open_to_read(at.database)) as database:
         indexed = database.files()
-        changed, removed = ingest.changes(scan(entity), indexed)
+        changed, removed = ingest.changes(scan(entity), database.stamps())
         unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
         same = [
             path

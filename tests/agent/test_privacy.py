@@ -95,6 +95,7 @@ def asking() -> ScriptedModel:
         [
             act("recall", query="the secret"),
             act("recall", query="The secret is lighthousejournal lighthousediary lighthousedream"),
+            act("recall", query="lighthousejournal"),
             act("recall", query="Sam"),
             act("list_skills", filter=""),
             act("list_skills", filter="secret"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 import bumble.weights
@@ -116,7 +117,7 @@ def test_results_come_in_the_order_of_the_texts_across_windows(embedder: OnnxEmb
 class Spy(OnnxEmbedder):
     """Remembers how many texts and how much padding went into each run."""
 
-    def _run(self, encodings: Sequence[Any]) -> Floats:
+    def _run(self, encodings: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
         self.seen = [*getattr(self, "seen", []), [len(encoding) for encoding in encodings]]
         return super()._run(encodings)
 
@@ -216,3 +217,20 @@ def test_nomic_agrees_with_its_published_values(weights_folder: Path, query: str
     expected = np.array(GOLDEN[query], np.float32)
     # The published values are those before the scaling to length 1: compare directions.
     assert vector[:3] / vector[2] == pytest.approx(expected / expected[2], abs=1e-3)
+
+
+def test_tokens_come_with_the_same_vectors_and_without_marks_prefix_or_punctuation(
+    graph: Path,
+) -> None:
+    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.0}
+    embedder = OnnxEmbedder(graph, TOKENIZER, identity(), **how)  # type: ignore[arg-type]
+    texts = ["Well, it rained!", "The lantern (the old one).", "..."]
+    vectors, tokens = embedder.embed_documents_by_token(texts)
+    assert (vectors == embedder.embed_documents(texts)).all()
+    assert [len(each.pieces) for each in tokens] == [3, 5, 0]
+    assert tokens[0].signs.shape == (3, embedder.identity.dimensions // 8)
+    query = "Who, then, lit the lantern?"
+    vector, asked = embedder.embed_query_by_token(query)
+    assert (vector == embedder.embed_query(query)).all()
+    assert [query[slice(*span)] for span in asked.spans] == ["Who", "then", "lit", "the", "lantern"]
+    assert np.linalg.norm(asked.vectors, axis=1) == pytest.approx(1, abs=1e-5)

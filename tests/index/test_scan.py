@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bumble.index.scan import scan
+from bumble.index.scan import kind, scan
 
 if TYPE_CHECKING:
     from tests.index.conftest import Notes
@@ -23,7 +23,7 @@ def test_every_kind_of_file_is_found_where_it_belongs(notes: Notes) -> None:
     }
     for path in expected:
         notes.write(path, "x")
-    assert {path: found.kind for path, found in scan(notes.entity).items()} == expected
+    assert {path: kind(path) for path in scan(notes.entity)} == expected
 
 
 def test_what_is_no_record_is_passed_over(notes: Notes) -> None:

@@ -33,6 +33,7 @@ def ids(hits: list[Hit]) -> set[str]:
 def test_a_hit_says_where_it_stands_and_what_its_score_is_made_of(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:
+    filled.sync(embedder, by_token=False)
     hit = filled.search("lantern", embedder)[0]
     parts = hit.parts
     assert (hit.kind, hit.id, hit.path) == ("episode", "ep_1", "episodes/2026/05/ep_1.md")
@@ -123,7 +124,7 @@ def test_a_factor_is_asked_only_where_it_could_matter_and_changes_nothing_else(
 ) -> None:
     for n in range(30):
         notes.episode(f"{n}", "tide " * (n % 7) + f"and lantern number {n}", day=n)
-    notes.sync(embedder)
+    notes.sync(embedder, by_token=False)
     lifts = {f"ep_{n}": 1 + (n % 5) / 10 for n in range(30)}
     asked: list[str] = []
 

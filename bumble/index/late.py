@@ -1,0 +1,95 @@
+"""Late interaction: each token of a query is matched with those of a text, and the best counts.
+
+Query tokens are floats, those of texts one bit a dimension. Tokens that stand in few texts count
+more, stop words little. Pure functions over arrays; knows nothing of databases or of conversations.
+
+Source:
+    Khattab & Zaharia, "ColBERT: efficient and effective passage search via contextualized late
+    interaction over BERT" (2020); Robertson & Zaragoza, "The probabilistic relevance framework"
+    (2009) for the weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bumble.embed.protocol import Bits, Floats, QueryTokens
+from bumble.index import terms
+from bumble.text import stop_words
+
+STOP_WEIGHT = 0.2  # of a stop word's rarity
+MOST_TOKENS = 32  # of a query: a long message is looked for by its rarest
+TOKENS_AT_ONCE = 16_384  # of texts, so that an unpacked million of them never sits in memory
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_STOP_WORDS = stop_words.WORDS | terms.MORE_STOP_WORDS
+
+
+def rarities(query: str, tokens: QueryTokens, counts: Mapping[int, int], texts: int) -> Floats:
+    """Say how rare the tokens of a query are.
+
+    Args:
+        query: Its text.
+        tokens: Its tokens.
+        counts: In how many texts each piece of the vocabulary stands.
+        texts: How many texts there are.
+
+    Returns:
+        Shape (t,), 1 for a token that stands in no text, and less for a stop word; all but the
+        MOST_TOKENS rarest are 0.
+    """
+    frequency = np.array([counts.get(int(piece), 0) for piece in tokens.pieces], np.float64)
+    rarity = np.log1p((np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5))
+    rarity[_stop_tokens(query, tokens)] *= STOP_WEIGHT
+    rarity[np.argsort(-rarity, kind="stable")[MOST_TOKENS:]] = 0
+    shares: Floats = (rarity / np.log1p((texts + 0.5) / 0.5)).astype(np.float32)
+    return shares
+
+
+def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
+    """Return which tokens belong to a word that says little."""
+    stops = [
+        word.span()
+        for word in _WORD.finditer(query)
+        if terms.fold(word[0]) in _STOP_WORDS or terms.fold(word[0]).split("'")[0] in _STOP_WORDS
+    ]
+    return [
+        row
+        for row, (start, end) in enumerate(tokens.spans)
+        if any(first <= start and end <= last for first, last in stops)
+    ]
+
+
+def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
+    """Return how well each token of a query is matched in each text.
+
+    Args:
+        query: Shape (t, d), rows of length 1.
+        signs: For each text the tokens' signs, shape (n, d / 8); n may be 0.
+
+    Returns:
+        Shape (t, texts): the best cosine of a query token with the signs of a text's tokens; 0 in
+        a text without tokens.
+    """
+    best = np.zeros((len(query), len(signs)), np.float32)
+    lengths = np.array([len(each) for each in signs], np.int64)
+    filled = np.flatnonzero(lengths)
+    ends = np.cumsum(lengths[filled])
+    for part in np.split(filled, np.flatnonzero(np.diff(ends // TOKENS_AT_ONCE)) + 1):
+        if len(part):
+            starts = np.concatenate([[0], np.cumsum(lengths[part])[:-1]])
+            cosines = _cosines(query, np.concatenate([signs[row] for row in part]))
+            best[:, part] = np.maximum.reduceat(cosines, starts, axis=1)
+    return best
+
+
+def _cosines(query: Floats, signs: Bits) -> Floats:
+    """Return the cosines of query tokens, shape (t, d), with tokens given by their signs."""
+    width = query.shape[1]
+    bits = np.unpackbits(signs, axis=1, count=width).astype(np.float32)
+    # The sum of q over the bits that are 1, less that over the others, is 2 q·bits - sum(q).
+    products: Floats = (2 * query) @ bits.T - query.sum(axis=1, keepdims=True)
+    scaled: Floats = products / np.sqrt(np.float32(width))
+    return scaled

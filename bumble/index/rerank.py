@@ -1,0 +1,283 @@
+"""Ranking candidates by their tokens and by what their conversation knows of them: the shares.
+
+A small index is ranked whole. In a large one candidates are matched with the turns before them
+first, and the best of these with all that stands around them. Knows how chunks are stored; knows
+nothing of moods, prompts or of how candidates are found.
+"""
+# ruff: noqa: S608  (statements are put together from constants; values are bound)
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bumble.embed.protocol import Floats, QueryTokens
+from bumble.index import conversation, form, late, ranking
+from bumble.index.chunks import spoken_name
+from bumble.index.conversation import AROUND, BEFORE, Shares, Units
+from bumble.index.database import ALL_TEXTS, Database, unpacked
+from bumble.index.ranking import Lengths
+
+FEW = 300  # chunks: up to so many are all ranked
+LEG = 128  # candidates of each leg that are matched, where there are more
+SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted, with surroundings
+SURROUNDED_FACTOR = 2
+LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by
+MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
+_COLUMNS = (
+    "chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own, timed, speaker,"
+    " people, terms, around, signs, files.path"
+)
+_JOINED = (
+    "join texts on texts.id = chunks.id join files on files.id = chunks.file"
+    " left join tokens on tokens.hash = chunks.hash"
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and what has to be known of the whole index to answer it."""
+
+    text: str
+    tokens: QueryTokens
+    terms: Sequence[str]
+    counts: Mapping[str, int]  # in how many chunks each term stands
+    verbatim: frozenset[int]  # chunks that hold a query of stop words alone, as it is
+    lengths: Lengths
+    asker: str  # as shown; empty: whoever is not the entity
+    entity: str  # as shown
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a score."""
+
+    name: str  # `tokens`, `before`, or a field of `Shares`
+    value: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A chunk and what it scores."""
+
+    id: int
+    total: float  # the sum of its shares
+    shares: tuple[Share, ...]
+    bm25: float
+    bm25_scaled: float
+    matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
+    asked: float  # how much the query says, counted in tokens that stand nowhere
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Chunks in order of file, turn and id, and how well each matches by itself."""
+
+    rows: Sequence[tuple[Any, ...]]
+    units: Units
+    tokens: Floats  # shape (chunks,)
+    before: Floats
+    bm25: Floats
+
+
+class _Matcher:
+    """What one question needs of the index; no chunk is matched twice."""
+
+    def __init__(self, database: Database, question: Question, shares: Shares) -> None:
+        self.database, self.question, self.shares = database, question, shares
+        tokens = question.tokens
+        counts = database.piece_counts(tokens.pieces.tolist())
+        texts = counts.get(ALL_TEXTS, 0)
+        rarities = late.rarities(question.text, tokens, counts, texts)
+        used = np.flatnonzero(rarities)
+        self.asked = float(rarities.sum())
+        self.weights, self.query = rarities[used] / rarities.sum(), tokens.vectors[used]
+        self.any_term = re.compile("|".join(re.escape(f" {term} ") for term in question.terms))
+        self.rows: dict[int, tuple[Any, ...]] = {}
+        self.matched: dict[int, Floats] = {}  # by chunk, shape (tokens,)
+        self.bm25: dict[int, float] = {}
+
+    def load(self, ids: Iterable[int]) -> _Loaded:
+        """Load chunks, and match those that are new."""
+        wanted = set(ids)
+        new = self.database.rows(
+            f"select {_COLUMNS} from json_each(?) as wanted cross join chunks"
+            f" on chunks.id = wanted.value {_JOINED}",
+            (json.dumps(sorted(wanted - self.rows.keys())),),
+        )
+        self._match(new)
+        self.rows |= {row[0]: row for row in new}
+        rows = sorted((self.rows[chunk_id] for chunk_id in wanted), key=_place)
+        empty = np.zeros((0, len(self.query)), np.float32)
+        matched = np.stack([self.matched[row[0]] for row in rows]).T if rows else empty.T
+        files = np.array([row[2] for row in rows], np.int64)
+        turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
+        each = conversation.units(files, turns)
+        lengths = np.array([row[4] for row in rows], np.int64)
+        own = self.weights @ matched
+        total = self.weights @ conversation.with_before(matched, lengths, each, self.shares.before)
+        bm25 = np.array([self.bm25[row[0]] for row in rows], np.float32)
+        return _Loaded(rows, each, own, total - own, bm25)
+
+    def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
+        """Load chunks given by id, kind, file and turn with the turns some steps from them."""
+        turns, ids = set[tuple[int, int]](), set[int]()
+        for chunk_id, kind, file, turn in places:
+            ids.add(chunk_id)
+            if kind == "message":
+                turns |= {(file, turn + step) for step in steps}
+        rows = self.database.rows(
+            "select chunks.id from json_each(?) as wanted cross join chunks"
+            " where file = wanted.value ->> 0 and turn = wanted.value ->> 1 and kind = 'message'",
+            (json.dumps(sorted(turns)),),
+        )
+        return self.load(ids.union(row[0] for row in rows))
+
+    def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        width = self.query.shape[1] // 8
+        signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
+        ids = [row[0] for row in rows]
+        self.matched |= zip(ids, late.matches(self.query, signs).T, strict=True)
+        own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
+        reach = conversation.reach(own, around).tolist()
+        self.bm25 |= zip(ids, map(self._bm25, rows, reach), strict=True)
+
+    def _bm25(self, row: Sequence[Any], reach: float) -> float:
+        question = self.question
+        if not question.terms:
+            return float(row[0] in question.verbatim)
+        if not self.any_term.search(f" {row[11]} {row[12]} "):
+            return 0.0
+        return ranking.bm25(
+            question.terms,
+            row[11].split(" "),
+            row[12].split(),
+            str(row[1]),
+            question.counts,
+            question.lengths,
+            around_weight=ranking.AROUND_WEIGHT * reach,
+            b=ranking.B_LATE,
+        )
+
+
+def _place(row: Sequence[Any]) -> tuple[str, int, int]:
+    """Order chunks by path, turn and id: the same in every index of the same files."""
+    return row[14], row[3], row[0]
+
+
+def rank(
+    database: Database,
+    question: Question,
+    allowed: Collection[int] | None,
+    limit: int,
+    shares: Shares,
+) -> list[Ranked]:
+    """Rank chunks by their tokens, best first.
+
+    Args:
+        database: Where they lie.
+        question: What is asked.
+        allowed: Ids; None: all chunks there are.
+        limit: How many hits are wanted; a few times as many chunks are returned. They are what
+            relevance is scaled by: were the worst of all among them, the best would stand so close
+            that any feeling could turn them over.
+        shares: What counts how much.
+    """
+    matcher = _Matcher(database, question, shares)
+    most = max(LEAST_RANKED, RANKED_FACTOR * limit)
+    if question.lengths.chunks <= FEW:
+        loaded = matcher.load(int(row[0]) for row in database.rows("select id from chunks"))
+        return _ranked(matcher, loaded, allowed, float(loaded.bm25.max(initial=0)), most)
+    places = database.rows(
+        "select id, kind, file, turn from chunks where id in (select value from json_each(?))",
+        (json.dumps(sorted(set(allowed or ()))),),
+    )
+    first = matcher.around(places, range(-BEFORE, 1))
+    best_words = float(first.bm25.max(initial=0))
+    count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
+    likely = {candidate.id for candidate in _ranked(matcher, first, allowed, best_words, count)}
+    chosen = [place for place in places if place[0] in likely]
+    loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
+    return _ranked(matcher, loaded, likely, best_words, most)
+
+
+def _ranked(
+    matcher: _Matcher,
+    loaded: _Loaded,
+    allowed: Collection[int] | None,
+    best_words: float,
+    most: int,
+) -> list[Ranked]:
+    """Add up the shares of the chunks that are allowed, best first; ties by id."""
+    question, shares = matcher.question, matcher.shares
+    words = loaded.bm25 / best_words if best_words else loaded.bm25
+    base = loaded.tokens + loaded.before + np.float32(shares.words) * words
+    columns = {
+        "tokens": loaded.tokens,
+        "before": loaded.before,
+        "words": shares.words * words,
+        "around": shares.around * conversation.surroundings(base, loaded.units),
+        **_formed(question, loaded.rows, shares),
+    }
+    totals = np.round(np.sum(list(columns.values()), axis=0), 6).tolist()
+    permitted = None if allowed is None else set(allowed)
+    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
+    places.sort(key=lambda n: (-totals[n], loaded.rows[n][0]))
+    return [
+        Ranked(
+            int(loaded.rows[n][0]),
+            totals[n],
+            tuple(Share(name, float(column[n])) for name, column in columns.items()),
+            float(loaded.bm25[n]),
+            float(words[n]),
+            _terms_in(question, loaded.rows[n]),
+            matcher.asked,
+        )
+        for n in places[:most]
+    ]
+
+
+def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -> dict[str, Floats]:
+    """Weigh how the chunks are put, and whom they are of."""
+    asks = np.array([row[6] for row in rows], np.float32)
+    own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
+    timed = np.array([row[8] for row in rows], np.float32)
+    named = np.array(_named(question, rows), np.float32)
+    asked_when = shares.asked_when if form.asks_when(question.text) else 0.0
+    return {
+        "asks": shares.asks * asks,
+        "own": shares.own * own,
+        "timed": shares.timed * timed,
+        "asked_when": asked_when * timed,
+        "named": shares.named * named,
+    }
+
+
+def _named(question: Question, rows: Sequence[Sequence[Any]]) -> list[bool]:
+    """Say of which chunks the speaker, or one of the people they are about, is asked for."""
+    own = form.is_own(question.text)
+
+    @cache
+    def is_named(name: str) -> bool:
+        return conversation.asked_about(question.text, name)
+
+    def is_asker(name: str) -> bool:
+        return name == question.asker if question.asker else name != question.entity
+
+    return [
+        is_named(str(row[9])) or (own and is_asker(str(row[9])))
+        if row[1] == "message"
+        else any(is_named(spoken_name(person)) for person in unpacked(row[10]))
+        for row in rows
+    ]
+
+
+def _terms_in(question: Question, row: Sequence[Any]) -> tuple[str, ...]:
+    own, around = f" {row[11]} ", f" {row[12]} "
+    return tuple(term for term in question.terms if f" {term} " in own or f" {term} " in around)

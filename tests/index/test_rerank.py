@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bumble.embed.hashing import HashingEmbedder
+from bumble.index import place, rerank
+from bumble.index.database import open_to_read
+from bumble.index.search import Hit, opened, search
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.index.conftest import Notes, Row
+
+TALK = [
+    ("sam", "What did the doctor say of the lantern?"),
+    ("Ada", "Green."),
+    ("sam", "I painted the lantern with my brother last week."),
+    ("Ada", "The harbour was quiet."),
+    ("sam", "How about the tide?"),
+]
+
+
+@pytest.fixture
+def filled(notes: Notes, embedder: HashingEmbedder) -> Notes:
+    notes.session("a", TALK, day=1)
+    notes.session("b", [("kim", "The tide is high."), ("Ada", "Then we wait.")], day=2)
+    notes.episode("1", "We watched the tide with a lantern.", day=3, people=["kim"])
+    for n in range(20):
+        notes.episode(f"n{n}", f"Number {n} lies in a drawer.", day=4)
+    notes.sync(embedder)
+    return notes
+
+
+def shares(notes: Notes, query: str, id_: str) -> dict[str, float]:
+    found = notes.search(query, HashingEmbedder(64), limit=50)
+    (hit,) = [hit for hit in found if hit.id == id_]
+    return {share.name: share.value for share in hit.parts.shares}
+
+
+def counted(database: Path) -> list[tuple[int, int]]:
+    with closing(open_to_read(database)) as db:
+        return [(a, b) for a, b in db.rows("select * from pieces where texts order by piece")]
+
+
+def test_an_answer_is_found_by_what_it_answers(filled: Notes) -> None:
+    assert shares(filled, "what did the doctor say of the lantern", "msg_a1")["before"] > 0.05
+
+
+def test_form_and_speaker_count_and_are_shown(filled: Notes) -> None:
+    painted = shares(filled, "When did Sam paint it?", "msg_a2")
+    assert painted["own"] > 0
+    assert painted["timed"] > 0
+    assert painted["asked_when"] > 0
+    assert painted["named"] > 0
+    assert shares(filled, "the tide", "msg_a4")["asks"] == pytest.approx(-0.12)
+    assert shares(filled, "Was Kim there?", "ep_1")["named"] > 0
+
+
+def test_i_in_a_query_is_whoever_asks(filled: Notes, embedder: HashingEmbedder) -> None:
+    with opened(filled.entity) as index:
+        anybody = search(index, "What did I say of the tide?", embedder)
+        kims = search(index, "What did I say of the tide?", embedder, asker="Kim")
+
+    def named(hits: list[Hit]) -> set[str]:
+        return {
+            hit.speaker
+            for hit in hits
+            for share in hit.parts.shares
+            if share.name == "named" and share.value and hit.kind == "message"
+        }
+
+    assert named(anybody) == {"Sam", "Kim"}
+    assert named(kims) == {"Kim"}
+
+
+def test_the_shares_add_up_to_the_order(filled: Notes, embedder: HashingEmbedder) -> None:
+    hits = filled.search("the lantern and the tide", embedder, limit=30)
+    sums = [sum(share.value for share in hit.parts.shares) for hit in hits]
+    assert sums == sorted(sums, reverse=True)
+    assert [hit.score for hit in hits] == [round(hit.parts.relevance, 6) for hit in hits]
+
+
+def test_without_tokens_the_ranking_is_what_it_was_before_there_were_any(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    query = "a lantern at the harbour"
+    with opened(filled.entity) as index:
+        asked = [(hit.id, hit.score) for hit in search(index, query, embedder, shares=None)]
+    filled.sync(embedder, by_token=False)
+    assert asked == [(hit.id, hit.score) for hit in filled.search(query, embedder)]
+
+
+def test_turning_tokens_off_embeds_nothing_and_on_everything(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    before: list[Row] = filled.ranking("lantern", embedder)
+    assert filled.sync(embedder, by_token=False).embedded == 0
+    assert filled.sync(embedder, by_token=False).embedded == 0
+    assert filled.sync(embedder).embedded == 28
+    assert filled.ranking("lantern", embedder) == before
+
+
+def test_pieces_are_counted_as_a_new_index_would_count_them(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    filled.session("a", [*TALK[:2], ("sam", "I sold the lantern.")], day=1)
+    filled.episode("n3", "Another thing.", day=4)
+    (filled.root / "episodes/2026/05/ep_n4.md").unlink()
+    filled.sync(embedder)
+    at = place.of(filled.entity).database
+    grown, ranking = counted(at), filled.ranking("lantern", embedder)
+    filled.sync(embedder, rebuild=True)
+    assert grown == counted(at)
+    assert ranking == filled.ranking("lantern", embedder)
+
+
+def test_of_many_chunks_the_best_are_found_as_if_all_were_ranked(
+    filled: Notes, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "what did the doctor say of the lantern"
+    everything = filled.search(query, embedder, limit=4)
+    monkeypatch.setattr(rerank, "FEW", 0)
+    assert [hit.id for hit in filled.search(query, embedder, limit=4)] == [
+        hit.id for hit in everything
+    ]
+
+
+def test_what_a_filter_leaves_out_is_not_found_but_says_what_goes_before(
+    filled: Notes, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for few in (rerank.FEW, 0):
+        monkeypatch.setattr(rerank, "FEW", few)
+        found = filled.search("lantern tide", embedder, kinds=("message",), limit=50)
+        assert {hit.kind for hit in found} == {"message"}
+
+
+def test_a_query_without_a_word_is_searched_for_as_it_is(
+    filled: Notes, embedder: HashingEmbedder
+) -> None:
+    assert all(not hit.parts.shares for hit in filled.search("?!", embedder))
+
+
+def test_what_says_little_is_near_to_nothing(filled: Notes, embedder: HashingEmbedder) -> None:
+    def nearest(query: str) -> float:
+        hits = filled.search(query, embedder)
+        return max(hit.parts.nearness or 0.0 for hit in hits)
+
+    assert nearest("what did the doctor say of the lantern?") > 0.3
+    assert nearest("so, how are you?") < 0.3
