@@ -1,4 +1,4 @@
-"""The generator of `docs/commands.md`: every command, option and exit code.
+"""The generator of `docs/commands.md` and of the tree in `docs/architecture.md`, from the code.
 
 `python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """
