@@ -19,7 +19,7 @@ KEY = "imprints"  # in the front matter; a file without it need not be parsed
 
 
 @dataclass(frozen=True)
-class Share:
+class ImprintShare:
     """What one imprint of an episode adds, and what that is made of."""
 
     emotion: str
@@ -34,7 +34,7 @@ class Share:
 class Weight:
     """What all imprints of an episode do to its relevance."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[ImprintShare, ...]
     age_days: float
     factor: float
 
@@ -77,11 +77,11 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
 
 def _shares(
     felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
-) -> tuple[Share, ...]:
+) -> tuple[ImprintShare, ...]:
     decay = math.exp2(-age_seconds / body.imprint.decay_half_life_seconds)
     counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
     return tuple(
-        Share(
+        ImprintShare(
             felt_imprint.emotion,
             felt_imprint.intensity,
             felt_imprint.trigger,

@@ -55,7 +55,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Share:
+class RankShare:
     """A part of a score."""
 
     name: str  # `tokens`, `before`, or a field of `Shares`
@@ -68,7 +68,7 @@ class Ranked:
 
     id: int
     total: float  # the sum of its shares
-    shares: tuple[Share, ...]
+    shares: tuple[RankShare, ...]
     bm25: float
     bm25_scaled: float
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
@@ -233,7 +233,7 @@ def _ranked(
         Ranked(
             int(loaded.rows[n][0]),
             totals[n],
-            tuple(Share(name, float(column[n])) for name, column in columns.items()),
+            tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
             float(loaded.bm25[n]),
             float(words[n]),
             _terms_in(question, loaded.rows[n]),

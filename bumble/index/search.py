@@ -26,7 +26,7 @@ from bumble.index.database import Database, encoded, open_to_read, packed, unpac
 from bumble.index.fulltext import Fulltext
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
-from bumble.index.rerank import Question, Ranked, Share
+from bumble.index.rerank import Question, Ranked, RankShare
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
@@ -67,7 +67,7 @@ class Parts:
     factor: float  # what the caller multiplied in; 1 for plain retrieval
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
     relevance: float = 0.0  # in [0, 1]
-    shares: tuple[Share, ...] = ()  # empty without tokens
+    shares: tuple[RankShare, ...] = ()  # empty without tokens
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
 
     @property
