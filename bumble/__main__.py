@@ -1,4 +1,4 @@
-"""`python -m bumble`, and the `bumble` command."""
+"""The entry point: `python -m bumble` and the `bumble` command, and Ctrl-C while it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, the lock, names and paths that stay in a folder.
+"""Writing and reading files safely: atomic writes, the entity's lock, file names, no way out.
 
 Every system call that changes a file goes through here, so that a test can kill the process at
 each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
@@ -193,12 +193,12 @@ def read(path: Path, *, most: int | None = None) -> bytes:
 
 
 def _check_plain(descriptor: int, path: Path) -> os.stat_result:
-    found = os.fstat(descriptor)
-    if stat.S_ISDIR(found.st_mode):
+    status = os.fstat(descriptor)
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is no plain file", str(path))
-    return found
+    return status
 
 
 def read_if_there(path: Path) -> bytes | None:
@@ -233,18 +233,18 @@ def is_elsewhere(path: Path) -> bool:
 
     Counts the names only where a file has several.
     """
-    found = path.stat()
+    status = path.stat()
     top = _top(os.fspath(path))
-    if found.st_nlink < 2 or top is None or os.name == "nt":
+    if status.st_nlink < 2 or top is None or os.name == "nt":
         return False
-    same = (found.st_dev, found.st_ino)
+    same = (status.st_dev, status.st_ino)
     names = 0
     for place, _, below in os.walk(top):
         for name in below:
             with suppress(OSError):
                 other = os.lstat(os.path.join(place, name))  # noqa: PTH118  (many of them)
                 names += (other.st_dev, other.st_ino) == same
-    return names < found.st_nlink
+    return names < status.st_nlink
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -325,16 +325,16 @@ def append(path: Path, data: bytes) -> None:
     mode = rights(path.parent) & ~0o111
     descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
     try:
-        found = _check_plain(descriptor, path)
-        if not found.st_size and stat.S_IMODE(found.st_mode) != mode:
+        status = _check_plain(descriptor, path)
+        if not status.st_size and stat.S_IMODE(status.st_mode) != mode:
             settled(path).chmod(mode)  # the umask narrowed it
-        if found.st_size and _last_byte(descriptor, found.st_size) != b"\n":
+        if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
             data = b"\n" + data
-        if found.st_nlink < 2:
+        if status.st_nlink < 2:
             os.write(descriptor, data)
     finally:
         os.close(descriptor)
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         write_atomic(path, read(path) + data)
 
 
@@ -366,10 +366,10 @@ def private(folder: Path) -> Iterator[None]:
     finally:
         os.umask(before)
         if rights(folder) & 0o070 and folder.is_dir():  # some libraries keep the group out
-            for one in folder.iterdir():
+            for path in folder.iterdir():
                 with suppress(OSError):
-                    if one.is_file() and not one.is_symlink():
-                        one.chmod(rights(folder) & ~0o111)
+                    if path.is_file() and not path.is_symlink():
+                        path.chmod(rights(folder) & ~0o111)
 
 
 def mode_of(path: Path) -> int | None:
@@ -411,9 +411,9 @@ def make_folder(path: Path) -> None:
     mode = rights(path.parent)
     with suppress(FileExistsError):
         path.mkdir(mode)
-        made = stat.S_IMODE(path.stat().st_mode)
-        if made & 0o777 != mode:
-            path.chmod(made & ~0o777 | mode)  # the umask narrowed it; a group's folder stays one
+        created = stat.S_IMODE(path.stat().st_mode)
+        if created & 0o777 != mode:
+            path.chmod(created & ~0o777 | mode)  # the umask narrowed it; a group's folder stays one
     sync_folder(path.parent)
 
 
@@ -474,8 +474,8 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
         try:
             make_folder(path.parent)
             with suppress(FileNotFoundError):
-                found = path.lstat()
-                if found.st_size and found.st_nlink > 1:  # ours are empty, and it will be emptied
+                status = path.lstat()
+                if status.st_size and status.st_nlink > 1:  # ours are empty, and it will be emptied
                     path.unlink()
             mode = rights(path.parent) & ~0o111
             held = FileLock(path, timeout=timeout_seconds, mode=mode)
@@ -512,8 +512,10 @@ def same_name(name: str) -> str:
     Case, spaces, hyphens, invisible characters and typographic variants do not count.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    seen = "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace())
-    return " ".join(re.split(r"[\s\-_]+", unicodedata.normalize("NFC", seen))).strip()
+    visible = "".join(
+        c for c in folded if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace()
+    )
+    return " ".join(re.split(r"[\s\-_]+", unicodedata.normalize("NFC", visible))).strip()
 
 
 def file_name(title: str) -> str:
@@ -523,8 +525,8 @@ def file_name(title: str) -> str:
     a letter had to go, eight hexadecimal digits of the title's hash tell it apart.
     """
     name = same_name(title)
-    kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in name)
-    stem = "-".join(kept.split())
+    cleaned = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in name)
+    stem = "-".join(cleaned.split())
     while len(stem.encode()) > MAX_NAME_BYTES:
         stem = stem[:-1]
     exact = stem == name.replace(" ", "-") and stem.split(".")[0] not in RESERVED_NAMES
@@ -534,9 +536,9 @@ def file_name(title: str) -> str:
     return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
 
 
-def common_prefix(one: bytes, other: bytes) -> bytes:
+def common_prefix(first: bytes, other: bytes) -> bytes:
     """Return the bytes that two texts begin with alike."""
     length = next(
-        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None
+        (n for n, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1]), None
     )
-    return one[: min(len(one), len(other)) if length is None else length]
+    return first[: min(len(first), len(other)) if length is None else length]

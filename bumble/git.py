@@ -1,4 +1,4 @@
-"""The one door to git: the few commands bumble runs. Never pushes, never rewrites history.
+"""Every call of git: which commands, settings, time limit; never pushes or rewrites history.
 
 An entity's folder may come from anywhere, and its repository with it. So git is told where the
 repository lies, which keeps it from taking the folder itself for one; it must belong to this user,
@@ -64,7 +64,7 @@ LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransfer
 
 
 @dataclass(frozen=True)
-class Done:
+class GitResult:
     """What a git command left behind."""
 
     code: int
@@ -114,29 +114,29 @@ class Git:
     trusted: bool = False  # whether programs that its own config names may run
 
     def call(
-        self, *arguments: str, given: bytes | None = None, environ: Mapping[str, str] | None = None
-    ) -> Done:
+        self, *arguments: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None
+    ) -> GitResult:
         """Run git in the entity's folder.
 
         No hooks run, nothing is signed, fetched or asked: bumble may be called by cron.
 
         Args:
             arguments: The command and its options.
-            given: Its standard input.
+            stdin: Its standard input.
             environ: Variables to add to those of this process.
         """
         place = self.repository
         if self.foreign:
             why = f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
-            return Done(REFUSED, b"", why)
+            return GitResult(REFUSED, b"", why)
         options = self._named
         if not READS_FILES.isdisjoint(arguments):
             if self.programs is None:
                 why = "the repository's own config can't be read, or names a program oddly"
-                return Done(REFUSED, b"", why)
+                return GitResult(REFUSED, b"", why)
             options += self.programs.options
         command = (*options, *_shut(arguments))
-        return _start(place.folder, command, given=given, environ=environ)
+        return _start(place.folder, command, stdin=stdin, environ=environ)
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -174,15 +174,15 @@ class Git:
 
     def _listed(self) -> Programs | None:
         listing = ("config", "--list", "--show-scope", "--name-only", "-z")
-        done = _start(self.repository.folder, (*self._named, *listing))
-        rows = done.text.split("\0")
+        result = _start(self.repository.folder, (*self._named, *listing))
+        rows = result.text.split("\0")
         pairs = list(zip(rows[::2], rows[1::2], strict=False))
         its = [key for scope, key in pairs if scope not in OWNERS_OWN]
         aside = _filters(its)
         if any(key.startswith(LFS_PROGRAMS) for key in its):
             aside |= {"lfs"}  # the owner's git-lfs would run them
         hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
-        if done.code != 0 or any("=" in name for name in (*aside, *hooks)):
+        if result.code != 0 or any("=" in name for name in (*aside, *hooks)):
             return None  # git takes a name with that sign from no command line
         owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
         collects = "gc.recentobjectshook" in its
@@ -195,9 +195,9 @@ class Git:
         named = self.repository.attributes_mention(paths, (b"filter",))
         if not named and not self.programs.aside:
             return None
-        given = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-        done = self.call("check-attr", "-z", "--stdin", "filter", given=given)
-        rows = done.text.split("\0")
+        stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
+        result = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
+        rows = result.text.split("\0")
         needs = [
             (path, name)
             for path, name in zip(rows[::3], rows[2::3], strict=False)
@@ -221,9 +221,9 @@ class Git:
         if not (place.private.is_relative_to(place.top) or place.is_worktree):
             file = str(place.private / "config")
             asked = ("config", "--file", file, "--no-includes", "core.worktree")
-            done = _start(place.top, asked, alone=True)
-            back = os.path.realpath(place.private / done.text.rstrip("\n"))
-            if done.code != 0 or back != str(place.top):
+            result = _start(place.top, asked, alone=True)
+            back = os.path.realpath(place.private / result.text.rstrip("\n"))
+            if result.code != 0 or back != str(place.top):
                 return place.private
         return place.way_out
 
@@ -238,9 +238,9 @@ def _filters(keys: Sequence[str]) -> frozenset[str]:
 def _is_safe(top: Path) -> bool:
     """Whether the user has told git that a repository of somebody else's may be used."""
     asked = ("config", "--type=path", "-z", "--get-all", "safe.directory")
-    done = _start(top, asked, alone=True)  # what the repository says of itself does not count
+    result = _start(top, asked, alone=True)  # what the repository says of itself does not count
     safe = False
-    for value in done.text.split("\0")[:-1]:
+    for value in result.text.split("\0")[:-1]:
         if not value:  # it takes back all before
             safe = False
         elif value == "*" or (value.endswith("/*") and top.is_relative_to(value[:-2])):
@@ -268,10 +268,10 @@ def _start(
     folder: Path,
     arguments: Sequence[str],
     *,
-    given: bytes | None = None,
+    stdin: bytes | None = None,
     environ: Mapping[str, str] | None = None,
     alone: bool = False,
-) -> Done:
+) -> GitResult:
     """Run git in a folder; alone, it takes no notice of the repository that lies in."""
     around = {key: value for key, value in os.environ.items() if key not in FOREIGN}
     # nothing is fetched, so no address and no program of a remote counts
@@ -279,19 +279,19 @@ def _start(
     if alone:
         around["GIT_DIR"] = os.devnull
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments],
-            input=given if given is not None else b"",
+            input=stdin if stdin is not None else b"",
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=False,
             env=around | dict(environ or {}),
         )
     except FileNotFoundError as error:
-        return Done(NOT_INSTALLED, b"", str(error))
+        return GitResult(NOT_INSTALLED, b"", str(error))
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Done(1, b"", str(error))
-    return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+        return GitResult(1, b"", str(error))
+    return GitResult(result.returncode, result.stdout, result.stderr.decode(errors="replace"))
 
 
 def at(folder: Path, *, trusted: bool = False) -> Git | None:
@@ -300,12 +300,12 @@ def at(folder: Path, *, trusted: bool = False) -> Git | None:
     return None if repository is None else Git(repository, trusted)
 
 
-def call(folder: Path, *arguments: str, given: bytes | None = None) -> Done:
+def call(folder: Path, *arguments: str, stdin: bytes | None = None) -> GitResult:
     """Run git in the repository that a folder lies in; no program that came with it runs."""
     place = at(folder)
     if place is None:
-        return Done(REFUSED, b"", f"{folder} is in no git repository")
-    return place.call(*arguments, given=given)
+        return GitResult(REFUSED, b"", f"{folder} is in no git repository")
+    return place.call(*arguments, stdin=stdin)
 
 
 def tracked(folder: Path, below: str) -> dict[str, str]:
@@ -318,8 +318,10 @@ def tracked(folder: Path, below: str) -> dict[str, str]:
     place = at(folder)
     if place is None or not _names(place.repository.private / "index", f"{below}/"):
         return {}
-    done = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", below)
-    rows = [row.partition("\t") for row in done.text.split("\0") if row] if done.code == 0 else []
+    result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", below)
+    rows = (
+        [row.partition("\t") for row in result.text.split("\0") if row] if result.code == 0 else []
+    )
     return {path: about.split(" ")[1] for about, _, path in rows}
 
 
@@ -372,8 +374,8 @@ def _names(index: Path, text: str) -> bool:
 
 def run(folder: Path, *arguments: str) -> str | None:
     """Run git in a folder; None if it is not installed, fails, or takes too long."""
-    done = call(folder, *arguments)
-    return done.out.decode(errors="replace") if done.code == 0 else None
+    result = call(folder, *arguments)
+    return result.out.decode(errors="replace") if result.code == 0 else None
 
 
 def installed() -> bool:
@@ -386,7 +388,7 @@ def init(folder: Path) -> bool:
     return _start(folder, ("init", "--quiet", "--initial-branch=main")).code == 0
 
 
-def merge_file(folder: Path, *arguments: str) -> Done:
+def merge_file(folder: Path, *arguments: str) -> GitResult:
     """Merge three files of a folder, whatever that lies in; the first becomes the result."""
     return _start(folder, ("merge-file", *arguments), alone=True)
 
@@ -398,20 +400,20 @@ def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
         HistoryUnreadableError: If git gives up, as it does in a clone that left objects behind.
     """
     asked = (NOWHERE if "\n" in name else name for name in names)  # git reads one a line
-    given = "".join(f"{name}\n" for name in asked).encode(errors="surrogateescape")
-    done = call(folder, "cat-file", "--batch", given=given)
-    if done.code != 0:
-        raise HistoryUnreadableError(folder, done.why)
-    found: list[bytes | None] = []
+    stdin = "".join(f"{name}\n" for name in asked).encode(errors="surrogateescape")
+    result = call(folder, "cat-file", "--batch", stdin=stdin)
+    if result.code != 0:
+        raise HistoryUnreadableError(folder, result.why)
+    contents: list[bytes | None] = []
     at = 0
     for _ in names:
-        end = done.out.find(b"\n", at)
-        head = done.out[at:end].split(b" ")
+        end = result.out.find(b"\n", at)
+        head = result.out[at:end].split(b" ")
         at = end + 1
         if len(head) < 3 or not head[-1].isdigit() or head[-2] != b"blob":
-            found.append(None)
+            contents.append(None)
             continue
         size = int(head[-1])
-        found.append(done.out[at : at + size])
+        contents.append(result.out[at : at + size])
         at += size + 1
-    return found
+    return contents

@@ -1,4 +1,4 @@
-"""The repository a folder lies in, found and judged by its files: no git is run here.
+"""The repository a folder lies in: found, and judged safe or foreign, by its files, without git.
 
 An entity's folder may be somebody else's work, its `.git` included (an archive, a shared disk), so
 where that leads and whom it belongs to is looked at before git is.
@@ -84,8 +84,8 @@ class Repository:
         if os.geteuid() == 0 and environ.get("SUDO_UID", "").isdecimal():
             users.add(int(environ["SUDO_UID"]))
         places = (self.top, self.top / MARK, self.private, self.common, *self.configs)
-        there = (place for place in places if os.path.lexists(place))
-        return next((place for place in there if place.lstat().st_uid not in users), None)
+        existing = (place for place in places if os.path.lexists(place))
+        return next((place for place in existing if place.lstat().st_uid not in users), None)
 
     def settings_mention(self, words: Iterable[bytes]) -> bool:
         """Whether a word stands in a file of settings, in any case, or one can't be looked into.
@@ -96,8 +96,8 @@ class Repository:
 
     def attributes_mention(self, paths: Iterable[str], words: Iterable[bytes]) -> bool:
         """Whether a word stands in a file that says what git does with some of the files."""
-        above = {one for path in paths for one in (self.folder / path).parents}
-        places = [one / ".gitattributes" for one in above if one.is_relative_to(self.top)]
+        above = {parent for path in paths for parent in (self.folder / path).parents}
+        places = [folder / ".gitattributes" for folder in above if folder.is_relative_to(self.top)]
         places.append(self.common / "info" / "attributes")
         return any(_mentions(place, words, unread=False) for place in places)
 

@@ -1,4 +1,4 @@
-"""Files that a message points to: `@notes/plan.md` puts the file beside the message, as data.
+"""Files that a message names: `@notes/plan.md` puts the file beside the message, as data.
 
 Only below the folder the person is in, only text, only so much; read, never written, and never
 part of the transcript. What can't be read is said and fails nothing.
@@ -34,21 +34,21 @@ def read(message: str, folder: Path, config: PromptConfig) -> Attached:
         folder: Where its paths begin.
         config: How many files, and how many bytes of them together.
     """
-    names = list(dict.fromkeys(one.rstrip(_ENDS) for one in _REFERENCE.findall(message)))
+    names = list(dict.fromkeys(name.rstrip(_ENDS) for name in _REFERENCE.findall(message)))
     parts: list[str] = []
     notes: list[str] = []
     left = config.reference_max_bytes
     for name in names:
-        found = _file(name, folder)
-        if isinstance(found, str):
+        content = _file(name, folder)
+        if isinstance(content, str):
             if _is_path(name):  # else it may be somebody's name
-                notes.append(f"@{name} {found}")
+                notes.append(f"@{name} {content}")
         elif len(parts) == config.reference_max_files:
             notes.append(f"@{name} was left out: {len(parts)} files go with a message at most")
         elif left <= 0:
             notes.append(f"@{name} was left out: the files before it are as long as may be")
         else:
-            text, cut = _text(found, left)
+            text, cut = _text(content, left)
             if text is None:
                 notes.append(f"@{name} is no text")
                 continue

@@ -1,4 +1,4 @@
-"""The completion gate: whether a turn may end.
+"""The check whether a turn may end: rules, then the model as judge; mere announcements.
 
 Looks at all the person was shown. What is plain is decided by rules that need no language; what is
 not, by a judge: the model itself, asked for one word and a reason. What was shown is never taken
@@ -16,13 +16,13 @@ from bumble.errors import UserError
 from bumble.llm import structured
 from bumble.llm.protocol import Message, Model, Request
 
-DONE, CONTINUE = "DONE", "CONTINUE"
+VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
 TRAILS_OFF = ("…", "...", ":", "：", "。。。")
 SCHEMA = {
     "type": "object",
     "properties": {
-        "verdict": {"enum": [DONE, CONTINUE]},
+        "verdict": {"enum": [VERDICT_DONE, VERDICT_CONTINUE]},
         "missing": {"type": "string", "maxLength": 120},
     },
     "required": ["verdict", "missing"],
@@ -31,7 +31,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True)
-class Work:
+class ToolUse:
     """One tool that did work in the turn."""
 
     name: str
@@ -48,30 +48,31 @@ class Gate:
     message: str  # what the person said
     judges: bool  # whether the model is asked where the rules can't tell
 
-    def missing(self, said: str, work: Sequence[Work]) -> str:
+    def missing(self, reply: str, work: Sequence[ToolUse]) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
 
         Args:
-            said: All the person was shown in this turn.
+            reply: All the person was shown in this turn.
             work: The tools that did something, oldest first.
         """
         if not self.config.enabled:
             return ""
-        if not said.strip():
+        if not reply.strip():
             return "the person has heard nothing yet"
-        if is_chatter(said) and not any(not one.failed for one in work):
+        if is_chatter(reply) and not any(not step.failed for step in work):
             return "this only announces something"
-        return self._judged(said, work) if self.judges else ""
+        return self._judged(reply, work) if self.judges else ""
 
-    def _judged(self, said: str, work: Sequence[Work]) -> str:
+    def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
         name = "judge_grounding" if work else "judge_action"
         slots = {
             "message": prompts.harmless(self.message, "message"),
-            "said": prompts.harmless(said, "reply"),
+            "said": prompts.harmless(reply, "reply"),
         }
         if work:
             lines = (
-                f"- {one.name}{' (failed)' if one.failed else ''}: {one.preview}" for one in work
+                f"- {step.name}{' (failed)' if step.failed else ''}: {step.preview}"
+                for step in work
             )
             slots["results"] = prompts.harmless("\n".join(lines), "results")
         request = Request(
@@ -84,12 +85,12 @@ class Gate:
             answer = structured.answer(self.model, request, SCHEMA)
         except UserError:
             return ""  # a judge that can't say, or is not there, holds nobody up
-        if answer["verdict"] == DONE:
+        if answer["verdict"] == VERDICT_DONE:
             return ""
         return " ".join(answer["missing"].split()) or "what was asked for is not done"
 
 
-def is_chatter(said: str) -> bool:
+def is_chatter(reply: str) -> bool:
     """Whether a text only announces: it is short and trails off."""
-    text = said.strip()
+    text = reply.strip()
     return len(text) < CHATTER_CHARS and text.endswith(TRAILS_OFF)

@@ -1,4 +1,4 @@
-"""The report of a request: what it is made of, how long each part is, and what was left out.
+"""What a request is made of, part by part in tokens, and what was left out: `bumble context`.
 
 Made from the very request that is sent, so that its totals are those of what a model gets.
 """
@@ -127,14 +127,15 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         window_tokens=life.window_tokens,
         system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
         files=tuple(
-            File(one.name, one.status, one.raw_chars, one.injected_chars) for one in stable.files
+            File(file.name, file.status, file.raw_chars, file.injected_chars)
+            for file in stable.files
         ),
-        skills=tuple(Part(one.name, len(one.text)) for one in stable.skills),
-        tools=tuple(Part(one.name, len(system.tool_line(one))) for one in declared),
-        schemas=tuple(Part(one.name, len(json.dumps(dict(one.parameters)))) for one in declared),
+        skills=tuple(Part(skill.name, len(skill.text)) for skill in stable.skills),
+        tools=tuple(Part(tool.name, len(system.tool_line(tool))) for tool in declared),
+        schemas=tuple(Part(tool.name, len(json.dumps(dict(tool.parameters)))) for tool in declared),
         preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
         system_chars=len(request.messages[0].content),
-        history_chars=sum(len(one.content) for one in request.messages[1:-1]),
+        history_chars=sum(len(message.content) for message in request.messages[1:-1]),
         history_messages=len(request.messages) - 2,
         last_chars=len(request.messages[-1].content),
         summarized_messages=turn.seen.summarized,
@@ -149,23 +150,25 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         handover=_continuity(life, turn),
         token_ratio=life.token_ratio,
         scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),
-        attached_chars=sum(len(one.text) for one in turn.blocks if one.name == ATTACHED),
-        allowed=tuple(one.name for one in declared if one not in tools.DECLARED),
-        turn_tokens=_average(said_before, sum(one.role == "user" for one in said_before)),
-        result_tokens=_average([one for one in said_before if one.role == "tool"]),
+        attached_chars=sum(len(block.text) for block in turn.blocks if block.name == ATTACHED),
+        allowed=tuple(tool.name for tool in declared if tool not in tools.DECLARED),
+        turn_tokens=_average(said_before, sum(message.role == "user" for message in said_before)),
+        result_tokens=_average([message for message in said_before if message.role == "tool"]),
     )
 
 
 def _before(session: Session) -> Sequence[Message]:
     """Return what was said before the message that the request answers."""
-    places = [n for n, one in enumerate(session.messages) if one.role == "user"]
+    places = [n for n, message in enumerate(session.messages) if message.role == "user"]
     return session.messages[: places[-1]] if places else ()
 
 
-def _average(said: Sequence[Message], count: int | None = None) -> int:
+def _average(messages: Sequence[Message], count: int | None = None) -> int:
     """Return the estimated tokens of some messages, shared among so many, or among themselves."""
-    count = len(said) if count is None else count
-    return sum(tokens.estimate_message(one.text) for one in said) // count if count else 0
+    count = len(messages) if count is None else count
+    return (
+        sum(tokens.estimate_message(message.text) for message in messages) // count if count else 0
+    )
 
 
 def _continuity(life: Runtime, turn: Turn) -> Continuity | None:
@@ -187,15 +190,15 @@ def from_data(data: Mapping[str, Any]) -> Report | None:
     """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
     if data.get("version") != VERSION:
         return None
-    known = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
+    fields = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
     try:
         for name in ("system", "skills", "tools", "schemas", "preamble"):
-            known[name] = tuple(Part(**one) for one in known.get(name, ()))
-        known["files"] = tuple(File(**one) for one in known.get("files", ()))
-        known["allowed"] = tuple(known.get("allowed", ()))
-        brief = known.get("handover")
-        known["handover"] = Continuity(**brief) if brief else None
-        return Report(**known)
+            fields[name] = tuple(Part(**part) for part in fields.get(name, ()))
+        fields["files"] = tuple(File(**file) for file in fields.get("files", ()))
+        fields["allowed"] = tuple(fields.get("allowed", ()))
+        brief = fields.get("handover")
+        fields["handover"] = Continuity(**brief) if brief else None
+        return Report(**fields)
     except TypeError:
         return None
 

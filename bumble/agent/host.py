@@ -1,4 +1,4 @@
-"""What a program of the owner's tells the entity about this machine.
+"""The owner's program whose output tells the entity about this machine: time limit, length.
 
 It is named by `prompt.host_command`, which counts only from the owner's own config or a folder they
 trust. Whatever goes wrong with it is said and costs no answer.
@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 2  # the person waits for it
 MAX_CHARS = 400
 
 
-def told(
+def describe(
     command: Sequence[str], folder: Path, environ: Mapping[str, str], also: Sequence[str] = ()
 ) -> tuple[str, str]:
     """Run the program in a folder.
@@ -32,15 +32,15 @@ def told(
     """
     if not command:
         return "", ""
-    done = programs.run(
+    result = programs.run(
         command,
         folder=folder,
         environ=programs.environment(environ, also),
         timeout_seconds=TIMEOUT_SECONDS,
         errors=False,
     )
-    if done.failed:
-        problem = done.problem or f"ended with {done.code}"
+    if result.failed:
+        problem = result.problem or f"ended with {result.code}"
         return "", f"prompt.host_command: {command[0]} {problem}"
-    text = done.output[:MAX_CHARS]
+    text = result.output[:MAX_CHARS]
     return (f"About this machine:\n{prompts.tagged('result', text)}" if text else ""), ""

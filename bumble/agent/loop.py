@@ -1,4 +1,4 @@
-"""The agent loop: ask, carry out, ask again, until the entity has spoken; always bounded.
+"""The agent loop: ask the model, run its tool calls, ask again; rounds, repeats, refusals.
 
 Works on messages and tools only; storing what happened is the turn's business.
 """
@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from bumble import prompts
-from bumble.agent.completion_gate import Gate, Work
+from bumble.agent.completion_gate import Gate, ToolUse
 from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.context import transcript
 from bumble.entity.config import LoopConfig
@@ -94,11 +94,11 @@ class Outcome:
         results = [result for step in self.steps for result in step.results]
         return [result.plan for result in results if result.plan is not None]
 
-    def work(self, config: LoopConfig) -> list[Work]:
+    def work(self, config: LoopConfig) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""
         pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
         return [
-            Work(call.name, " ".join(result.text.split())[: config.preview_chars], result.failed)
+            ToolUse(call.name, " ".join(result.text.split())[: config.preview_chars], result.failed)
             for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
         ]
 

@@ -1,4 +1,4 @@
-"""Meeting: who speaks, in which conversation, and what they say, before anything is made of it."""
+"""Who speaks and who is present, which session a message goes to, and storing it first."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
     if name is not None and not (name.strip() and name.isprintable()):
         raise UsageError("A person's name should be one line of text.")
     owner = identity.owner.name or "you"
-    known = list(relationships.read(entity.relationships))
-    match = relationships.match(known, name or owner)
+    known_people = list(relationships.read(entity.relationships))
+    match = relationships.match(known_people, name or owner)
     shown = match.names[0] if match and match.names else (name or owner)
-    found = match.id if match else relationships.person_id(name or owner)
-    is_owner = found == people.owner_id(entity, identity)
-    return Person(found, shown, "owner" if is_owner else "person")
+    person_id = match.id if match else relationships.person_id(name or owner)
+    is_owner = person_id == people.owner_id(entity, identity)
+    return Person(person_id, shown, "owner" if is_owner else "person")
 
 
 def open_session(
@@ -70,38 +70,41 @@ def open_session(
         RefusedError: If the session named was had with other people.
     """
     folder = life.entity.sessions
-    others = tuple(dict.fromkeys(one.id for one in present if one.id != who.id))
+    other_ids = tuple(dict.fromkeys(person.id for person in present if person.id != who.id))
     if session_id is not None:
-        found = session_files.find(folder, session_id)
-        _refuse_strangers(life, found, who, others)
-        return found, False
-    latest = None if new else _going_on(life, who, at, others)
+        session = session_files.find(folder, session_id)
+        _refuse_strangers(life, session, who, other_ids)
+        return session, False
+    latest = None if new else _going_on(life, who, at, other_ids)
     if latest is not None:
         return latest, False
     new_id = base.new_id(sessions.PREFIX, at, life.rng)
-    return sessions.new(new_id, at, who.id, others), True
+    return sessions.new(new_id, at, who.id, other_ids), True
 
 
-def _going_on(life: Runtime, who: Person, at: datetime, others: Sequence[str]) -> Session | None:
+def _going_on(life: Runtime, who: Person, at: datetime, other_ids: Sequence[str]) -> Session | None:
     """Return the conversation that has not ended, by itself or because nobody said anything."""
-    latest = session_files.newest(life.entity.sessions, who.id, others)
+    latest = session_files.newest(life.entity.sessions, who.id, other_ids)
     idle = timedelta(hours=life.config.session.idle_hours)
     if latest is None or latest.ended or at - latest.last_at > idle:
         return None
     return session_files.find(life.entity.sessions, latest.id)
 
 
-def _refuse_strangers(life: Runtime, session: Session, who: Person, others: Sequence[str]) -> None:
+def _refuse_strangers(
+    life: Runtime, session: Session, who: Person, other_ids: Sequence[str]
+) -> None:
     """Let nobody into a conversation that they did not hear from the beginning.
 
     Raises:
         RefusedError: If somebody would.
     """
-    strangers = [one for one in (who.id, *others) if one not in session.people]
+    strangers = [person_id for person_id in (who.id, *other_ids) if person_id not in session.people]
     if strangers:
-        heard = ", ".join(session.people)
+        listeners = ", ".join(session.people)
         raise RefusedError(
-            f"{session.id} was had with {heard}; {strangers[0]} would read what was said in it.\n"
+            f"{session.id} was had with {listeners}; {strangers[0]} would read what was said"
+            " in it.\n"
             "Begin another with --new-session; --with NAME names who else is there."
         )
 

@@ -1,4 +1,4 @@
-"""The one door through which programs start that a folder or the model names.
+"""Running an outside program: its environment, time limit, output size, and how it is killed.
 
 They get no standard input but a text that is meant for them, next to nothing of the environment, so
 much time and so much output. That such a program may run at all is decided where settings are read.
@@ -38,7 +38,7 @@ PASSED_ON_PREFIXES = ("LC_", "XDG_")
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """What came of a program."""
 
     code: int
@@ -79,7 +79,7 @@ def run(
     text: str | None = None,
     errors: bool = True,
     stays: bool = False,
-) -> Ended:
+) -> ProgramResult:
     """Run a program, without a shell, and wait for it alone.
 
     Args:
@@ -96,20 +96,20 @@ def run(
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     try:
-        with _input(text) as heard:
+        with _input(text) as stdin:
             process = subprocess.Popen(
                 list(command),
                 cwd=folder,
                 env=dict(environ),
-                stdin=heard,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
                 **apart,
             )
     except OSError as error:
-        return Ended(NO_CODE, "", error.strerror or str(error))
+        return ProgramResult(NO_CODE, "", error.strerror or str(error))
     except ValueError as error:  # a NUL in an argument
-        return Ended(NO_CODE, "", str(error))
+        return ProgramResult(NO_CODE, "", str(error))
     output = _Output(process.stdout)
     problem = ""
     try:
@@ -120,7 +120,7 @@ def run(
         if process.poll() is None or not stays:
             _kill(process)
         output.end()
-    return Ended(NO_CODE if problem else process.returncode, output.text, problem)
+    return ProgramResult(NO_CODE if problem else process.returncode, output.text, problem)
 
 
 @contextlib.contextmanager

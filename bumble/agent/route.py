@@ -1,4 +1,4 @@
-"""Reflex or deliberate: how much a message is worth thinking about, decided by rules.
+"""Reflex or deliberate: the rules and word lists that decide how much a message is thought about.
 
 The first rule that fits decides; each has an id and says how sure it is. Pure functions.
 """
@@ -68,23 +68,28 @@ def route(
         mood: The entity's mood.
         intensity: How charged the moment is, in [0, 1].
     """
-    said = text.strip()
+    message = text.strip()
     if automation:
         return Route("deliberate", "automation", 1.0)
-    if len(said) < config.greeting_chars or GREETING.fullmatch(said):
+    if len(message) < config.greeting_chars or GREETING.fullmatch(message):
         return Route("reflex", "greeting", 0.95)
-    if SELF.search(said):
+    if SELF.search(message):
         return Route("deliberate", "self_or_files", 0.8)
     calm = intensity < config.question_max_intensity
-    if "?" in said and len(said) < config.question_chars and calm and not DEPTH.search(said):
+    if (
+        "?" in message
+        and len(message) < config.question_chars
+        and calm
+        and not DEPTH.search(message)
+    ):
         return Route("reflex", "short_question", 0.6)
-    if DEPTH.search(said):
+    if DEPTH.search(message):
         return Route("deliberate", "depth", 0.7)
     if mood in HEAVY_MOODS:
         return Route("deliberate", "heavy_mood", 0.6)
-    if len(said) > config.long_input_chars:
+    if len(message) > config.long_input_chars:
         return Route("deliberate", "long_input", 0.75)
-    return Route("reflex", "small_talk", 0.5 if len(said) <= config.slang_chars else 0.35)
+    return Route("reflex", "small_talk", 0.5 if len(message) <= config.slang_chars else 0.35)
 
 
 def decide(
@@ -106,20 +111,20 @@ def decide(
         mood: The entity's mood.
         intensity: How charged the moment is, in [0, 1].
     """
-    found = route(text, config, automation=automation, mood=mood, intensity=intensity)
-    unsure = found.confidence < config.escalation_threshold
+    decision = route(text, config, automation=automation, mood=mood, intensity=intensity)
+    unsure = decision.confidence < config.escalation_threshold
     if model is None or not config.classifier or not unsure or is_light(text, config):
-        return found
+        return decision
     return classify(model, text, config)
 
 
 def is_light(text: str, config: RouterConfig) -> bool:
     """Whether a message is slang or a reaction, which are never worth a question."""
-    said = text.strip()
-    if len(said) <= config.reaction_chars:
+    message = text.strip()
+    if len(message) <= config.reaction_chars:
         return True
-    words = {word.casefold() for word in re.findall(r"\w+", said)}
-    return len(said) <= config.slang_chars and bool(words & SLANG)
+    words = {word.casefold() for word in re.findall(r"\w+", message)}
+    return len(message) <= config.slang_chars and bool(words & SLANG)
 
 
 def classify(model: Model, text: str, config: RouterConfig) -> Route:

@@ -1,4 +1,4 @@
-"""Results of tools kept on disk for a few minutes, so that the same question is not run twice.
+"""Results of tools kept on disk for a few minutes, so that one question is not run twice.
 
 Only tools the settings name, and never one that writes. A file that was read is read again as soon
 as its time or size differs.
@@ -44,10 +44,10 @@ class ToolCache:
             return None
         raw = files.read_cache(self._place(tool, arguments))
         try:
-            kept = json.loads(raw) if raw else {}
-            age = (now - datetime.fromisoformat(kept["at"])).total_seconds()
-            fresh = 0 <= age <= self.config.ttl_seconds and kept["state"] == list(state)
-            return str(kept["text"]) if fresh else None
+            entry = json.loads(raw) if raw else {}
+            age = (now - datetime.fromisoformat(entry["at"])).total_seconds()
+            fresh = 0 <= age <= self.config.ttl_seconds and entry["state"] == list(state)
+            return str(entry["text"]) if fresh else None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None  # damaged: it is only a cache
 
@@ -72,6 +72,6 @@ class ToolCache:
         return self.folder / f"{files.sha256(f'{tool} {canonical}'.encode())}.json"
 
     def _evict(self) -> None:
-        kept = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-        for file in kept[: max(0, len(kept) - self.config.max_entries)]:
+        paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for file in paths[: max(0, len(paths) - self.config.max_entries)]:
             files.remove(file)

@@ -1,4 +1,4 @@
-"""The tools an entity has in a turn, declared for the model and carried out on the folder.
+"""The tools of an entity: their names, descriptions, parameters, and what each one does.
 
 A tool that fails gives a result the model gets to see. What a tool writes is planned here and
 applied with the turn, on the files as they are then.

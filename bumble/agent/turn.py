@@ -1,6 +1,6 @@
-"""One turn: somebody says something, the entity answers, and both are kept.
+"""One turn: recall, prompt, loop, answer, and the change set that stores message and answer.
 
-1. the message is stored (`meeting`), so that nothing said is lost whatever happens next
+1. the message is stored (`participants`), so that nothing said is lost whatever happens next
 2. what may matter is recalled
 3. the prompt is made: stable part, stored history, the message with what is true right now
 4. the agent loop answers
@@ -187,7 +187,7 @@ def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, st
     if who.trust != "owner" or others:
         return "", ""
     also = life.config.tools.command_variables
-    return host.told(life.config.prompt.host_command, life.entity.root, life.environ, also)
+    return host.describe(life.config.prompt.host_command, life.entity.root, life.environ, also)
 
 
 def _request(

@@ -1,4 +1,4 @@
-"""Files and programs of the entity: everything stays inside its `workspace/`.
+"""The entity's `workspace/`: listing, reading and writing files there, and running commands.
 
 Off unless the owner allows it. A path that leads out, by dots or by a link, is refused; a program
 runs in the workspace with next to no environment, for so long and with so much output.
@@ -72,8 +72,8 @@ def state(entity: Entity, path: str) -> tuple[int, ...]:
     file = locate(entity, path)
     if not file.is_file():
         return ()
-    found = file.stat()
-    return (found.st_mtime_ns, found.st_size)
+    stat = file.stat()
+    return (stat.st_mtime_ns, stat.st_size)
 
 
 def listing(entity: Entity, path: str) -> str:
@@ -81,18 +81,18 @@ def listing(entity: Entity, path: str) -> str:
     folder = locate(entity, path)
     if not folder.is_dir():
         raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
-    found = [one for one in sorted(folder.iterdir()) if one.name != ".gitkeep"]  # git's, no file
-    listed = [readable(f"{one.name}/" if one.is_dir() else one.name) for one in found]
+    paths = [path for path in sorted(folder.iterdir()) if path.name != ".gitkeep"]  # git's, no file
+    listed = [readable(f"{path.name}/" if path.is_dir() else path.name) for path in paths]
     return "\n".join(listed) or "(empty)"
 
 
 def names(entity: Entity) -> list[str]:
     """Return the files of the workspace and of the folders in it, by name; no deeper, no hidden."""
-    found: list[str] = []
-    for one in _visible(entity.workspace):
-        inside = _visible(one) if one.is_dir() and not one.is_symlink() else [one]
-        found += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
-    return found
+    file_names: list[str] = []
+    for path in _visible(entity.workspace):
+        inside = _visible(path) if path.is_dir() and not path.is_symlink() else [path]
+        file_names += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
+    return file_names
 
 
 def readable(name: str) -> str:
@@ -103,7 +103,7 @@ def readable(name: str) -> str:
 def _visible(folder: Path) -> list[Path]:
     """Return what lies in a folder; nothing if it may not be read, for no turn fails for that."""
     with contextlib.suppress(OSError):
-        return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return []
 
 
@@ -195,13 +195,13 @@ def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str,
         raise UsageError("there is no command")
     workspace = locate(entity, "")
     own = programs.environment(environ, config.command_variables)
-    done = programs.run(
+    result = programs.run(
         arguments,
         folder=workspace,
         environ={**own, "HOME": str(workspace)},
         timeout_seconds=config.command_timeout_seconds,
     )
-    if done.problem:
-        printed = f"; until then it printed:\n{done.output}" if done.output else ""
-        raise RefusedError(f"{arguments[0]}: {done.problem}{printed}")
-    return f"exit {done.code}\n{done.output}".strip()
+    if result.problem:
+        printed = f"; until then it printed:\n{result.output}" if result.output else ""
+        raise RefusedError(f"{arguments[0]}: {result.problem}{printed}")
+    return f"exit {result.code}\n{result.output}".strip()

@@ -1,4 +1,4 @@
-"""After an answer: what it left to be made of it, in the background, at once, or later.
+"""What follows an answer: the jobs it left, run in the background, at once, or later.
 
 The answer is printed and committed by then; whatever happens here, nothing of it is lost.
 """

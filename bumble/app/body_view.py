@@ -1,4 +1,4 @@
-"""The body as a command looks at it: no model, no index, nothing written."""
+"""The body as commands show it: read and brought to the present; no model, nothing written."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.body import affects, parameters
-from bumble.body import soma as body
 from bumble.body.affects import Mood
 from bumble.body.parameters import BodyConfig
-from bumble.body.soma import Soma
-from bumble.records import soma as store
+from bumble.body.soma import Soma, advance, birth
+from bumble.records import soma
 from bumble.runtime import body_state
 
 if TYPE_CHECKING:
@@ -48,12 +47,12 @@ def look(opened: Opened) -> Presence:
     """
     config, zone = body_of(opened), opening.zone(opened)
     place = opening.within(opened, opened.entity.soma)
-    file = store.read(place)
+    file = soma.read(place)
     stored = body_state.stored(place, file)
     at = opened.shell.now().astimezone(zone)
     if stored is None:
-        return Presence(body.birth(at, config.soma), None, config)
-    return Presence(body.advance(stored, at, zone, config.soma), stored.at, config)
+        return Presence(birth(at, config.soma), None, config)
+    return Presence(advance(stored, at, zone, config.soma), stored.at, config)
 
 
 def fragment_data(held: Fragment) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Open an entity to talk: model, memory, the person, the conversation."""
+"""Opening an entity to talk: model, memory, person, session; answering, warming, closing."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class OpenMind:
     def _sync(self) -> None:
         bar = output.Progress("indexing", self.opened.shell.environ)
         self.life.memory.sync(lambda what, at, of: bar(at, of))
-        bar.done()
+        bar.clear()
         report = self.life.memory.report
         for problem in report.problems if report else ():
             output.warn(self.opened.shell, str(problem))

@@ -1,4 +1,4 @@
-"""Hide what this process was given at its start from the programs it starts.
+"""Hiding this process's environment and memory from the programs that it starts.
 
 On Linux a process can read the environment another of the same user was started with, in
 `/proc/<pid>/environ`: keys among it. That block is overwritten here, after each variable has been

@@ -1,4 +1,4 @@
-"""Which model talks, decided from the settings, the servers of this machine and the weights here.
+"""Which model talks, from the settings, this machine's servers and weights; its window.
 
 Imports neither models nor memory, so that `status` can tell without opening either.
 """
@@ -15,7 +15,7 @@ from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.records.sessions import Session
-    from bumble.weights.catalog import Catalog, Entry
+    from bumble.weights.catalog import Catalog, CatalogEntry
 
 
 def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
@@ -41,7 +41,7 @@ def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
 
 
 def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
-    entry: Entry
+    entry: CatalogEntry
     if opened.config.llm.model == "auto":
         entry = weights.chat_model(opened.shell, catalog, yes=yes)
     else:

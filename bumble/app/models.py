@@ -1,4 +1,4 @@
-"""Open the model that an entity's settings choose: embedded, on a server, or a script."""
+"""Opening the model that the settings choose: embedded, on a server, or a script; its ledger."""
 
 from __future__ import annotations
 

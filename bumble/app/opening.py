@@ -1,4 +1,4 @@
-"""What most commands do first: find the entity, read its settings, open models.
+"""What most commands do first: find the entity folder, read its settings, its time zone.
 
 Heavy rooms are imported inside the functions that need them, so that a command pays for what it
 uses.

@@ -1,4 +1,4 @@
-"""Everything bumble says: results on stdout, the rest on stderr. The only module that prints."""
+"""Everything bumble prints: results on stdout, the rest on stderr; tables, JSON, progress."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Write what would deceive a reader by its number; inside JSON it means the same."""
-    return DECEIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return DECEIVING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _json(data: Any) -> str:
@@ -191,20 +191,20 @@ class Progress:
         self.shown = sys.stderr.isatty() and not dumb
         self.last = ""
 
-    def __call__(self, done: float, total: float | None, *, in_bytes: bool = False) -> None:
-        """Show `done` of `total`; None where the end is not known."""
+    def __call__(self, count: float, total: float | None, *, in_bytes: bool = False) -> None:
+        """Show `count` of `total`; None where the end is not known."""
         if not self.shown:
             return
-        amount = size(done) if in_bytes else f"{done:,.0f}"
+        amount = size(count) if in_bytes else f"{count:,.0f}"
         whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
-        bar = f" {_bar(done / total)}" if total else ""
+        bar = f" {_bar(count / total)}" if total else ""
         line = f"{self.what}:{bar} {amount}{whole}"
         if line != self.last:
             sys.stderr.write(f"\r\x1b[2K{line}")
             sys.stderr.flush()
             self.last = line
 
-    def done(self) -> None:
+    def clear(self) -> None:
         """Take the line away."""
         if self.shown and self.last:
             sys.stderr.write("\r\x1b[2K")
@@ -236,6 +236,6 @@ def stopped(reason: str, why: str = "") -> None:
         reason: As the loop names it.
         why: What the loop knows of it, in its own words.
     """
-    told = ": ".join(part for part in (STOPPED.get(reason, ""), why) if part)
-    if told and reason != "done":
-        say(f"stopped: {told}")
+    sentence = ": ".join(part for part in (STOPPED.get(reason, ""), why) if part)
+    if sentence and reason != "done":
+        say(f"stopped: {sentence}")

@@ -1,4 +1,4 @@
-"""The process a command runs in: environment, folders of the user, clock, chance, streams.
+"""The process of a command: environment, the user's folders, clock, chance, streams, children.
 
 The one place that reads them; everything below `cli/` gets them as arguments.
 """

@@ -1,4 +1,4 @@
-"""The files that settings are kept in, changed one setting at a time.
+"""The files that hold settings, edited one setting at a time; and trust kept through an edit.
 
 An entity's `entity.yaml` is changed as all its files are; the user's own config by an atomic write.
 """
@@ -28,7 +28,7 @@ from bumble.text import urls, yaml_edit
 
 
 @dataclass(frozen=True)
-class Place:
+class SettingsFile:
     """A file of settings."""
 
     path: Path
@@ -65,18 +65,18 @@ class Place:
             files.write_atomic(path, after.encode())
 
 
-def users(shell: Shell) -> Place:
+def users(shell: Shell) -> SettingsFile:
     """Return the user's own config."""
-    return Place(shell.user_file, str(shell.user_file), None)
+    return SettingsFile(shell.user_file, str(shell.user_file), None)
 
 
-def entitys(root: Path) -> Place:
+def entitys(root: Path) -> SettingsFile:
     """Return an entity's file, finishing first what a killed process left."""
     changes.recover(root)
-    return Place(files.inside(root, ENTITY_FILE), ENTITY_FILE, root)
+    return SettingsFile(files.inside(root, ENTITY_FILE), ENTITY_FILE, root)
 
 
-def load(shell: Shell, place: Place) -> Settings:
+def load(shell: Shell, place: SettingsFile) -> Settings:
     """Read the settings in force where a file belongs."""
     file = place.root / ENTITY_FILE if place.root else None
     return settings.load(file, shell.user_file, shell.environ)
@@ -84,7 +84,7 @@ def load(shell: Shell, place: Place) -> Settings:
 
 def edit(
     shell: Shell,
-    place: Place,
+    place: SettingsFile,
     plan: Callable[[str, str], str],
     why: str,
     *,
@@ -137,7 +137,7 @@ def edit(
     return before, after
 
 
-def _check_together(now: Settings, place: Place, after: str) -> None:
+def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
     aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
     plain = {
@@ -154,7 +154,9 @@ def _check_together(now: Settings, place: Place, after: str) -> None:
         raise UsageError(f"{problem}\nNothing was changed.") from problem
 
 
-def warn_if_idle(shell: Shell, settings: Settings, place: Place, key: str, origin: str) -> None:
+def warn_if_idle(
+    shell: Shell, settings: Settings, place: SettingsFile, key: str, origin: str
+) -> None:
     """Say why a setting that stands in a file does not count, if it does not."""
     for warning in settings.warnings:
         if f"`{key}`" in warning:
@@ -200,7 +202,7 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
     yield
     if before is None:
         return
-    seen, there = before
+    trusted, files_there = before
     try:
         now = {item.path: item.digest for item in runnable_in(root)[1]}
     except UserError:  # what can't be read runs nothing
@@ -208,7 +210,8 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
     renewed = {
         digest
         for path, digest in now.items()
-        if digest in seen or (path in paths and (path not in there or there[path] in seen))
+        if digest in trusted
+        or (path in paths and (path not in files_there or files_there[path] in trusted))
     }
     place = users(shell)
     text = place.read()

@@ -1,4 +1,4 @@
-"""Being told to stop: Ctrl-C, a kill, a terminal that closes.
+"""Ctrl-C, a kill, a terminal that closes: signals that stop a command in good order.
 
 Each raises KeyboardInterrupt, but not while what was answered is being kept: there it is noted, and
 takes effect where the model is asked next, or once all is stored. Windows knows no SIGHUP.
@@ -36,13 +36,13 @@ class Stops:
             yield
             return
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
-        taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
         try:
-            for number in taken:
+            for number in handled:
                 signal.signal(number, self._take)
             yield
         finally:
-            for number in taken:
+            for number in handled:
                 signal.signal(number, before[number] or signal.SIG_DFL)
 
     def _take(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Weights for a command: which are here, and fetching what is missing, with the person's leave."""
+"""Weights for a command: which are here, asking the person, and fetching what is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bumble.errors import UserError, WeightsMissingError
 if TYPE_CHECKING:
     from bumble.app.opening import Opened
     from bumble.embed.protocol import Embedder
-    from bumble.weights.catalog import Catalog, Entry
+    from bumble.weights.catalog import Catalog, CatalogEntry
     from bumble.weights.sources import Means
     from bumble.weights.store import Installed
 
@@ -40,7 +40,7 @@ def memory_mb() -> int | None:
         return None
 
 
-def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
+def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntry]:
     """Return those of some models whose weights are here and whole."""
     from bumble.weights import store
 
@@ -54,7 +54,7 @@ def installed(shell: Shell, entries: Sequence[Entry]) -> list[Entry]:
     return present
 
 
-def offered(shell: Shell, entry: Entry) -> str | None:
+def offered(shell: Shell, entry: CatalogEntry) -> str | None:
     """Say what would be fetched, how large, and from where; None if every source says no."""
     from bumble.weights import pull
 
@@ -62,11 +62,11 @@ def offered(shell: Shell, entry: Entry) -> str | None:
     return _described(entry, str(offer.source)) if offer else None
 
 
-def _described(entry: Entry, source: str) -> str:
+def _described(entry: CatalogEntry, source: str) -> str:
     return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
 
 
-def fetch(shell: Shell, entry: Entry, *, yes: bool) -> Installed:
+def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
     """Pull a model after asking; a bar shows how far it is.
 
     Raises:
@@ -79,7 +79,7 @@ def fetch(shell: Shell, entry: Entry, *, yes: bool) -> Installed:
     return bring(shell, entry)  # without an offer, to say what each source said
 
 
-def bring(shell: Shell, entry: Entry, own: Path | None = None) -> Installed:
+def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> Installed:
     """Pull a model without asking, and say how long it took.
 
     Args:
@@ -106,11 +106,11 @@ def _resumable(name: str, bar: output.Progress) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        bar.done()
+        bar.clear()
         output.say(f"What has come is kept: `bumble model pull {name}` goes on from there.")
         raise
     finally:
-        bar.done()
+        bar.clear()
 
 
 def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
@@ -142,7 +142,7 @@ def means(shell: Shell, bar: output.Progress | None = None) -> Means:
             return
         notes.append(line)
         if bar is not None:
-            bar.done()
+            bar.clear()
         output.say(line)
 
     return replace(shell.means, progress=progress, note=note)
@@ -183,7 +183,7 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     return open_embedder(shell.weights, entry, asked if asked in widths else None)
 
 
-def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> Entry:
+def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:
     """Fetch the first of some models that a source offers and gives."""
     from bumble.weights import pull, store
 
@@ -208,7 +208,7 @@ def _first_that_comes(shell: Shell, entries: Sequence[Entry], *, yes: bool) -> E
     )
 
 
-def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> Entry:
+def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
     """Fetch the best chat model that this machine can run and a source offers.
 
     Raises:

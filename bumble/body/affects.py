@@ -1,4 +1,4 @@
-"""Named feelings: affects that fade, the mood the bars give, and how feelings favour memories.
+"""Named feelings (affects) that fade, the mood from the bars, and mood-congruent recall weight.
 
 An affect is a word with an intensity that halves with time. A mood is one of EMOTIONS, read from
 the bars. An imprint is the feeling an episode left; it lifts that episode in recall, most when

@@ -1,4 +1,4 @@
-"""Appraisal: what a model says a turn did to the body, read, clamped and applied.
+"""What a model says a turn did to the body: the schema, its limits, and how it is applied.
 
 Holds the schema of the answer, not the prompt and not the call. An answer that cannot be used is
 a `ValueError`; the caller then leaves the body as it is.

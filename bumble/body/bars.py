@@ -1,4 +1,4 @@
-"""Five bars that move toward a resting point which itself follows them slowly.
+"""The five bars (social, curiosity, tension…): drift to a resting point, events, impulses.
 
 Each bar is a level in [0, 100]. Between two changes of regime (a clock hour ends, a coupling
 begins or ends to act) every bar obeys two linear equations with constant coefficients, which

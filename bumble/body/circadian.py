@@ -1,4 +1,4 @@
-"""The clock of the body: local hours, the daily rhythm, and time that passes.
+"""The daily rhythm of the body: local hours, its factor on the bars, time that passes.
 
 Knows time zones and nothing of bars. Two aware datetimes that share a zone are subtracted by
 Python as wall clocks, an hour wrong across a DST change, so every duration in this room is taken

@@ -1,4 +1,4 @@
-"""Ebb: how loud the body is, and every way it is put into words.
+"""How loud the body is (loudness, tiers), and every wording of it: prompts, tags, dreams.
 
 All renderings take a body already advanced to the present. They say how it is, not what time it
 is.

@@ -1,4 +1,4 @@
-"""The endocrine section of a prompt: levels, tone, who the entity has become, how grown it is."""
+"""The hormones in a prompt: levels, tone, who the entity has become (phenotype), maturity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scalar relationship: three numbers a person, for entities that write no portraits.
+"""The scalar relationship: familiarity, warmth, trust as numbers, without a portrait.
 
 Familiarity grows with every exchange under a ceiling that the count of exchanges sets, and fades
 in silence; warmth and trust move by small steps. The numbers are bumble's own choice; see

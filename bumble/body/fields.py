@@ -1,4 +1,4 @@
-"""Plain mappings read field by field: every error names the field by its dotted path.
+"""Strict reading of plain mappings for the body: every error names the field's dotted path.
 
 Knows the types YAML and JSON give, and nothing of what the fields mean.
 """

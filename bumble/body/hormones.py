@@ -1,4 +1,4 @@
-"""Three slow levels, dopamine, cortisol and oxytocin, and the tone they give to speech.
+"""Dopamine, cortisol, oxytocin: how they move and decay, and the tone they give to speech.
 
 Each is a level in [0, 1] that relaxes to its rest by its half-life. They are a figure of speech
 with numbers, not physiology. Knows nothing of bars beyond the names in its table.

@@ -1,4 +1,4 @@
-"""Noise: a small ring of stray thoughts, some of them left over from dreams.
+"""The ring of stray thoughts: its size, similarity, what is due, what dreams put there.
 
 A fragment is stored as it was thought; the `[dream]` before a dream's fragment is put there by
 `line` when it is shown. Knows nothing of who thinks the fragments up.

@@ -1,4 +1,4 @@
-"""Every number of this room in one value, read from plain settings.
+"""All numbers of the body in one value, read from the settings.
 
 A field's name is the setting's name: `SomaConfig.bars` is `soma.bars`, and so on down. Knows
 neither where the settings come from nor their defaults.

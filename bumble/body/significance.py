@@ -1,4 +1,4 @@
-"""Significance: how much an episode mattered when it happened, and how that fades.
+"""How much an episode mattered when it happened (the formula), and how that fades.
 
 The formula is bumble's own choice; see docs/log.md.
 """

@@ -1,4 +1,4 @@
-"""Soma: the whole body at one moment, how time and events move it, and its form in a file.
+"""The whole body at one moment: how time and events move it, and its form in `soma.yaml`.
 
 Joins bars, hormones, affects and noise. Reading the present is `advance`, which changes nothing
 that is stored: the caller keeps the old state until something happened that is worth writing.

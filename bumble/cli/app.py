@@ -1,4 +1,4 @@
-"""The command: finds the module of a subcommand, runs it, and turns errors into exit codes.
+"""The root command: which module holds a subcommand, errors as exit codes, crash logs.
 
 A subcommand's module is imported when it is called, so that `bumble --help` imports none of them.
 """
@@ -87,7 +87,7 @@ class LazyGroup(TyperGroup):
             module = importlib.import_module(f"bumble.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
-            command.params = [one for one in command.params if one.name not in OF_THE_ROOT]
+            command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             self.commands[cmd_name] = quick.quicken(command)
         return self.commands[cmd_name]
 
@@ -244,8 +244,8 @@ def _bug(shell: Shell, command: str) -> int:
     place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
     where = f"The traceback is in {place}"
     try:
-        told = f"bumble {__version__}: {command}\n{text}"
-        files.write_atomic(place, told.encode(errors="replace"))
+        report = f"bumble {__version__}: {command}\n{text}"
+        files.write_atomic(place, report.encode(errors="replace"))
     except FolderUnwritableError:
         where = text
     last = text.strip().splitlines()[-1]

@@ -1,4 +1,4 @@
-"""What the commands over records share when they write: apply or show, ask, and edit by hand."""
+"""How record commands write: apply or `--dry-run`, show the diff, ask first, edit by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commit(
         opened: The entity.
         command: For JSON, and the title of the change set.
         planned: The changes; None where nothing differs.
-        said: What to say once they are written.
+        sentence: What to say once they are written.
         unchanged: What to say when there are none.
         dry_run: Whether to show them only.
         data: What else JSON tells.
@@ -59,7 +59,7 @@ def commit(
     if wanted and not dry_run:
         apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
-    answer["changes"] = shown if dry_run else [_without_diff(one) for one in shown]
+    answer["changes"] = shown if dry_run else [_without_diff(change) for change in shown]
     lines = [unchanged if not wanted else sentence]
     if wanted and dry_run:
         lines = [

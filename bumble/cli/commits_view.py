@@ -1,4 +1,4 @@
-"""What `log`, `diff` and `undo` share: a commit as data and as a line, and what names one."""
+"""How `log`, `diff` and `undo` show a commit, and how a commit is named."""
 
 from __future__ import annotations
 

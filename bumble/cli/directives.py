@@ -1,4 +1,4 @@
-"""Directives in what a person types: `/think` and the like, alone or in the middle of a message.
+"""Slash words in what a person types (`/think`, `/verbose`), alone or within a message.
 
 Alone they hold until another conversation begins; inside a message they are hints for that one and
 are taken out before anybody reads it. Pure functions.

@@ -1,4 +1,4 @@
-"""The user's editor, opened on a copy; what was typed is never lost.
+"""The user's editor, opened on a draft: which editor, and a draft that is never lost.
 
 Knows nothing of records.
 """

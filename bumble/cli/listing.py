@@ -1,4 +1,4 @@
-"""What the commands over records share when they read: ids in short, broken files, times, lists."""
+"""How record commands read and list: short ids, `last`, broken files, times, details."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
 
 
 @dataclass(frozen=True)
-class Found(Generic[T]):
+class Listing(Generic[T]):
     """What could be read of some files."""
 
     records: tuple[T, ...]  # in the order of the files
@@ -70,7 +70,7 @@ def readable(
     *,
     keep: Callable[[T], bool] | None = None,
     limit: int | None = None,
-) -> Found[T]:
+) -> Listing[T]:
     """Read what can be read, and warn of the rest by file and line.
 
     Args:
@@ -94,13 +94,13 @@ def readable(
             continue
         if keep is None or keep(record):
             items.append(record)
-    return Found(tuple(reversed(items)), broken, bool(left))
+    return Listing(tuple(reversed(items)), broken, bool(left))
 
 
 def show_list(
     opened: Opened,
     command: str,
-    listing: Found[T],
+    listing: Listing[T],
     data: Callable[[T], dict[str, Any]],
     line: Callable[[T], Sequence[str]],
     empty: str,
@@ -112,7 +112,7 @@ def show_list(
     Args:
         opened: The entity.
         command: For JSON.
-        found: The records.
+        listing: The records.
         data: Makes JSON of one.
         line: Makes the cells of a line of one.
         empty: What to say when there are none.
@@ -132,7 +132,7 @@ def show_list(
     ended(listing)
 
 
-def ended(listing: Found[Any]) -> None:
+def ended(listing: Listing[Any]) -> None:
     """End with the exit code of a broken file, if there was one."""
     if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)
@@ -143,7 +143,7 @@ def pick(paths: dict[str, Path], prefix: str, what: str) -> Path:
 
     Args:
         paths: Files by id, the newest last.
-        given: What the user wrote.
+        prefix: What the user wrote.
         what: What such a record is called.
 
     Raises:

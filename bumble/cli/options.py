@@ -1,4 +1,4 @@
-"""Options that mean the same in every command."""
+"""The options shared by commands: `--entity`, `--json`, `--now`, `--dry-run`, `--seed`…."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding people by the names a user gives."""
+"""Finding people by the names a user gives on the command line."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from bumble import files
 from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.cli import listing, text_input
-from bumble.cli.listing import Found
-from bumble.records import base as stored
-from bumble.records import relationships
+from bumble.cli.listing import Listing
+from bumble.records import base, relationships
 from bumble.records.relationships import Relationship
 
 
-def everybody(opened: Opened) -> Found[Relationship]:
+def everybody(opened: Opened) -> Listing[Relationship]:
     """Read everybody whose file can be read; a warning tells of the rest."""
     return listing.readable(opened, relationships.paths(opened.entity.relationships), _load)
 
 
 def _load(path: Path) -> Relationship:
-    return stored.load(path, relationships.parse)
+    return base.load(path, relationships.parse)
 
 
 def find(opened: Opened, name: str) -> Relationship:

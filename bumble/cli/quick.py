@@ -1,4 +1,4 @@
-"""Read plain arguments without pydantic.
+"""Typer's arguments read without pydantic, so that commands start faster.
 
 typer builds a pydantic adapter for every parameter of the command that runs, which doubles the time
 of a small command. Text, paths and what is there by default need none; anything else is left to it.
@@ -38,7 +38,9 @@ def _text(value: Any, param: Any, ctx: Any) -> Any:
         if isinstance(value, str):
             return argument(value)
         if isinstance(value, list | tuple):
-            return type(value)(argument(one) if isinstance(one, str) else one for one in value)
+            return type(value)(
+                argument(element) if isinstance(element, str) else element for element in value
+            )
     except ValueError:
         raise typer.BadParameter("it is not UTF-8 text", ctx=ctx, param=param) from None
     return value

@@ -1,4 +1,4 @@
-"""The generated pages of `docs/`: commands with options and exit codes, and the tree of modules.
+"""The generator of `docs/commands.md` and of the tree in `docs/architecture.md`, from the code.
 
 `python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """

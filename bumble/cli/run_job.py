@@ -1,4 +1,4 @@
-"""What the commands of the cycles share: `--check`, `--dry-run`, and saying what was done.
+"""How job commands run: `--check`, `--dry-run`, `--exit-code`, and printing what was done.
 
 Under cron they are quiet; at a terminal, with `-v` or with `--json` they tell.
 """

@@ -1,4 +1,4 @@
-"""Texts that the user gives: as words of the command, on standard input, in a file or an editor."""
+"""Texts that the user gives: as words of the command, on stdin, in a file or an editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble belief`: what the entity holds to be true."""
+"""`bumble belief`: list, add, edit, confirm and contradict what the entity holds true."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ from bumble.cli.listing import (
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
-from bumble.facts import beliefs as cycle
-from bumble.records import base as stored
-from bumble.records import beliefs
+from bumble.facts.beliefs import confirmed, plan_confirm, plan_contradict, strength
+from bumble.records import base, beliefs
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 
@@ -67,7 +66,7 @@ def list_(
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
     if category is not None:
-        _known(category)
+        _check_category(category)
 
     def wanted(belief: Belief) -> bool:
         return (archived or not belief.archived) and category in (None, belief.category)
@@ -147,7 +146,7 @@ def add(
     """
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
-    _known(category)
+    _check_category(category)
     rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
     with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
@@ -158,7 +157,7 @@ def add(
             )
             return
         at = _at(opened)
-        belief_id = stored.new_id(beliefs.PREFIX, at, opened.shell.rng)
+        belief_id = base.new_id(beliefs.PREFIX, at, opened.shell.rng)
         belief = beliefs.new(
             *(belief_id, claim, category, confidence, at),
             evidence=rests_on,
@@ -216,11 +215,11 @@ def confirm(
     belief = _load(_path(opened, belief_id))
     at, config = _at(opened), opened.config.memory.beliefs
     before = _strength(opened, belief)
-    after = min(cycle.confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
+    after = min(confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
     commit.commit(
         opened,
         "belief confirm",
-        [cycle.plan_confirm(belief, by, at, config)],
+        [plan_confirm(belief, by, at, config)],
         f"{belief.id}: {before:.2f}, now {after:.2f}.",
         dry_run=dry_run,
         id=belief.id,
@@ -252,7 +251,7 @@ def contradict(
     if against is not None and against.id == belief.id:
         raise UsageError("A belief can't contradict itself.")
     at, config = _at(opened), opened.config.memory.beliefs
-    planned = [cycle.plan_contradict(belief, against.id if against else None, at, config)]
+    planned = [plan_contradict(belief, against.id if against else None, at, config)]
     if against is not None:
         why = f"contradicts {belief.id}"
         planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
@@ -275,12 +274,12 @@ def _at(opened: Opened) -> datetime:
 
 
 def _strength(opened: Opened, belief: Belief) -> float:
-    return cycle.strength(belief, opened.shell.now(), opened.config.memory.beliefs)
+    return strength(belief, opened.shell.now(), opened.config.memory.beliefs)
 
 
-def _known(category: str) -> None:
+def _check_category(category: str) -> None:
     if category not in beliefs.CATEGORIES:
-        meant = stored.nearest(category, beliefs.CATEGORIES)
+        meant = base.nearest(category, beliefs.CATEGORIES)
         hint = f" Did you mean {meant}?" if meant else ""
         names = ", ".join(beliefs.CATEGORIES)
         raise UsageError(f"There is no category {category}; there are {names}.{hint}")
@@ -296,7 +295,7 @@ def _same(opened: Opened, claim: str, category: str) -> Belief | None:
 
 
 def _load(path: Path) -> Belief:
-    return stored.load(path, beliefs.parse)
+    return base.load(path, beliefs.parse)
 
 
 def _by_id(opened: Opened) -> dict[str, Path]:

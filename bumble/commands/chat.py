@@ -1,10 +1,10 @@
-"""`bumble chat`: one message, standard input, or a conversation at the terminal."""
+"""`bumble chat`: one message, standard input, or a conversation; its JSON and footer."""
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from dataclasses import dataclass, field
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,19 +115,20 @@ def chat(
     opened = open_entity(
         ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
     )
-    said = None if text is None else _said(text, typed=message is not None and message != ["-"])
-    others = [name.strip() for name in company.split(",")] if company is not None else []
+    typed = message is not None and message != ["-"]
+    first = None if text is None else _parse_input(text, typed=typed)
+    present = [name.strip() for name in company.split(",")] if company is not None else []
     with conversation.open_mind(
-        opened, speaker, yes=yes, writes=not incognito, present=others
+        opened, speaker, yes=yes, writes=not incognito, present=present
     ) as mind:
         mind.begin(session_id=session, new=new_session)
-        if said is None:
+        if first is None:
             from bumble.commands import repl
 
             wants_usage = usage or opened.config.output.usage
             repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        one(opened, mind, said, usage=usage, debug_prefix=debug_prefix)
+        answer(opened, mind, first, usage=usage, debug_prefix=debug_prefix)
         settles = after_turn.after_answer(mind)
     if settles:
         after_turn.in_background(opened)
@@ -142,8 +143,8 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.cwd / folder / ENTITY_FILE).exists():
-        made = new.make(shell, folder)
-        output.say(f"{made['name']} lives in {made['folder']} from now on.")
+        identity = new.make(shell, folder)
+        output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 
 def _message(words: list[str] | None) -> str | None:
@@ -165,7 +166,7 @@ def _message(words: list[str] | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatInput:
     """One message, as it was given."""
 
     text: str  # without the directives
@@ -173,42 +174,44 @@ class Said:
     wishes: Wishes = field(default_factory=Wishes)
 
 
-def _said(text: str, *, typed: bool) -> Said:
+def _parse_input(text: str, *, typed: bool) -> ChatInput:
     """Take the directives out of a typed message, and refuse what is a command of conversations.
 
     Raises:
         UsageError: If it is one, or there is no such command, or nothing is left to say.
     """
     if not typed:
-        return Said(text, typed)
+        return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     alone = f"/{name}" == text.strip() or name == "model"
-    taken = directives.parse(text, shortcuts=False)
+    parsed = directives.parse(text, shortcuts=False)
     if alone and name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
-    if text.startswith("/") and taken.text.startswith("/"):
+    if text.startswith("/") and parsed.text.startswith("/"):
         raise UsageError(
             f"There is no command /{name}; nothing was sent.\n"
             "A message that begins with / is sent from standard input: bumble chat -"
         )
-    if not taken.text:
+    if not parsed.text:
         raise UsageError("There is nothing to say: a directive alone needs a conversation.")
-    if taken.model is not None:
+    if parsed.model is not None:
         output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
-    for ignored in taken.ignored:
+    for ignored in parsed.ignored:
         output.say(f"/{ignored} has no effect here.")
-    return Said(taken.text, typed, taken.wishes)
+    return ChatInput(parsed.text, typed, parsed.wishes)
 
 
-def one(opened: Opened, mind: OpenMind, said: Said, *, usage: bool, debug_prefix: bool) -> None:
+def answer(
+    opened: Opened, mind: OpenMind, message: ChatInput, *, usage: bool, debug_prefix: bool
+) -> None:
     """Answer one message and print the answer as it comes."""
     from bumble.app import after_turn
 
-    shell, wishes = opened.shell, said.wishes
+    shell, wishes = opened.shell, message.wishes
     for unheard in mind.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
     say = _ignore if shell.json else output.piece
-    turn = mind.answer(said.text, say, think=wishes.think, typed=said.typed)
+    turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
@@ -239,7 +242,7 @@ def why_stopped(turn: Turn) -> str:
 def tell_more(turn: Turn, wishes: Wishes) -> None:
     """Say what went on behind an answer, as far as that is wanted."""
     if wishes.reasoning:
-        thoughts = [one.reasoning.strip() for one in turn.outcome.completions]
+        thoughts = [completion.reasoning.strip() for completion in turn.outcome.completions]
         for thought in filter(None, thoughts):
             output.say(f"[reasoning: {thought}]")
         if not any(thoughts):
@@ -248,7 +251,7 @@ def tell_more(turn: Turn, wishes: Wishes) -> None:
         output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
         for step in turn.outcome.steps:
             for call, result in zip(step.calls, step.results, strict=True):
-                shown = output.shorten(jsons.dumps(dict(call.arguments), ensure_ascii=False))
+                shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
                 output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
 
 
@@ -263,7 +266,7 @@ def report(turn: Turn) -> dict[str, Any]:
         "reply": turn.outcome.said,
         "session": turn.session.id,
         "person": turn.person.id,
-        "model": next((one.model for one in turn.outcome.completions), None),
+        "model": next((completion.model for completion in turn.outcome.completions), None),
         "stopped": turn.outcome.stopped,
         "why": why_stopped(turn),
         "route": {"profile": turn.route.profile, "rule": turn.route.rule},
@@ -279,13 +282,15 @@ def report(turn: Turn) -> dict[str, Any]:
         "prompt_sha256": turn.stable.sha256,
         "preamble": {block.name: block.tokens for block in turn.blocks},
         "usage": {
-            "prompt_tokens": [one.prompt_tokens for one in used],
-            "cached_tokens": [one.cached_tokens for one in used],
-            "completion_tokens": [one.completion_tokens for one in used],
+            "prompt_tokens": [usage.prompt_tokens for usage in used],
+            "cached_tokens": [usage.cached_tokens for usage in used],
+            "completion_tokens": [usage.completion_tokens for usage in used],
         },
         "seconds": {
-            "first_token": [one.first_token_seconds for one in turn.outcome.completions],
-            "total": [one.seconds for one in turn.outcome.completions],
+            "first_token": [
+                completion.first_token_seconds for completion in turn.outcome.completions
+            ],
+            "total": [completion.seconds for completion in turn.outcome.completions],
         },
     }
 
@@ -295,14 +300,15 @@ def footer(mind: OpenMind, turn: Turn) -> str:
     from bumble.app import after_turn
 
     lines = []
-    for one in turn.outcome.completions:
-        used = one.usage
-        prompt, cached = used.prompt_tokens or 0, used.cached_tokens or 0
-        first = "?" if one.first_token_seconds is None else f"{one.first_token_seconds:.2f}"
+    for completion in turn.outcome.completions:
+        tokens, seconds = completion.usage, completion.first_token_seconds
+        prompt, cached = tokens.prompt_tokens or 0, tokens.cached_tokens or 0
+        first = "?" if seconds is None else f"{seconds:.2f}"
         lines.append(
-            f"[{one.model} · prompt {prompt} tokens: {cached} cached, {prompt - cached} evaluated"
-            f" · answer {used.completion_tokens or 0} tokens · first after {first} s,"
-            f" all after {one.seconds:.2f} s]"
+            f"[{completion.model} · prompt {prompt} tokens: {cached} cached,"
+            f" {prompt - cached} evaluated"
+            f" · answer {tokens.completion_tokens or 0} tokens · first after {first} s,"
+            f" all after {completion.seconds:.2f} s]"
         )
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")

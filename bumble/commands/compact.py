@@ -1,4 +1,4 @@
-"""`bumble compact`: show a long conversation shorter; the transcript keeps every word."""
+"""`bumble compact`: shorten how a long conversation is shown; the transcript stays whole."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from bumble.app.opening import Opened, open_entity
 from bumble.cli import listing, run_job
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
-from bumble.context import compact as compacting
-from bumble.context import flush
+from bumble.context import compact, flush
 from bumble.context.compact import CompactJob
 from bumble.errors import UsageError
 from bumble.records import session_files, sessions
@@ -29,7 +28,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
-def compact(
+def command(
     ctx: typer.Context,
     *,
     session: Annotated[
@@ -72,7 +71,7 @@ def compact(
         if undo:
             due = _undo_check(talk)
         else:
-            due = compacting.check(life, talk, model_choice.stable_tokens(opened, talk))
+            due = compact.check(life, talk, model_choice.stable_tokens(opened, talk))
             gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
             due = Due(gates, tuple(jobs))
@@ -91,7 +90,7 @@ def compact(
 
 def _compact(life: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
-    result = compacting.run(life, job, note)
+    result = compact.run(life, job, note)
     if not job.use_model:
         return result
     if not dry_run:

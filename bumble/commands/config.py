@@ -1,4 +1,4 @@
-"""`bumble config`: see and change settings, of one entity or of the user."""
+"""`bumble config`: see, set and unset settings; trust a folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from bumble.app import opening, output, setting_files
 from bumble.app.opening import shell_of
 from bumble.app.process import Shell
-from bumble.app.setting_files import Place
+from bumble.app.setting_files import SettingsFile
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
 from bumble.entity import defaults, folder_trust, layers, schema, setting_edits, settings
 from bumble.entity.config import Identity
@@ -62,13 +62,13 @@ def show(
 ) -> None:
     """Show the settings in force."""
     shell = shell_of(ctx)
-    found = _load(shell, entity)
-    rows = list(_rows(found, key))
+    loaded = _load(shell, entity)
+    rows = list(_rows(loaded, key))
     lines = [_line(row, origin=origin) for row in rows]
     output.result(shell, "config show", [_data(row) for row in rows], lines)
     if origin and not shell.json:
-        there = "" if shell.user_file.exists() else ", which is not there yet"
-        output.say(f"Your own settings are in {shell.user_file}{there}.")
+        hint = "" if shell.user_file.exists() else ", which is not there yet"
+        output.say(f"Your own settings are in {shell.user_file}{hint}.")
 
 
 def _line(row: Row, *, origin: bool) -> str:
@@ -96,39 +96,39 @@ def get(
     output.result(shell, "config get", [_data(row) for row in rows], lines)
 
 
-def _load(shell: Shell, given: Path | None) -> Settings:
+def _load(shell: Shell, folder: Path | None) -> Settings:
     """Read the settings: of the entity, if there is one, else of the user alone."""
     file = None
     try:
-        file = opening.locate(shell, given)[0] / ENTITY_FILE
+        file = opening.locate(shell, folder)[0] / ENTITY_FILE
     except NotAnEntityError:
-        if given or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
+        if folder or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
             raise
-    found = settings.load(file, shell.user_file, shell.environ)
-    shell.entity_name = found.identity.name if found.identity else None
-    for warning in found.warnings:
+    loaded = settings.load(file, shell.user_file, shell.environ)
+    shell.entity_name = loaded.identity.name if loaded.identity else None
+    for warning in loaded.warnings:
         output.warn(shell, warning)
-    return found
+    return loaded
 
 
-def _rows(found: Settings, key: str | None) -> Iterator[Row]:
+def _rows(loaded: Settings, key: str | None) -> Iterator[Row]:
     """Yield the settings below a key."""
     if key is None:
-        yield from found.flat()
+        yield from loaded.flat()
         return
     if key.split(".")[0] in schema.fields(Identity):
-        yield from _identity_rows(found, key)
+        yield from _identity_rows(loaded, key)
         return
-    value = found.get(key)
+    value = loaded.get(key)
     if not (isinstance(value, Mapping) and value):
-        yield key, value, found.origin(key)
+        yield key, value, loaded.origin(key)
         return
-    yield from (row for row in found.flat() if row[0].startswith(f"{key}."))
+    yield from (row for row in loaded.flat() if row[0].startswith(f"{key}."))
 
 
-def _identity_rows(found: Settings, key: str) -> Iterator[Row]:
+def _identity_rows(loaded: Settings, key: str) -> Iterator[Row]:
     """Yield what entity.yaml says of who the entity is, which is no setting."""
-    if found.identity is None:
+    if loaded.identity is None:
         raise UsageError(f"`{key}` is part of who an entity is, and there is none here.")
     try:
         kind = schema.at(Identity, tuple(key.split(".")))
@@ -136,12 +136,12 @@ def _identity_rows(found: Settings, key: str) -> Iterator[Row]:
         raise UsageError(layers.sentence(problem)) from problem
     if schema.is_section(kind):
         for name in schema.fields(schema.bare(kind)[0]):
-            yield from _identity_rows(found, f"{key}.{name}")
+            yield from _identity_rows(loaded, f"{key}.{name}")
         return
-    value: Any = found.identity
+    value: Any = loaded.identity
     for name in key.split("."):
         value = getattr(value, name)
-    source = next(layer.source for layer in found.layers if layer.name == ENTITY_FILE)
+    source = next(layer.source for layer in loaded.layers if layer.name == ENTITY_FILE)
     yield key, value, layers.place(ENTITY_FILE, source, tuple(key.split(".")))
 
 
@@ -196,21 +196,28 @@ def unset(
     _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
 
 
-def _place(shell: Shell, given: Path | None, key: str, *, user: bool) -> Place:
+def _place(shell: Shell, folder: Path | None, key: str, *, user: bool) -> SettingsFile:
     """Return the file that is meant."""
     if user and key.split(".")[0] in schema.fields(Identity):
         raise UsageError(f"`{key}` is part of who an entity is, not of your own config.")
     if user:
         return setting_files.users(shell)
     try:
-        return setting_files.entitys(opening.locate(shell, given)[0])
+        return setting_files.entitys(opening.locate(shell, folder)[0])
     except NotAnEntityError as error:
         error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
         raise
 
 
 def _report(
-    shell: Shell, command: str, place: Place, key: str, before: str, after: str, *, dry_run: bool
+    shell: Shell,
+    command: str,
+    place: SettingsFile,
+    key: str,
+    before: str,
+    after: str,
+    *,
+    dry_run: bool,
 ) -> None:
     """Print what came of an edit, and say why it does not count if it does not."""
     changed = after != before
@@ -222,16 +229,16 @@ def _report(
         output.result(shell, command, data, lines)
         output.say("Nothing was written: --dry-run.")
         return
-    found = setting_files.load(shell, place)
-    shell.entity_name = found.identity.name if found.identity else None
+    loaded = setting_files.load(shell, place)
+    shell.entity_name = loaded.identity.name if loaded.identity else None
     try:
-        row = next(iter(_rows(found, key)))
+        row = next(iter(_rows(loaded, key)))
     except UsageError:  # an entry of a mapping, that nobody makes now
         row = (key, None, "not set")
-    setting_files.warn_if_idle(shell, found, place, key, row[2])
-    said = "" if changed else "Nothing to do: "
+    setting_files.warn_if_idle(shell, loaded, place, key, row[2])
+    prefix = "" if changed else "Nothing to do: "
     data |= {"value": row[1], "origin": row[2]}
-    output.result(shell, command, data, f"{said}{_line(row, origin=True)}")
+    output.result(shell, command, data, f"{prefix}{_line(row, origin=True)}")
 
 
 @app.command("trust")
@@ -258,8 +265,8 @@ def trust_(
         dry_run=dry_run,
     )
     changed = before != after
-    said = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
-    lines = [f"{said}: {root}"]
+    verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
+    lines = [f"{verb}: {root}"]
     lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in counts.items()]
     runs = {item.path: item.summary for item in items if item.path != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
@@ -286,7 +293,7 @@ def untrust(
         dry_run=dry_run,
     )
     changed = before != after
-    said = (
+    verb = (
         "Not trusted anyway"
         if not changed
         else "Would stop trusting"
@@ -294,4 +301,4 @@ def untrust(
         else "No longer trusted"
     )
     data = {"folder": str(root), "changed": changed, "dry_run": dry_run}
-    output.result(shell, "config untrust", data, f"{said}: {root}")
+    output.result(shell, "config untrust", data, f"{verb}: {root}")

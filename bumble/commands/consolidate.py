@@ -1,4 +1,4 @@
-"""`bumble consolidate`: put memory in order."""
+"""`bumble consolidate`: put memory in order now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
-from bumble.sleep import consolidate as cycle
+from bumble.sleep import consolidate
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[
@@ -28,7 +28,7 @@ ForceOption = Annotated[
 
 
 @app.command()
-def consolidate(
+def command(
     ctx: typer.Context,
     *,
     check: CheckOption = False,
@@ -55,8 +55,8 @@ def consolidate(
             opened,
             life,
             "consolidate",
-            partial(cycle.check, force=force),
-            cycle.run,
+            partial(consolidate.check, force=force),
+            consolidate.run,
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

@@ -1,4 +1,4 @@
-"""`bumble context`: what the model is told, how long each part of it is, and what was left out."""
+"""`bumble context`: what is in the prompt, how long each part is, what was left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble import files
-from bumble.agent import context_report as reports
+from bumble.agent import context_report
 from bumble.agent.context_report import Part, Report
 from bumble.app import conversation, output
 from bumble.app.opening import Opened, open_entity
@@ -54,7 +54,9 @@ def list_(
     """Show what is in the prompt, and the size of each part."""
     opened = _opened(ctx, entity, now)
     report = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context list", reports.to_data(report), list(listed(report)))
+    output.result(
+        opened.shell, "context list", context_report.to_data(report), list(listed(report))
+    )
 
 
 @app.command()
@@ -71,7 +73,9 @@ def detail(
     """Show each skill, tool and block by its size, and the token budget."""
     opened = _opened(ctx, entity, now)
     report = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context detail", reports.to_data(report), list(_detailed(report)))
+    output.result(
+        opened.shell, "context detail", context_report.to_data(report), list(_detailed(report))
+    )
 
 
 @app.command("json")
@@ -88,7 +92,7 @@ def json_(
     opened = _opened(ctx, entity, now)
     opened.shell.json = True
     report = _report(opened, speaker, message, estimate=estimate)
-    output.result(opened.shell, "context json", reports.to_data(report), "")
+    output.result(opened.shell, "context json", context_report.to_data(report), "")
 
 
 @app.command()
@@ -167,7 +171,7 @@ def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tupl
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker) as mind:
         turn = mind.look(typed.text, think=typed.wishes.think)
-        return reports.of(mind.life, turn, "estimate"), turn
+        return context_report.of(mind.life, turn, "estimate"), turn
 
 
 def _size(chars: int) -> str:
@@ -227,7 +231,7 @@ def _detailed(report: Report) -> Iterator[str]:
     yield f"Brief of the last conversation: {_continuity(report)}"
     yield ""
     yield "Token budget:"
-    rows = [[name, f"~{count:,}"] for name, count in reports.budget(report)]
+    rows = [[name, f"~{count:,}"] for name, count in context_report.budget(report)]
     yield from output.table(rows, indent="- ")
 
 
@@ -246,7 +250,7 @@ def _continuity(report: Report) -> str:
 
 
 def _top(parts: tuple[Part, ...]) -> Iterator[str]:
-    ranked, more = reports.largest(parts, TOP)
+    ranked, more = context_report.largest(parts, TOP)
     for part in ranked:
         yield f"- {part.name}: {_size(part.chars)}"
     if more:

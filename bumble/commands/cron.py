@@ -1,4 +1,4 @@
-"""`bumble cron`: have the system run `bumble tick`, and see what runs by itself."""
+"""`bumble cron`: install `bumble tick` in crontab or systemd; show, add, remove automations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.errors import RefusedError, UsageError
-from bumble.records import automations
-from bumble.records import base as stored
+from bumble.records import automations, base
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
 from bumble.upkeep import cron, schedule
@@ -175,7 +174,7 @@ def add(
         )
     with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
         automation = automations.new(
-            stored.new_id(automations.PREFIX, at, opened.shell.rng),
+            base.new_id(automations.PREFIX, at, opened.shell.rng),
             when,
             text,
             at,

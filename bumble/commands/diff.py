@@ -1,4 +1,4 @@
-"""`bumble diff`: what changed, in memories rather than lines."""
+"""`bumble diff`: what a commit, or what is not committed yet, changed, in memories, not lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble distill`: draw facts, beliefs and notes from what was said."""
+"""`bumble distill`: draw facts, beliefs and notes from conversations now."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
-from bumble.facts import distill as cycle
+from bumble.facts import distill
 from bumble.records import session_files
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-def distill(
+def command(
     ctx: typer.Context,
     *,
     check: CheckOption = False,
@@ -63,8 +63,8 @@ def distill(
             opened,
             life,
             "distill",
-            partial(cycle.check, session_id=chosen, force=force),
-            partial(cycle.run, judge=judge),
+            partial(distill.check, session_id=chosen, force=force),
+            partial(distill.run, judge=judge),
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

@@ -1,4 +1,4 @@
-"""`bumble doctor`: check every file of the entity, and mend what is derived."""
+"""`bumble doctor`: check every file of the entity; `--fix` mends what is derived."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ def doctor(
 
 
 def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
-    from bumble.upkeep import doctor as room
+    from bumble.upkeep import doctor
 
     bar = output.Progress("reading", shell.environ)
     try:
-        return room.examine(inputs, bar)
+        return doctor.examine(inputs, bar)
     finally:
-        bar.done()
+        bar.clear()
 
 
 def _mend(
@@ -102,18 +102,18 @@ def _mend(
     adopts: bool,
 ) -> None:
     """Put right what can be; what can't be is a warning, and found again."""
-    from bumble.upkeep import doctor as room
+    from bumble.upkeep import doctor
 
     limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
     try:
-        room.mend_files(
+        doctor.mend_files(
             inputs.entity,
             _keeping(shell, report),
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
-        if any(finding.code in room.INDEX_CODES for finding in report.findings):
+        if any(finding.code in doctor.INDEX_CODES for finding in report.findings):
             _mend_index(shell, inputs, why, report)
     except LockedError:
         raise

@@ -21,8 +21,7 @@ from bumble.cli.options import (
 )
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
 from bumble.runtime.runtime import Runtime
-from bumble.sleep import dream as cycle
-from bumble.sleep import dream_pool
+from bumble.sleep import dream, dream_pool
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[
@@ -31,7 +30,7 @@ ForceOption = Annotated[
 
 
 @app.command()
-def dream(
+def command(
     ctx: typer.Context,
     *,
     check: CheckOption = False,
@@ -54,7 +53,7 @@ def dream(
     shell.set_seed(seed)
     opened = dreaming(ctx, entity, open_entity(ctx, entity))
     with conversation.open_life(opened, "dream", yes=yes) as life:
-        due = partial(cycle.check, force=force, seed=seed)
+        due = partial(dream.check, force=force, seed=seed)
         if check:
             condition_report = due(life)
             data, line = _pairs(opened, life)
@@ -66,7 +65,7 @@ def dream(
             life,
             "dream",
             due,
-            cycle.run,
+            dream.run,
             only_check=False,
             dry_run=dry_run,
             exit_code=exit_code,
@@ -86,5 +85,5 @@ def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:
     sentence = listing.counted(len(pool.pairs), "pair")
     line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":
-        line = f"{sentence} of memories may meet; {cycle.TIME_ALONE}"
+        line = f"{sentence} of memories may meet; {dream.TIME_ALONE}"
     return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line

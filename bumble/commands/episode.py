@@ -1,4 +1,4 @@
-"""`bumble episode`: what happened."""
+"""`bumble episode`: list, show, add and edit what happened."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import typer
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened, open_entity
-from bumble.body import significance as fading
-from bumble.body.significance import FadingConfig
+from bumble.body.significance import FadingConfig, decayed
 from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.listing import LimitOption, SinceOption
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
 from bumble.cli.text_input import EditorOption, TextArgument
-from bumble.records import base as stored
-from bumble.records import episodes
+from bumble.records import base, episodes
 from bumble.records.episodes import Episode
 
 app = typer.Typer(
@@ -149,7 +147,7 @@ def add(
     moment = moment.astimezone(opening.zone(opened))
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
-        episode_id = stored.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
+        episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
         episode = episodes.new(episode_id, moment, significance, draft, people=who)
         planned = [episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")]
         commit.commit(
@@ -182,7 +180,7 @@ def edit(
 
 
 def _load(path: Path) -> Episode:
-    return stored.load(path, episodes.parse)
+    return base.load(path, episodes.parse)
 
 
 def _path(opened: Opened, episode_id: str) -> Path:
@@ -198,7 +196,7 @@ def _fading(opened: Opened) -> Callable[[Episode], float]:
     )
 
     def left(episode: Episode) -> float:
-        return fading.decayed(episode.significance, (at - episode.at).total_seconds(), config)
+        return decayed(episode.significance, (at - episode.at).total_seconds(), config)
 
     return left
 

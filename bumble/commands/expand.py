@@ -24,8 +24,8 @@ def expand(
     json: JsonOption = False,
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.context import expand as expanding
+    from bumble.context import expand
 
     opened = open_entity(ctx, entity)
-    text = expanding.everywhere(opened.entity, reference)
+    text = expand.everywhere(opened.entity, reference)
     output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)

@@ -1,4 +1,4 @@
-"""`bumble index`: bring the search index up to date with the files."""
+"""`bumble index`: bring the search index up to date, rebuild it, show its state."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def synced(
         )
     finally:
         for bar in bars.values():
-            bar.done()
+            bar.clear()
 
 
 def _still_good(opened: Opened, embedder: Embedder | None) -> SyncReport | None:

@@ -1,4 +1,4 @@
-"""`bumble journal`: the diary, which only grows."""
+"""`bumble journal`: list, show, search, add to and edit the diary, which only grows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened, open_entity
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.listing import Found, LimitOption, SinceOption
+from bumble.cli.listing import LimitOption, Listing, SinceOption
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -167,8 +167,8 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     )
 
 
-def _newest(entries: Sequence[Entry], limit: int) -> Found[Entry]:
-    return Found(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+def _newest(entries: Sequence[Entry], limit: int) -> Listing[Entry]:
+    return Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
 
 
 def _empty(since: str | None, tags: Sequence[str] | None) -> str:

@@ -1,4 +1,4 @@
-"""`bumble knowledge`: durable facts."""
+"""`bumble knowledge`: list, show, set, rename, remove and edit durable facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened, open_entity
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.listing import Found
+from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
@@ -43,7 +43,7 @@ def list_(
 ) -> None:
     """List the sections."""
     opened = open_entity(ctx, entity)
-    sections = Found(_read(opened).sections, broken=0, more=False)
+    sections = Listing(_read(opened).sections, broken=0, more=False)
 
     def line(section: Section) -> list[str]:
         lock = "locked" if section.locked else ""

@@ -1,4 +1,4 @@
-"""`bumble log`: what became part of the entity, and when."""
+"""`bumble log`: the commits of an entity, what became part of it, and when."""
 
 from __future__ import annotations
 

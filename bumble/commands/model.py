@@ -1,4 +1,4 @@
-"""`bumble model`: see, fetch and remove the weights that bumble runs itself."""
+"""`bumble model`: list, show, pull and remove the weights that bumble runs itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bumble.errors import (
 
 if TYPE_CHECKING:
     from bumble.entity.settings import Settings
-    from bumble.weights.catalog import Catalog, Entry, Source, WeightsFile
+    from bumble.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
     from bumble.weights.store import Installed
 
 app = typer.Typer(
@@ -67,10 +67,10 @@ FromOption = Annotated[
 
 
 @dataclass(frozen=True)
-class State:
+class ModelState:
     """How a model stands on this machine."""
 
-    entry: Entry
+    entry: CatalogEntry
     here: Installed | None
     problem: str  # why what lies here can't be used; empty if it can, or nothing does
     unfinished_bytes: int  # that an unfinished pull has brought
@@ -107,7 +107,9 @@ def list_(ctx: typer.Context, *, entity: EntityOption = None, json: JsonOption =
         _explain(shell, used, unknown)
 
 
-def _row(state: State, used: Mapping[str, Mapping[str, str]], memory: int | None) -> dict[str, Any]:
+def _row(
+    state: ModelState, used: Mapping[str, Mapping[str, str]], memory: int | None
+) -> dict[str, Any]:
     entry = state.entry
     return {
         "name": entry.name,
@@ -126,7 +128,7 @@ def _row(state: State, used: Mapping[str, Mapping[str, str]], memory: int | None
 
 
 def _listed(
-    states: Sequence[State], used: Mapping[str, Mapping[str, str]], memory: int | None
+    states: Sequence[ModelState], used: Mapping[str, Mapping[str, str]], memory: int | None
 ) -> list[str]:
     rows = []
     for state in states:
@@ -153,11 +155,11 @@ def _explain(
         )
 
 
-def _states(shell: Shell, catalog: Catalog) -> list[State]:
+def _states(shell: Shell, catalog: Catalog) -> list[ModelState]:
     return [_state(shell, entry) for entry in catalog]
 
 
-def _state(shell: Shell, entry: Entry) -> State:
+def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
     from bumble.weights import store
 
     here, problem = None, ""
@@ -171,7 +173,7 @@ def _state(shell: Shell, entry: Entry) -> State:
     ]
     if here is None and not problem and any(item.complete for item in lying):
         problem = "another version"
-    return State(entry, here, problem, sum(item.bytes for item in lying if not item.complete))
+    return ModelState(entry, here, problem, sum(item.bytes for item in lying if not item.complete))
 
 
 def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
@@ -185,7 +187,7 @@ def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
 
 
 def _used(
-    shell: Shell, entity: Path | None, catalog: Catalog, here: Sequence[Entry]
+    shell: Shell, entity: Path | None, catalog: Catalog, here: Sequence[CatalogEntry]
 ) -> dict[str, dict[str, str]]:
     """Say which model talks and which embeds, by the settings and by what is here, and why."""
     settings = _settings(shell, entity)
@@ -205,7 +207,7 @@ def _use(name: str, why: str) -> dict[str, str]:
     return {"model": name, "why": why}
 
 
-def _talks(settings: Settings, catalog: Catalog, here: Sequence[Entry]) -> dict[str, str]:
+def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> dict[str, str]:
     from bumble.llm import detect
     from bumble.weights import choice
 
@@ -250,7 +252,7 @@ def show(ctx: typer.Context, name: NameArgument, *, json: JsonOption = False) ->
     output.result(shell, "model show", _data(shell, state), _shown(shell, state))
 
 
-def _data(shell: Shell, state: State) -> dict[str, Any]:
+def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
     entry, here = state.entry, state.here
     run = entry.embedding or entry.chat
     return {
@@ -267,7 +269,7 @@ def _data(shell: Shell, state: State) -> dict[str, Any]:
     }
 
 
-def _file(shell: Shell, entry: Entry, file: WeightsFile) -> dict[str, Any]:
+def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any]:
     return {
         "name": file.name,
         "bytes": file.bytes,
@@ -292,7 +294,7 @@ def _source(source: Source) -> str:
     return str(source.path)
 
 
-def _shown(shell: Shell, state: State) -> list[str]:
+def _shown(shell: Shell, state: ModelState) -> list[str]:
     entry, here = state.entry, state.here
     rows = [
         ("kind", entry.kind),
@@ -356,7 +358,7 @@ def _some(names: Sequence[str] | None, offered: Sequence[str]) -> list[str]:
 
 
 def _pull(
-    shell: Shell, entry: Entry, own: Path | None, *, yes: bool, dry_run: bool
+    shell: Shell, entry: CatalogEntry, own: Path | None, *, yes: bool, dry_run: bool
 ) -> dict[str, Any]:
     state = _state(shell, entry)
     if state.here:
@@ -371,12 +373,12 @@ def _pull(
     return _pulled(entry, f"fetched from {fetched.source}", fetched)
 
 
-def _pulled(entry: Entry, result: str, here: Installed | None) -> dict[str, Any]:
+def _pulled(entry: CatalogEntry, result: str, here: Installed | None) -> dict[str, Any]:
     place = str(here.place) if here else None
     return {"name": entry.name, "result": result, "bytes": entry.bytes, "place": place}
 
 
-def _only_from_here(entry: Entry) -> Entry:
+def _only_from_here(entry: CatalogEntry) -> CatalogEntry:
     """Leave a model the sources that lie on this machine."""
     from bumble.weights.catalog import Local
 

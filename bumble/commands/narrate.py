@@ -19,7 +19,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
-from bumble.sleep import narrate as cycle
+from bumble.sleep import narrate
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[
@@ -28,7 +28,7 @@ ForceOption = Annotated[
 
 
 @app.command()
-def narrate(
+def command(
     ctx: typer.Context,
     *,
     check: CheckOption = False,
@@ -55,8 +55,8 @@ def narrate(
             opened,
             life,
             "narrate",
-            partial(cycle.check, force=force),
-            cycle.run,
+            partial(narrate.check, force=force),
+            narrate.run,
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

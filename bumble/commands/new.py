@@ -1,4 +1,4 @@
-"""`bumble new`: make an entity folder."""
+"""`bumble new`: make an entity folder; its questions and their checks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def new(
 ) -> None:
     """Make an entity folder."""
     shell = shell_of(ctx)
-    made = make(
+    identity = make(
         shell,
         folder,
         name=name,
@@ -65,13 +65,13 @@ def new(
         timezone=timezone,
         use_git=not no_git,
     )
-    shell.entity_name = made["name"]
+    shell.entity_name = identity["name"]
     here = f'bumble chat -e {shlex.quote(str(folder))} "Hello"'
-    lines = [f"{made['name']} lives in {made['folder']}", f"Say hello: {here}"]
-    if made["repository"] and made["repository"] != made["folder"]:
-        told = f"Its history is kept by the repository it lies in, {made['repository']};"
-        lines.insert(1, f"{told} bumble commits nothing there unless `git.autocommit` is set")
-    output.result(shell, "new", made, lines)
+    lines = [f"{identity['name']} lives in {identity['folder']}", f"Say hello: {here}"]
+    if identity["repository"] and identity["repository"] != identity["folder"]:
+        sentence = f"Its history is kept by the repository it lies in, {identity['repository']};"
+        lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
+    output.result(shell, "new", identity, lines)
 
 
 def make(
@@ -172,14 +172,14 @@ def _ask(
     shell: Shell,
     option: str,
     question: str,
-    given: str | None,
+    option_text: str | None,
     default: str,
     check: Callable[[str], str],
 ) -> str:
     """Return what an option says, else what the person at the terminal says, else the default."""
-    if given is not None or not shell.interactive:
+    if option_text is not None or not shell.interactive:
         try:
-            return check(default if given is None else given.strip())
+            return check(default if option_text is None else option_text.strip())
         except ValueError as error:
             raise UsageError(f"{option}: {error}") from error
     while True:
@@ -197,9 +197,9 @@ def _line(text: str) -> str:
     return text
 
 
-def _one_of(text: str, known: list[str]) -> str:
-    if text not in known:
-        raise ValueError(f"there is no {text!r}; there are {', '.join(known)}")
+def _one_of(text: str, choices: list[str]) -> str:
+    if text not in choices:
+        raise ValueError(f"there is no {text!r}; there are {', '.join(choices)}")
     return text
 
 

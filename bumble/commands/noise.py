@@ -8,7 +8,7 @@ from bumble.app import body_view
 from bumble.app.opening import open_entity
 from bumble.body import noise
 from bumble.cli import run_job
-from bumble.cli.listing import Found, show_list, when
+from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.options import (
     DryRunOption,
     EntityOption,
@@ -52,7 +52,7 @@ def list_(
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
         return [when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    listing = Found(held, broken=0, more=False)
+    listing = Listing(held, broken=0, more=False)
     show_list(opened, "noise", listing, body_view.fragment_data, line, NONE)
 
 
@@ -73,7 +73,7 @@ def tick(
 ) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
     from bumble.app import conversation
-    from bumble.sleep import stray_thoughts as cycle
+    from bumble.sleep import stray_thoughts
 
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
@@ -83,8 +83,8 @@ def tick(
             opened,
             life,
             "noise tick",
-            cycle.check,
-            cycle.run,
+            stray_thoughts.check,
+            stray_thoughts.run,
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

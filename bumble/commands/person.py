@@ -1,4 +1,4 @@
-"""`bumble person`: the people the entity knows."""
+"""`bumble person`: list, show, add, edit and forget the people the entity knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble recall`: search everything the entity remembers."""
+"""`bumble recall`: search everything the entity remembers; `--explain` shows the scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bumble reflect`: think about the people the entity talked with."""
+"""`bumble reflect`: update the portraits of the people the entity talked with."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reflect(
     Brings their portraits up to date. With a name, also works in the notes and the own words that
     wait in that person's file.
     """
-    from bumble.portraits import reflect as cycle
+    from bumble.portraits import reflect
 
     opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     opened.shell.set_now(now)
@@ -63,8 +63,8 @@ def reflect(
             opened,
             life,
             "reflect",
-            partial(cycle.check, only=only),
-            partial(cycle.run, allow_shrink=allow_shrink),
+            partial(reflect.check, only=only),
+            partial(reflect.run, allow_shrink=allow_shrink),
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

@@ -1,4 +1,4 @@
-"""`bumble remind`: what is to be said at some time."""
+"""`bumble remind`: add, list, run and remove reminders."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from bumble.cli.options import (
 from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
-from bumble.records import base as stored
-from bumble.records import reminders
+from bumble.records import base, reminders
 from bumble.records.base import Provenance
 from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
 from bumble.text import moments
@@ -101,7 +100,7 @@ def add(
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
-                stored.new_id(reminders.PREFIX, made_at, opened.shell.rng),
+                base.new_id(reminders.PREFIX, made_at, opened.shell.rng),
                 due,
                 draft,
                 repeat=cron or "",
@@ -117,7 +116,7 @@ def add(
         why = f"remind: {output.shorten(draft, 50)}"
         sentence = f"{reminders.path(reminder.id)} is due {listing.when(due, opened)}."
         planned = [reminders.plan_new(reminder, why)]
-        stamp = stored.stamp(due)
+        stamp = base.stamp(due)
         commit.commit(
             opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
         )
@@ -195,7 +194,7 @@ def list_(
         keep=lambda reminder: everything or not reminder.done,
     )
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
-    shown = listing.Found(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
+    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
     short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
     names = people.names(opened)
 
@@ -232,7 +231,7 @@ def run(
     from dataclasses import replace
 
     from bumble.app import conversation
-    from bumble.upkeep import reminders as cycle
+    from bumble.upkeep import reminders as delivery
 
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
@@ -242,8 +241,8 @@ def run(
             opened,
             replace(life, writes=not dry_run),
             "remind run",
-            cycle.check,
-            cycle.run,
+            delivery.check,
+            delivery.run,
             only_check=check,
             dry_run=dry_run,
             exit_code=exit_code,

@@ -1,4 +1,4 @@
-"""A conversation at the terminal: history, several lines, slash commands."""
+"""The conversation at the terminal: prompt line, history, several lines, slash commands."""
 
 from __future__ import annotations
 

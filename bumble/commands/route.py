@@ -1,4 +1,4 @@
-"""`bumble route`: where a message would go, and by which rule."""
+"""`bumble route`: whether a message is a reflex or is thought about, and by which rule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def route(
 
     Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
     """
-    from bumble.agent import route as routes
+    from bumble.agent import route
     from bumble.runtime import body_state
 
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
@@ -44,7 +44,7 @@ def route(
     opened.shell.set_now(now)
     with conversation.open_life(opened, "route") as life:
         soma = body_state.read(life, life.now())
-        route = routes.decide(
+        decision = route.decide(
             None if no_model else life.model,
             message,
             opened.config.cognition.router,
@@ -52,10 +52,10 @@ def route(
             intensity=body_state.intensity(life, soma),
         )
     data: dict[str, Any] = {
-        "profile": route.profile,
-        "rule": route.rule,
-        "confidence": route.confidence,
-        "by_model": route.rule.startswith("classifier"),
+        "profile": decision.profile,
+        "rule": decision.rule,
+        "confidence": decision.confidence,
+        "by_model": decision.rule.startswith("classifier"),
     }
-    line = f"{route.profile}, by the rule {route.rule} (confidence {route.confidence:.2f})"
+    line = f"{decision.profile}, by the rule {decision.rule} (confidence {decision.confidence:.2f})"
     output.result(opened.shell, "route", data, line)

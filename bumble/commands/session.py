@@ -1,10 +1,10 @@
-"""`bumble session`: the conversations."""
+"""`bumble session`: list, show and end conversations."""
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -224,7 +224,7 @@ def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iter
     yield f"{who or 'somebody'}, {when(message.at, opened)}"
     yield from _indented(message.text, "  ")
     for call in message.tool_calls:
-        arguments = jsons.dumps(call.arguments, ensure_ascii=False)
+        arguments = dumps(call.arguments, ensure_ascii=False)
         yield f"  ({call.name} {output.shorten(arguments, CALL_CHARS)})"
 
 

@@ -1,4 +1,4 @@
-"""`bumble skill`: how-to notes."""
+"""`bumble skill`: list, show, set, remove and edit how-to notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bumble.app import output
 from bumble.app.opening import Opened, open_entity
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.listing import Found
+from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -164,7 +164,7 @@ def edit(
     )
 
 
-def _all(opened: Opened) -> Found[Skill]:
+def _all(opened: Opened) -> Listing[Skill]:
     return listing.readable(opened, skills.paths(opened.entity.skills), skills.load)
 
 

@@ -1,4 +1,4 @@
-"""`bumble soma`: the body, as it is now."""
+"""`bumble soma`: the body as it is now: bars, hormones, mood, feelings."""
 
 from __future__ import annotations
 
@@ -169,11 +169,12 @@ def _hormones(soma: Soma, config: BodyConfig) -> dict[str, dict[str, Any]]:
 def _lines(opened: Opened, presence: Presence, data: dict[str, Any]) -> list[str]:
     soma = presence.soma
     parts = [
-        [name, _drawn(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
+        [name, _draw_bar(bar.value, bar.rest), f"{bar.value:3.0f}", f"rest {bar.rest:.0f}"]
         for name, bar in soma.bars.levels.items()
     ]
     levels = [
-        f"{name} {one['level']:.2f} ({one['label']})" for name, one in data["hormones"].items()
+        f"{name} {hormone['level']:.2f} ({hormone['label']})"
+        for name, hormone in data["hormones"].items()
     ]
     rows = [
         ("mood", _with_strength(presence.mood.name, presence.mood.intensity)),
@@ -209,7 +210,7 @@ def _ago(opened: Opened, at: datetime) -> str:
     return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days ago"
 
 
-def _drawn(value: float, rest: float) -> str:
+def _draw_bar(value: float, rest: float) -> str:
     """Draw a bar, with a stroke where it rests."""
     filled = round(value / FULL * WIDTH)
     stroke = min(WIDTH - 1, int(rest / FULL * WIDTH))

@@ -1,13 +1,13 @@
-"""`bumble status`: which entity this is, what it would talk with, and how full its window is.
+"""`bumble status`: the entity, its model, how full its window is, what waits.
 
 Looks only: no model is opened and nothing is fetched; a part that can't be read is a warning.
 """
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -236,12 +236,12 @@ def _index(opened: Opened) -> dict[str, Any]:
     """Say how the index stands to the files, and which model made its vectors."""
     from bumble.index import sync
 
-    problem, state = None, sync.State(exists=False)
+    problem, state = None, sync.IndexState(exists=False)
     try:
         state = sync.state(opened.entity)
     except IndexUnusableError as error:
         problem = str(error)
-    made_by = jsons.loads(state.identity) if state.identity else {}
+    made_by = loads(state.identity) if state.identity else {}
     return {
         **{name: value for name, value in vars(state).items() if name != "identity"},
         "embedding": made_by.get("model"),

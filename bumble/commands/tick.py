@@ -1,4 +1,4 @@
-"""`bumble tick`: whatever is due between turns. What cron runs every ten minutes."""
+"""`bumble tick`: whatever is due between turns; what cron runs every ten minutes."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def undo(
     or the undo is refused with exit code 13. Conversations stay word for word.
     """
     from bumble.cli import commits_view
-    from bumble.history import undo as room
+    from bumble.history import undo
     from bumble.history.log import Version
 
     shell = shell_of(ctx)
@@ -54,8 +54,8 @@ def undo(
     opened = open_entity(ctx, entity)
     waiting = commits_view.look(opened)
     root = opened.entity.root
-    commit = room.choose(root, what, last=last, cycle=cycle, waiting=waiting)
-    plan = room.plan(root, commit, force=force)
+    commit = undo.choose(root, what, last=last, cycle=cycle, waiting=waiting)
+    plan = undo.plan(root, commit, force=force)
     changes = plan.change_set.changes
     versions = [
         Version(change.path, files.read_if_there(root / change.path), change.data)

@@ -46,8 +46,7 @@ def why(
     journal, the narrative, a skill or a message: who or what wrote it, and all it rests on, down to
     the words that were said.
     """
-    from bumble.upkeep import lookup
-    from bumble.upkeep import why as room
+    from bumble.upkeep import lookup, why
 
     opened = open_entity(ctx, entity)
     query = " ".join(what).strip()
@@ -57,7 +56,7 @@ def why(
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    node = room.explain(shelf, shelf.look_up(query, kind), room.GitHistory(opened.entity.root))
+    node = why.explain(shelf, shelf.look_up(query, kind), why.GitHistory(opened.entity.root))
     data = {**_data(node), "missing": list(node.missing)}
     output.result(opened.shell, "why", data, list(_tree(opened, node)))
     if node.missing:

@@ -1,9 +1,9 @@
-"""Compaction: long conversations are shown shorter, and nothing that was said is lost.
+"""Compaction: when a conversation is too long, and how it is shown shorter; nothing is lost.
 
 In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
 summarised; what of that was not distilled yet is so first (`flush`). Each step adds a line to the
-transcript that says how a stretch is shown from now on (`history` computes the view); the stretch
-itself stays, and an undo takes the line back.
+transcript that says how a stretch is shown from now on (`transcript` computes the view); the
+stretch itself stays, and an undo takes the line back.
 """
 
 from __future__ import annotations
@@ -261,7 +261,11 @@ def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> Su
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
-    covered = {message.id for message in transcript.stretch(session, earlier)} if earlier else set()
+    covered = (
+        {message.id for message in transcript.covered_messages(session, earlier)}
+        if earlier
+        else set()
+    )
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
     return SummaryInput(text, new, tuple(stretch), budget)
@@ -332,7 +336,7 @@ def prune(life: Runtime, session: Session, *, protect: int) -> Compaction | None
     protected_ids = ends | {message.id for message in newest}
     cleared = {
         message.id for old in session.compactions if old.kind == "prune"
-        for message in transcript.stretch(session, old)
+        for message in transcript.covered_messages(session, old)
     }  # fmt: skip
     old = [
         result for result in results if result.id not in protected_ids and result.id not in cleared
@@ -345,7 +349,7 @@ def prune_batch(life: Runtime, session: Session) -> Compaction | None:
     pruning = prune(life, session, protect=0)
     if pruning is None:
         return None
-    about = transcript.stretch(session, pruning)
+    about = transcript.covered_messages(session, pruning)
     return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
@@ -366,7 +370,7 @@ def cut_long(life: Runtime, session: Session) -> Compaction | None:
     )
     cut_ids = {
         message.id for old in session.compactions if old.kind == "cut"
-        for message in transcript.stretch(session, old)
+        for message in transcript.covered_messages(session, old)
     }  # fmt: skip
     long = [
         message

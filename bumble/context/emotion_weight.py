@@ -1,4 +1,4 @@
-"""How charged memories weigh more: the factor of an episode's imprints in the present mood."""
+"""How charged episodes weigh more in recall: imprints against the present mood."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "imprints"  # in the front matter; a file without it need not be parsed
 
 
 @dataclass(frozen=True)
-class Share:
+class ImprintShare:
     """What one imprint of an episode adds, and what that is made of."""
 
     emotion: str
@@ -34,7 +34,7 @@ class Share:
 class Weight:
     """What all imprints of an episode do to its relevance."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[ImprintShare, ...]
     age_days: float
     factor: float
 
@@ -52,8 +52,8 @@ def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor 
         return None
 
     def of(hit: Hit) -> float:
-        found = weight(entity, body, mood, at, hit)
-        return found.factor if found else 1.0
+        imprint_weight = weight(entity, body, mood, at, hit)
+        return imprint_weight.factor if imprint_weight else 1.0
 
     return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
 
@@ -64,7 +64,8 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
     if episode is None:
         return None
     felt = [
-        affects.FeltImprint(one.emotion, one.intensity, one.trigger) for one in episode.imprints
+        affects.FeltImprint(imprint.emotion, imprint.intensity, imprint.trigger)
+        for imprint in episode.imprints
     ]
     age = max(0.0, (at - episode.at).total_seconds())
     return Weight(
@@ -76,19 +77,19 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
 
 def _shares(
     felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
-) -> tuple[Share, ...]:
+) -> tuple[ImprintShare, ...]:
     decay = math.exp2(-age_seconds / body.imprint.decay_half_life_seconds)
     counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
     return tuple(
-        Share(
-            one.emotion,
-            one.intensity,
-            one.trigger,
-            affects.affinity(mood, one.emotion, body.affinity),
+        ImprintShare(
+            felt_imprint.emotion,
+            felt_imprint.intensity,
+            felt_imprint.trigger,
+            affects.affinity(mood, felt_imprint.emotion, body.affinity),
             decay,
             share,
         )
-        for one, share in zip(felt, counted, strict=True)
+        for felt_imprint, share in zip(felt, counted, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""Bringing back the whole of a text that a prompt shows cut or cleared."""
+"""The whole of a text that a prompt shows cut or cleared, by its reference."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def original(entity: Entity, reference: str, *talks: Session) -> str:
         except RecordMissingError:
             continue
         return blob.decode(errors="replace")
-    known: list[str] = []
+    references: list[str] = []
     for talk in talks:
         for message in talk.messages:
             name = transcript.reference(message.text)
             if len(wanted) >= REFERENCE_CHARS and wanted.startswith(name):
                 return message.text
-            known.append(name)
-    raise RecordMissingError("text with the reference", reference, base.nearest(wanted, known))
+            references.append(name)
+    raise RecordMissingError("text with the reference", reference, base.nearest(wanted, references))
 
 
 def everywhere(entity: Entity, reference: str) -> str:

@@ -1,4 +1,4 @@
-"""The flush: what old turns hold is in memory before they leave the view.
+"""Distilling the turns that are about to leave the view, before they are compacted.
 
 It is distilling, sooner: the windows that still wait among the messages a summary will stand for,
 by the same questions, the same proof and the same cursor. So nothing is drawn twice, and where it

@@ -1,4 +1,4 @@
-"""Handover: the brief that one conversation leaves for the next with the same people.
+"""The brief that one conversation leaves for the next: when it is written, its headings.
 
 The model tells what was going on under six headings; what it names that nobody said is dropped, and
 a brief with too little in it is not written. The things that were touched (files, names, numbers)

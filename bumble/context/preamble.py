@@ -1,4 +1,4 @@
-"""What is true right now, as a preamble says it: time, company, body, the last brief."""
+"""The preamble's parts: the time, who is present, the body, the last brief, the workspace."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def now_text(
     speaker: str,
     at: datetime,
     last_spoke: datetime | None,
-    others: Sequence[str] = (),
+    other_ids: Sequence[str] = (),
 ) -> str:
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
@@ -112,9 +112,10 @@ def now_text(
     else:
         silence = people.ago(at - last_spoke)
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
-    if others:
-        there = [
-            one.name if (one := people.find_person(life, other)) else other for other in others
+    if other_ids:
+        names = [
+            person.name if (person := people.find_person(life, other)) else other
+            for other in other_ids
         ]
-        lines.insert(1, f"{prompts.harmless(', '.join(there))} can hear you too.")
+        lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")
     return " ".join(lines)

@@ -1,4 +1,4 @@
-"""Files of the owner's own that stand in every prompt: who it is, protocols, tool notes, memory.
+"""The owner's own files in every prompt (GENOME.md, MEMORY.md…): how much of each goes in.
 
 Each is optional and capped, and all of them together are; what was cut says so in its place.
 """
@@ -40,17 +40,17 @@ def read(entity: Entity, config: PromptConfig) -> tuple[BootstrapFile, ...]:
         RecordInvalidError: If one is there and is no text.
     """
     left = config.bootstrap_total_max_chars
-    found = []
+    own_files = []
     for name in config.bootstrap_files:
         raw = _raw(entity, name)
-        one = (
+        own_file = (
             BootstrapFile(name, "MISSING", 0, "")
             if raw is None
             else _fitted(name, raw, left, config)
         )
-        left -= one.injected_chars
-        found.append(one)
-    return tuple(found)
+        left -= own_file.injected_chars
+        own_files.append(own_file)
+    return tuple(own_files)
 
 
 def _raw(entity: Entity, name: str) -> str | None:

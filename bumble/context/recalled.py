@@ -1,4 +1,4 @@
-"""What comes to mind: the part of memory that matters for what was just said, without a model.
+"""What is recalled for a message without a model: which hits go in the prompt, worded how.
 
 Chooses and words memories for a prompt; finding and ranking them is the index's.
 """

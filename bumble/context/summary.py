@@ -1,4 +1,4 @@
-"""Summaries: one text for the middle of a conversation, by the model or by the lines that say most.
+"""The summary of a conversation's middle: by the model, or by the lines that say most.
 
 The model tells; code sees to it that it tells nothing of its own, and puts what it left out of
 names, numbers, dates and decisions behind it, word for word.
@@ -36,7 +36,7 @@ PIECE_TOKENS = 1500  # of conversation in one question
 SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
 LEAST_CHARS = 80  # under a heading
 KEY_TOKENS = 12  # of an answer, for a heading's name and what stands around it
-SAID = "- "  # before a line that is carried word for word
+LINE_MARK = "- "  # before a line that is carried word for word
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _whole(life: Runtime, summary_input: SummaryInput, values: Mapping[str, str]
     text = render(values)
     left = summary_input.budget_tokens - tokens.estimate(text)
     lines = excerpt_lines(life, summary_input, " ".join(values.values()), left)
-    carried = "\n".join(f"{SAID}{line}" for line in lines)
+    carried = "\n".join(f"{LINE_MARK}{line}" for line in lines)
     critical = "\n".join(part for part in (values["critical_context"], carried) if part)
     return render({**values, "critical_context": critical})
 
@@ -156,14 +156,18 @@ def _read(text: str) -> dict[str, str]:
         name = next((key for key, title in HEADINGS.items() if line == f"## {title}"), None)
         if name:
             current = name
-        elif current and line != "-" and not line.startswith(SAID):
+        elif current and line != "-" and not line.startswith(LINE_MARK):
             values[current] = f"{values[current]}\n{line}".strip()
     return values
 
 
 def _carried(text: str, own_name: str) -> list[SpokenLine]:
     """Return the lines that an earlier summary carried word for word."""
-    pairs = [line[len(SAID) :].partition(": ") for line in text.splitlines() if line[:2] == SAID]
+    pairs = [
+        line[len(LINE_MARK) :].partition(": ")
+        for line in text.splitlines()
+        if line[:2] == LINE_MARK
+    ]
     return [
         SpokenLine("", who, wording, excerpt.OWN_WEIGHT if who == own_name else 1.0)
         for who, colon, wording in pairs

@@ -1,4 +1,4 @@
-"""What a model is told: the part that never changes, and what is true right now.
+"""The system prompt: its parts and order, what is always in it, and the preamble's budget.
 
 The stable part is a function of files alone, so two processes over unchanged files make the same
 bytes; its SHA-256 tells when it changed. What changes from turn to turn heads the last user message
@@ -83,9 +83,9 @@ def of_entity(
         identity,
         tools,
         [
-            one
-            for one in skills_store.read(entity.skills)
-            if base.may_read(one.provenance.audience, readers)
+            skill
+            for skill in skills_store.read(entity.skills)
+            if base.may_read(skill.provenance.audience, readers)
         ],
         knowledge_store.read(entity.knowledge),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
@@ -112,7 +112,7 @@ def stable(
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
-        "skills": _section("# Skills you can read", "\n".join(one.text for one in listed)),
+        "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
         "knowledge": _section("# Always true", _locked(knowledge)),
         "files": _section("# Files you keep in mind", _files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
@@ -156,7 +156,7 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
             skill.name,
             f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}",
         )
-        for skill in sorted(skills, key=lambda one: one.path)
+        for skill in sorted(skills, key=lambda skill: skill.path)
         if not trust_tiers.is_quoted(skill.provenance.trust)
     )
 
@@ -169,7 +169,9 @@ def _locked(knowledge: Knowledge) -> str:
 
 def _files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
-        prompts.tagged("file", one.text, f' name="{one.name}"') for one in own_files if one.text
+        prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
+        for own_file in own_files
+        if own_file.text
     )
 
 
@@ -182,29 +184,29 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
 
     A block that only partly fits is cut at a line; the first is always there.
     """
-    kept: list[Block] = []
+    chosen: list[Block] = []
     left = budget_tokens
     for block in blocks:
         if not block.text:
             continue
-        fitting = block if not kept or block.tokens <= left else _fit(block, left)
+        fitting = block if not chosen or block.tokens <= left else _fit(block, left)
         if fitting is None:
             continue
-        kept.append(fitting)
+        chosen.append(fitting)
         left -= fitting.tokens
-    return tuple(kept)
+    return tuple(chosen)
 
 
 def _fit(block: Block, left: int) -> Block | None:
     """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []
-    kept = [head]
+    lines = [head]
     for line in rest:
-        if tokens.estimate("\n".join([*kept, line, *tail])) > left:
+        if tokens.estimate("\n".join([*lines, line, *tail])) > left:
             break
-        kept.append(line)
-    return replace(block, text="\n".join([*kept, *tail])) if len(kept) > 1 else None
+        lines.append(line)
+    return replace(block, text="\n".join([*lines, *tail])) if len(lines) > 1 else None
 
 
 def with_preamble(blocks: Sequence[Block], message: str) -> str:

@@ -1,4 +1,4 @@
-"""A stored conversation as the model sees it.
+"""A stored conversation as the model sees it: old tool results cleared, long texts cut.
 
 The view is computed from the transcript alone, compactions included: what was once shown is shown
 the same way for ever, until a compaction says otherwise, so that its evaluated prefix can be kept.
@@ -64,7 +64,7 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
     gone = {part.id for turn in spoken[:start] for part in turn}
     visible_parts = [part for turn in turns for part in turn if part.id not in gone]
     summary = standing(session)
-    summarized = len(stretch(session, summary)) if summary else 0
+    summarized = len(covered_messages(session, summary)) if summary else 0
     ids = {part.id for part in visible_parts}
     earlier = itertools.takewhile(lambda message: message.id != before, session.messages)
     unseen = tuple(message.id for message in earlier if message.id not in ids)
@@ -74,9 +74,9 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
 def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
     """Return every part of the view, oldest first, however long it is."""
     summary = standing(session)
-    covered = {message.id for message in stretch(session, summary)} if summary else set()
+    covered = {message.id for message in covered_messages(session, summary)} if summary else set()
     effects = [
-        (compaction, {message.id for message in stretch(session, compaction)})
+        (compaction, {message.id for message in covered_messages(session, compaction)})
         for compaction in session.compactions
     ]
     parts: list[ViewPart] = []
@@ -104,7 +104,7 @@ def standing(session: Session) -> Compaction | None:
     )
 
 
-def stretch(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
+def covered_messages(session: Session, compaction: Compaction) -> tuple[sessions.Message, ...]:
     """Return the messages a compaction is about; none if an end of it is not there any more."""
     ids = [message.id for message in session.messages]
     if compaction.first not in ids or compaction.last not in ids:

@@ -1,4 +1,4 @@
-"""Trust tiers: what was only read stays a quotation, and is never learnt on its own say-so.
+"""Trust of what was only read: quoted in prompts, never learnt on its own say-so.
 
 A turn that has read text of tools or imports may still write down what the person says; not what
 the text says.

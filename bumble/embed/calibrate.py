@@ -1,4 +1,4 @@
-"""Calibrated similarity: cosines of different models on one scale.
+"""Calibrated similarity: cosines of different embedding models on one scale.
 
 Embedding models put unrelated texts at different cosines, some near 0, some near .5, so a
 threshold means nothing by itself. Here 0 is what unrelated texts get under the model at hand, and

@@ -1,4 +1,4 @@
-"""An embedder without weights: words and letter triples, hashed into a few hundred dimensions.
+"""An embedder without weights: words and letter triples, hashed; for tests and no model.
 
 For tests. Texts that share words lie close, texts that share none do not; it knows nothing of
 meaning. The same text gives the same vector everywhere.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bumble.embed.protocol import DocumentTokens, Floats, Identity, QueryTokens
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 
 _WORD = re.compile(r"\w+")
 _TRIPLE_WEIGHT = 0.3  # inflected forms meet in their triples, but whole words decide
@@ -30,7 +30,7 @@ class HashingEmbedder:
     unrelated_cosine = 0.0  # signed hashing leaves unrelated texts at right angles on average
 
     def __init__(self, dimensions: int = 256) -> None:
-        self.identity = Identity(
+        self.identity = EmbedderIdentity(
             model="hashing",
             sha256="",
             tokenizer_sha256="",

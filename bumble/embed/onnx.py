@@ -1,7 +1,7 @@
-"""Embedding models that run in ONNX Runtime: tokens in, pooled vectors out.
+"""Embedding models in ONNX Runtime: tokenizing, batches, pooling, normalizing.
 
 Tokenise, run, average the unmasked tokens, normalise. Knows nothing of catalogs or of where weights
-come from; it is handed two files and the `Identity` that says what to do with them.
+come from; it is handed two files and the `EmbedderIdentity` that says what to do with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Encoding, Tokenizer
 
-from bumble.embed.protocol import DocumentTokens, Floats, Identity, QueryTokens
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats, QueryTokens
 from bumble.errors import WeightsMissingError
 
 _BATCH_TEXTS = 32  # more gain nothing on two cores
@@ -43,7 +43,7 @@ class OnnxEmbedder:
         self,
         weights: Path,
         tokenizer: Path,
-        identity: Identity,
+        identity: EmbedderIdentity,
         *,
         unrelated_cosine: float,
         batch_invariant: bool,

@@ -1,4 +1,4 @@
-"""Text in, vectors out: what every embedding model speaks."""
+"""The interface of every embedder (text in, vectors out), and what identifies one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bits = NDArray[np.uint8]  # eight dimensions a byte, as numpy packs them; a bit 
 
 
 @dataclass(frozen=True)
-class Identity:
+class EmbedderIdentity:
     """All that decides which vector a text gets; vectors compare only under equal ones."""
 
     model: str  # name in the catalog
@@ -52,7 +52,7 @@ class Embedder(Protocol):
     """
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> EmbedderIdentity:
         """What its vectors may be compared with."""
 
     @property

@@ -1,7 +1,7 @@
-"""Change sets: what a turn or a cycle wants to write, applied as one.
+"""Change sets: files written together under the entity's lock, or refused if edited since.
 
 `apply` takes the entity's lock, checks that no file moved on since it was read, and writes all
-files or none, whatever kills it (`intents`). Knows nothing of what the files mean.
+files or none, whatever kills it (`write_ahead`). Knows nothing of what the files mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commits: in a git repository, each change set becomes one commit of exactly its own files.
+"""Each change set as one git commit of exactly its files; titles, trailers, what waits.
 
 Before a set is written, what it will write is noted in `.bumble/uncommitted/`, and the note goes
 with the commit: what a kill, or something of the owner's that is under way, leaves uncommitted is
@@ -25,7 +25,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.write_ahead import Step
 from bumble.errors import MergeUnfinishedError, UnsafePathError
-from bumble.git import Done, Git
+from bumble.git import Git, GitResult
 from bumble.text import yaml_edit
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
@@ -391,7 +391,7 @@ class Commits:
                 *("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8"),
                 *("--literal-pathspecs", *command),
                 *("--pathspec-from-file=-", "--pathspec-file-nul"),
-                given="\0".join(paths).encode(errors="surrogateescape"),
+                stdin="\0".join(paths).encode(errors="surrogateescape"),
                 environ={**dates, **who},
             )
             if done.code == 0 or (done.code == 1 and not done.err):
@@ -442,7 +442,7 @@ class Commits:
         return write_ahead.digest(files.read_if_there(self.repository.folder / path))
 
 
-def _entries(done: Done, prefix: str) -> tuple[bool, list[Entry]]:
+def _entries(done: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
     """Read what `git status` says: whether no branch is checked out, and the files."""
     detached, found = False, []
     for row in done.text.split("\0"):

@@ -1,4 +1,4 @@
-"""Every setting as a typed field: `config.memory.relational.max_context_tokens`.
+"""Every setting as a typed field, with its range: `config.memory.relational…`.
 
 A field's name is its name in the files. What a setting does and its default are said once, in
 `bumble/defaults.yaml`; here are its type and range. Knows nothing of where values come from.

@@ -1,4 +1,4 @@
-"""The settings under `memory`; see `config`."""
+"""The settings under `memory` as typed fields: distillation, beliefs, relationships…."""
 
 from __future__ import annotations
 

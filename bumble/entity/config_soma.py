@@ -1,4 +1,4 @@
-"""The settings under `soma`; see `config`.
+"""The settings under `soma` as typed fields: bars, hormones, affects, noise, dreams….
 
 Names and shapes are those of the parameters in `bumble.body`, which are read from the same section.
 """

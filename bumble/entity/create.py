@@ -1,4 +1,4 @@
-"""Make a new entity folder from the template.
+"""Making a new entity folder: what is copied from the template, and its archetype.
 
 Knows the template and the archetypes; asks nobody anything.
 """

@@ -1,4 +1,4 @@
-"""The user's keys: from the environment, or from a file of their own that nobody else can read.
+"""The user's API keys: from the environment, or `secrets.yaml` that only they can read.
 
 Never from an entity's folder, and never shown.
 """

@@ -1,4 +1,4 @@
-"""The defaults of every setting, read from `bumble/defaults.yaml`.
+"""The defaults of every setting and their explanations, read from `bumble/defaults.yaml`.
 
 A general YAML reader takes 50 to 100 ms for that file, more than most commands have to spend. It is
 ours, so it keeps to a subset (said at its head) which this module reads in 2 ms; a test holds the

@@ -1,4 +1,4 @@
-"""The entity's folder: finding one, making one, and the name of every path in it.
+"""The entity's folder: how it is found, and the name of every file and folder in it.
 
 Knows nothing of what the files hold, `entity.yaml` excepted.
 """

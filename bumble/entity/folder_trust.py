@@ -1,4 +1,4 @@
-"""Which entity folders may use settings that reach beyond them, and make programs run.
+"""Which entity folders may use settings that reach beyond them and make programs run.
 
 An entity may arrive by clone. Then its entity.yaml can't point the user's key at its own address,
 start programs or ask other servers: such settings count only in folders that the user's own config

@@ -1,4 +1,4 @@
-"""What tells the work of this installation from another's: a secret that no folder holds.
+"""The secret of this installation, by which its own work is told from another's.
 
 It lies in the user's state folder, readable by the user only. Where none can be kept, as without a
 home, nothing is ours. The one place below `cli/` that asks the environment where that folder is:

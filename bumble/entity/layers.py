@@ -1,4 +1,4 @@
-"""One layer of settings: read from an environment, flags or typed text, laid over another, located.
+"""One layer of settings (environment, flags, typed text): read, merged, located.
 
 Knows nothing of which layers there are.
 """

@@ -1,4 +1,4 @@
-"""What an entity's folder can make run, each with a hash: what its owner trusts, and no more.
+"""What an entity's folder can make run, each with a hash: what its owner trusts.
 
 That is the settings that reach beyond the folder, reminders with a command and automations that are
 on, with the files of the folder that a command names; and programs that its repository's own config

@@ -1,4 +1,4 @@
-"""Plain values, as YAML gives them, held against types and built into frozen dataclasses.
+"""Type checking of settings: plain YAML values against types, into frozen dataclasses.
 
 A type is a dataclass, `Mapping[str, T]` (or with a `Literal` for the keys), `tuple[T, ...]`,
 `Literal`, `T | None`, or a plain bool, int, float or str, each perhaps `Annotated` with what it

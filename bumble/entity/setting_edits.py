@@ -1,4 +1,4 @@
-"""Single settings changed in the text of a file: `config set` and `config unset`.
+"""`config set` and `config unset`: one setting changed in the text of a YAML file.
 
 Every other byte stays, comments included. Nothing is written here; a wrong key or value never gets
 as far as a new text.

@@ -1,4 +1,4 @@
-"""Settings in layers: defaults < the user's file < entity.yaml < environment < flags.
+"""Settings in force: defaults < the user's file < entity.yaml < environment < flags.
 
 Every value is typed and says where it came from. Knows nothing of what a setting does.
 """

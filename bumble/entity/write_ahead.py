@@ -1,4 +1,4 @@
-"""Intents: how several files become new together, though each is written by itself.
+"""The write-ahead intent: several files become new together, or are finished after a crash.
 
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves

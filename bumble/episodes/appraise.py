@@ -1,4 +1,4 @@
-"""Appraise: what a stretch of conversation did to the body.
+"""Appraising a segment of conversation: what it did to the body, as the model says; feelings.
 
 A stretch is what waits of one conversation, up to a pause or to the length of an episode: usually
 the turn that just was, after a long time without passes a dozen turns at once, so that catching up

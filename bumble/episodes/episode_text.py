@@ -1,4 +1,4 @@
-"""Telling: what is remembered of a stretch of conversation, in the entity's words or verbatim.
+"""The text of an episode: written by the model and checked, or a verbatim excerpt.
 
 A model tells it; each of its sentences has to keep to what was said, and to who said it. Where too
 little is left, the most telling messages stand as they were said, labelled as an excerpt.

@@ -1,7 +1,8 @@
-"""Remembering: stretches of conversation that are over become episodes.
+"""Conversation segments that are over become episodes: which, their significance, their ids.
 
-Whether one does is a matter of its significance; what it then says is `telling`'s. An episode's id
-follows from the messages it is made of, so that two processes cannot make two of one stretch.
+Whether one does is a matter of its significance; what it then says is `episode_text`'s. An
+episode's id follows from the messages it is made of, so that two processes cannot make two of one
+segment.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, segments
 from bumble.episodes.episode_text import Scene, TellingResult
-from bumble.episodes.segments import Likeness, StretchRules
+from bumble.episodes.segments import Likeness, SegmentRules
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import terms
 from bumble.index.search import Hit
@@ -45,7 +46,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 @dataclass(frozen=True)
 class RememberJob:
-    """A stretch to make an episode of."""
+    """A segment to make an episode of."""
 
     session_id: str
     messages: tuple[Message, ...]
@@ -53,7 +54,7 @@ class RememberJob:
 
 
 def check(life: Runtime) -> Due[RememberJob]:
-    """Find the stretches that are over, the oldest first."""
+    """Find the segments that are over, the oldest first."""
     file = state.read(life.entity.state)
     rules = _rules(life)
     jobs, open_count = [], 0
@@ -65,11 +66,11 @@ def check(life: Runtime) -> Due[RememberJob]:
             continue
         waiting = cursors.messages(file, session, (REMEMBER,))
         ended = session.ended is not None
-        for stretch in segments.cut(
+        for segment in segments.cut(
             waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
         ):
-            if stretch.closed:
-                jobs.append(RememberJob(session_id, stretch.messages, stretch.closed))
+            if segment.closed:
+                jobs.append(RememberJob(session_id, segment.messages, segment.closed))
             else:
                 open_count += 1
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
@@ -78,9 +79,9 @@ def check(life: Runtime) -> Due[RememberJob]:
     return Due((condition,), tuple(jobs))
 
 
-def _rules(life: Runtime) -> StretchRules:
+def _rules(life: Runtime) -> SegmentRules:
     memory = life.config.memory
-    return StretchRules(
+    return SegmentRules(
         pause=timedelta(minutes=memory.episode_pause_minutes),
         max_turns=max(1, memory.episode_max_turns),
         alike_from=life.config.session.continuity_threshold,
@@ -118,7 +119,7 @@ def _likeness(life: Runtime) -> Likeness:
 
 
 def run(life: Runtime, job: RememberJob) -> JobResult:
-    """Weigh a stretch and, if it matters enough, let the model tell it; writes no file."""
+    """Weigh a segment and, if it matters enough, let the model tell it; writes no file."""
     session = session_files.load(life.entity.root / sessions.path(job.session_id))
     episode_id = id_of(job)
     if episodes.locate(life.entity.episodes, episode_id):
@@ -177,7 +178,7 @@ def _note(life: Runtime, job: RememberJob, why: str) -> None:
 
 
 def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[Change | None]:
-    """Plan the cursor and the episode; nothing if another process has dealt with the stretch.
+    """Plan the cursor and the episode; nothing if another process has dealt with the segment.
 
     The cursor comes first: a process that was faster has moved it, and then all is planned again.
     """
@@ -194,7 +195,7 @@ def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[C
 
 
 def id_of(job: RememberJob) -> str:
-    """Return the id of the episode that a stretch becomes: the same in every process."""
+    """Return the id of the episode that a segment becomes: the same in every process."""
     first = job.messages[0]
     chance = random.Random(f"{job.session_id} {first.id}")
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
@@ -222,7 +223,7 @@ def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
 
 
 def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
-    """Tell how much a stretch matters, share by share."""
+    """Tell how much a segment matters, share by share."""
     config = life.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
     texts = [message.text for message in job.messages if message.role == "user"]

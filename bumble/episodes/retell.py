@@ -1,4 +1,4 @@
-"""Retelling: excerpts that no model had told yet get their telling, at the next consolidation."""
+"""Excerpt episodes get a text by the model at the next consolidation; how many tries."""
 
 from __future__ import annotations
 

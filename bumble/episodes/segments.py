@@ -1,6 +1,6 @@
-"""Stretches: a conversation cut where it pauses, turns to something else, grows long, or ends.
+"""Where a conversation is cut into segments: pauses, changes of topic, length, its end.
 
-An episode is made of a stretch. Pure: messages in, stretches out; what makes two texts alike comes
+An episode is made of a segment. Pure: messages in, segments out; what makes two texts alike comes
 in as a function. Knows neither files nor models.
 """
 
@@ -15,7 +15,7 @@ from bumble.records.sessions import Message
 from bumble.text import stop_words
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"
-SETTLED_TURNS = 3  # a shorter stretch has no topic yet that could be left
+SETTLED_TURNS = 3  # a shorter segment has no topic yet that could be left
 TELLING_WORDS = 5  # what says less ("Thanks, see you!") is no change of topic
 TURNS_AWAY = 2  # one turn to something else may be an aside
 
@@ -25,8 +25,8 @@ Likeness: TypeAlias = Callable[[str, Sequence[str]], float]
 
 
 @dataclass(frozen=True)
-class StretchRules:
-    """The limits at which a stretch closes."""
+class SegmentRules:
+    """The limits at which a segment closes."""
 
     pause: timedelta
     max_turns: int  # >= 1
@@ -34,7 +34,7 @@ class StretchRules:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Segment:
     """Messages that belong together, whole turns of them."""
 
     messages: tuple[Message, ...]  # at least one
@@ -43,36 +43,36 @@ class Stretch:
 
 def cut(
     messages: Sequence[Message],
-    rules: StretchRules,
+    rules: SegmentRules,
     now: datetime,
     *,
     ended: bool,
     likeness: Likeness | None = None,
-) -> list[Stretch]:
-    """Cut messages into stretches.
+) -> list[Segment]:
+    """Cut messages into segments.
 
     Args:
         messages: By time.
-        rules: When a stretch closes.
-        now: The present: silence until then closes the last stretch.
+        rules: When a segment closes.
+        now: The present: silence until then closes the last segment.
         ended: Whether the conversation was ended.
         likeness: Finds changes of topic; None looks for none.
 
     Returns:
-        Stretches in order, which hold every message once; only the last may still go on.
+        Segments in order, which hold every message once; only the last may still go on.
     """
-    stretches: list[Stretch] = []
+    segments: list[Segment] = []
     current: list[Turn] = []
     turns = turns_of(messages)
     for n, turn in enumerate(turns):
         closed = _closed_by(current, turns[n:], rules, likeness) if current else ""
         if closed:
-            stretches.append(_joined(current, closed))
+            segments.append(_joined(current, closed))
             current = []
         current.append(turn)
     if current:
-        stretches.append(_joined(current, _closed_since(current, rules, now, ended=ended)))
-    return stretches
+        segments.append(_joined(current, _closed_since(current, rules, now, ended=ended)))
+    return segments
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
@@ -86,9 +86,9 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 
 def _closed_by(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: StretchRules, likeness: Likeness | None
+    current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness | None
 ) -> str:
-    """Say why the first of the coming turns does not belong to the current stretch, if so."""
+    """Say why the first of the coming turns does not belong to the current segment, if so."""
     if coming[0][0].at - current[-1][-1].at >= rules.pause:
         return PAUSE
     if len(current) >= rules.max_turns:
@@ -99,9 +99,9 @@ def _closed_by(
 
 
 def _leaves_topic(
-    current: Sequence[Turn], coming: Sequence[Turn], rules: StretchRules, likeness: Likeness
+    current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness
 ) -> bool:
-    """Whether the next turns of substance are all about something else than the stretch so far."""
+    """Whether the next turns of substance are all about something else than the segment so far."""
     turn_texts = [_spoken_text(turn) for turn in coming[:TURNS_AWAY]]
     if len(current) < SETTLED_TURNS or len(turn_texts) < TURNS_AWAY:
         return False
@@ -112,9 +112,9 @@ def _leaves_topic(
 
 
 def _closed_since(
-    current: Sequence[Turn], rules: StretchRules, now: datetime, *, ended: bool
+    current: Sequence[Turn], rules: SegmentRules, now: datetime, *, ended: bool
 ) -> str:
-    """Say why nothing that may still be said belongs to the last stretch, if so."""
+    """Say why nothing that may still be said belongs to the last segment, if so."""
     last = current[-1]
     if ended:
         return END
@@ -133,5 +133,5 @@ def _text(turn: Turn) -> str:
     return "\n".join(message.text for message in turn if message.role != "tool")
 
 
-def _joined(turns: Sequence[Turn], closed: str) -> Stretch:
-    return Stretch(tuple(message for turn in turns for message in turn), closed)
+def _joined(turns: Sequence[Turn], closed: str) -> Segment:
+    return Segment(tuple(message for turn in turns for message in turn), closed)

@@ -1,4 +1,4 @@
-"""Weighing new claims against what is held: which say the same, which contradict it.
+"""New claims against beliefs held: which say the same, which contradict; by a judge.
 
 Both legs of the search name the nearest beliefs; a model judges them in one call. Without it, only
 what is both near in meaning and nearly the same words counts as the same, and nothing contradicts.

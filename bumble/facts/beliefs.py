@@ -1,4 +1,4 @@
-"""Beliefs that strengthen, fade and give way to others.
+"""How beliefs strengthen, decay, give way and are archived; merging new claims into them.
 
 Confidence is stored as of the last time a belief was confirmed or weakened; what is left of it is
 computed on reading. A new claim that says what is held already confirms it; one that contradicts

@@ -1,4 +1,4 @@
-"""Distilling: what ordinary conversation leaves behind, drawn window by window.
+"""When a conversation is distilled into facts, and the run of it, window by window.
 
 Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
 enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of each conversation:
@@ -33,7 +33,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
 SECTION = "distill"
-KEPT = 20  # conversations of which the last window is remembered
+REMEMBERED_CONVERSATIONS = 20  # conversations of which the last window is remembered
 READ_CHARS = 2400  # of a window, by an embedded model: in more it finds less, and it reads slowly
 TRIES = 3  # unusable answers after which a window is passed over
 
@@ -314,7 +314,7 @@ def _joined(first: Change | None, second: Change | None) -> Change | None:
 def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
     """Return the oldest conversations of which nothing needs to be remembered any more."""
     session_ids = sorted(name for name in file.get(SECTION, default={}) if name != keep_id)
-    return session_ids[: max(0, len(session_ids) - KEPT + 1)]
+    return session_ids[: max(0, len(session_ids) - REMEMBERED_CONVERSATIONS + 1)]
 
 
 def _failed(

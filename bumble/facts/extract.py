@@ -1,6 +1,6 @@
-"""Extraction: what a model draws from a window of conversation, as it says it.
+"""What a model extracts from a window: schema, categories, prompts, limits of an item.
 
-Every item names the messages it rests on. What of it these bear out is `proof`'s to tell.
+Every item names the messages it rests on. What of it these bear out, `verify` tells.
 """
 
 from __future__ import annotations

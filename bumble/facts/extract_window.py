@@ -1,4 +1,4 @@
-"""Windows: a stretch of a conversation, numbered, as it is shown to a model that draws from it."""
+"""The window of conversation an extraction reads: how it is split and numbered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storing what was extracted from a window: it goes to knowledge, people, beliefs and the journal.
+"""Where extracted items are stored: knowledge, people, beliefs, the journal; corrections.
 
 Planned on the files as they are, one change a file. What may not be written is refused with a
 reason, and the rest is written all the same.

@@ -1,4 +1,4 @@
-"""Proof: what of a model's items the messages of a window bear out.
+"""Which extracted items the messages bear out: reasons to drop one, and the judge's call.
 
 An item whose names, numbers and dates its messages do not hold is dropped, with the reason; so is
 what no person said, what rests on a tool's or an imported text, and what holds a secret.

@@ -1,4 +1,4 @@
-"""Evidence: whether a text that a model wrote keeps to what was said.
+"""Whether a text of a model keeps to what was said: names, words, sentence splitting.
 
 Names, numbers and dates are what a small model makes up and what does the harm; a sentence that
 holds one which nobody said is not kept. Needs no model. Capital letters mark names where a script

@@ -1,4 +1,4 @@
-"""Echoes: an answer that begins with what the person has just said of themselves.
+"""Answers that repeat what the person just said of themselves as the entity's own.
 
 "I prefer tea to coffee." is answered by a small model with "I prefer tea to coffee. And you?". Only
 what comes after is the entity's own.

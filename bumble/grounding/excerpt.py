@@ -1,4 +1,4 @@
-"""Excerpts: the lines of a conversation that say most, chosen without a model.
+"""Excerpts: the lines of a conversation that say most, chosen by weights, without a model.
 
 Greedy coverage: each line is worth the telling words in it that no chosen line has yet, names and
 numbers most, for what it takes. What small talk repeats is covered early and then worth nothing;

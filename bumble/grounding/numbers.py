@@ -1,4 +1,4 @@
-"""Amounts and months as people write them: `3` and `three`, `24 May` and `2026-05-24`.
+"""Numbers and months as people write them: `3` and `three`, `24 May` and `2026-05-24`.
 
 All words are given case folded and without accents. A number is the form `#3`, a month `@5`.
 Knows the small numbers and the months of English, German, French, Spanish and Portuguese.

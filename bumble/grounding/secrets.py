@@ -1,4 +1,4 @@
-"""Secrets: keys, passwords and card numbers, which no memory should hold.
+"""Secrets that no memory may hold: patterns of keys, passwords and card numbers.
 
 Finds what looks like one by its form. A password that is a plain word inside a sentence is not
 found; an id of bumble's own is none.

@@ -1,4 +1,4 @@
-"""Voices: whose "I" it is.
+"""Whose "I" it is: words of one speaker that a text gives to another.
 
 Small models take over what somebody told them: after "I have a dog" they say "my dog" of
 themselves. A sentence in which the entity claims for itself what a person said of themselves is

@@ -1,4 +1,4 @@
-"""Borne out: whether a sentence says what one message says, in other words or the same.
+"""Whether a sentence says what one message says, in other words: the share of its words.
 
 A small model joins what was said here with what was said there, and makes up the rest. Most of the
 words of a sentence must therefore stand in a single message, and half of each of its parts; those

@@ -1,4 +1,4 @@
-"""Changes of files described in the entity's terms: a new memory, a firmer belief, a moved body.
+"""Changes of files in the entity's terms: a new memory, a firmer belief, a moved body.
 
 Takes a file before and after; what it cannot read as a record it shows as lines.
 """

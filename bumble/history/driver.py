@@ -1,4 +1,4 @@
-"""The merge driver: how git is told to merge an entity's files by meaning.
+"""The merge driver in git's config and attributes: how it is installed and named.
 
 `.gitattributes` travels with the folder and names the driver; what the driver is stands in git's
 own config, which does not travel.

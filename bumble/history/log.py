@@ -1,4 +1,4 @@
-"""The past: the commits of an entity's folder, and what each did to its files.
+"""The commits of an entity's folder, read: what each touched, files before and after.
 
 Reads git only. Knows nothing of what the files mean.
 """
@@ -78,11 +78,13 @@ def require(root: Path) -> None:
         raise HistoryMissingError(root)
     if place.foreign:
         raise HistoryClosedError(root, place.foreign, place.advice)
-    done = place.call("rev-parse", "--verify", "--quiet", "HEAD")
-    if done.code == git.NOT_INSTALLED:
+    answer = place.call("rev-parse", "--verify", "--quiet", "HEAD")
+    if answer.code == git.NOT_INSTALLED:
         raise HistoryMissingError(root, "git is not installed here")
-    if done.code != 0:
-        raise HistoryMissingError(root, done.why if done.err else "nothing has been committed yet")
+    if answer.code != 0:
+        raise HistoryMissingError(
+            root, answer.why if answer.err else "nothing has been committed yet"
+        )
 
 
 def read(
@@ -109,14 +111,14 @@ def read(
     if cycle:
         options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
     options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]
-    found = git.call(root, "log", *options, "--", *(wanted or ["."]))
-    if found.code != 0:
-        raise HistoryUnreadableError(root, found.why)
-    return list(_commits(found.text.split("\0")))
+    answer = git.call(root, "log", *options, "--", *(wanted or ["."]))
+    if answer.code != 0:
+        raise HistoryUnreadableError(root, answer.why)
+    return list(_commits(answer.text.split("\0")))
 
 
 def _escaped(text: str) -> str:
-    return "".join(one if one.isalnum() or one in " -_" else f"[{one}]" for one in text)
+    return "".join(char if char.isalnum() or char in " -_" else f"[{char}]" for char in text)
 
 
 def _commits(rows: Sequence[str]) -> Iterator[Commit]:
@@ -128,8 +130,8 @@ def _commits(rows: Sequence[str]) -> Iterator[Commit]:
         first = at
         while at + 1 < len(rows) and len(rows[at].strip()) == 1:  # a letter; a hash is longer
             at += 2
-        done = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
-        yield _commit(fields, tuple(Touched(path, letter.strip()) for letter, path in done))
+        pairs = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
+        yield _commit(fields, tuple(Touched(path, letter.strip()) for letter, path in pairs))
 
 
 def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
@@ -168,17 +170,17 @@ def find(root: Path, name: str) -> Commit:
     """
     plain = name.strip()
     if plain and not plain.startswith("-"):
-        done = git.call(root, "rev-parse", "--verify", "--quiet", f"{plain}^{{commit}}")
-        if done.code == 0:
-            found = read(root, limit=1, since=done.text.strip())
-            if found and found[0].id == done.text.strip():
-                return found[0]
+        answer = git.call(root, "rev-parse", "--verify", "--quiet", f"{plain}^{{commit}}")
+        if answer.code == 0:
+            commits = read(root, limit=1, since=answer.text.strip())
+            if commits and commits[0].id == answer.text.strip():
+                return commits[0]
     raise RecordMissingError("commit", name)
 
 
 def pathspecs(name: str) -> list[str]:
     """Return what names the file of a record, wherever it lies, by its id or the end of it."""
-    plain = "".join(f"[{one}]" if one in "*?[]\\" else one for one in name)
+    plain = "".join(f"[{char}]" if char in "*?[]\\" else char for char in name)
     return [f":(glob,icase)**/*{plain}.*", f":(glob,icase)**/*{plain}/**"]
 
 
@@ -186,10 +188,15 @@ def versions(root: Path, commit: Commit) -> list[Version]:
     """Return the files a commit touched, as they were before it and after."""
     before = commit.parents[0] if commit.parents else ""
     names = [
-        f"{rev}:./{one.path}" for one in commit.touched for rev in (before or "0" * 40, commit.id)
+        f"{rev}:./{touched.path}"
+        for touched in commit.touched
+        for rev in (before or "0" * 40, commit.id)
     ]
     data = git.blobs(root, names)
-    return [Version(one.path, data[2 * n], data[2 * n + 1]) for n, one in enumerate(commit.touched)]
+    return [
+        Version(touched.path, data[2 * n], data[2 * n + 1])
+        for n, touched in enumerate(commit.touched)
+    ]
 
 
 def uncommitted(root: Path) -> list[Version]:

@@ -1,4 +1,4 @@
-"""Merging two versions of a file of an entity by meaning, as git asks for it.
+"""Merging two versions of an entity's file by its meaning: which rule for which file.
 
 Each kind of file has rules for its values (`merge_rules`); texts are merged line by line, and where
 both sides changed a line, git's conflict markers are left in. A file that can't be read as what it

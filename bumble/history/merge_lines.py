@@ -1,4 +1,4 @@
-"""Merging texts line by line, as git does; where both sides changed a line, both are left in."""
+"""Merging texts line by line, as git does, with both sides left in where both changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging plain values by rules: later times win, counters add up, lists join.
+"""Merge rules of single values: later times win, counters add up, lists join.
 
 A rule takes a value as it was in the base and on both sides, ABSENT where there was none, and
 returns what it becomes; it raises `Clash` if nothing says which side is right, which leaves CLASHED

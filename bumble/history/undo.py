@@ -1,4 +1,4 @@
-"""Undo: the inverse of one change set, planned on the files as they are now.
+"""The inverse of one commit, planned on the files as they are now; what is never undone.
 
 What has not moved on since goes back to what it was; where something else has been written to the
 same file since, the two are told apart by meaning (`merge`), or the undo is refused. Conversations
@@ -54,26 +54,26 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
     planned: list[Change] = []
     stays: list[str] = []
     blocked: list[str] = []
-    for one in log.versions(root, commit):
-        if not force and _says_something(one):
+    for version in log.versions(root, commit):
+        if not force and _says_something(version):
             raise RefusedError(
-                f"{commit.short} holds what was said ({one.path}), and conversations are not "
+                f"{commit.short} holds what was said ({version.path}), and conversations are not "
                 "undone\nTake back what came of it with --force; the words stay."
             )
-        if reason := _left_alone(commit, one.path):
-            stays.append(f"{one.path}: {reason}")
+        if reason := _left_alone(commit, version.path):
+            stays.append(f"{version.path}: {reason}")
             continue
-        current = files.read_if_there(files.inside(root, one.path))
-        if current == one.before:
+        current = files.read_if_there(files.inside(root, version.path))
+        if current == version.before:
             continue
-        found, back = _taken_back(one, current)
-        if not found:
-            blocked.append(one.path)
+        undoable, back = _taken_back(version, current)
+        if not undoable:
+            blocked.append(version.path)
         elif back == current:
-            stays.append(f"{one.path}: it has been written anew since")
+            stays.append(f"{version.path}: it has been written anew since")
         else:
             read = None if current is None else files.sha256(current)
-            planned.append(Change(one.path, why, back, read))
+            planned.append(Change(version.path, why, back, read))
     if blocked:
         raise RefusedError(
             f"{', '.join(blocked)}: changed since {commit.short}, in the same place\n"
@@ -91,15 +91,19 @@ def _check_kind(commit: Commit) -> None:
             f"{commit.short} ({commit.title}) was not made by bumble\n"
             f"Nothing was written. `git revert {commit.short}` takes back a commit of your own."
         )
-    if any(one.path == ENTITY_FILE and one.action == "A" for one in commit.touched):
+    if any(touched.path == ENTITY_FILE and touched.action == "A" for touched in commit.touched):
         raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
 
 
-def _says_something(one: Version) -> bool:
+def _says_something(version: Version) -> bool:
     """Whether messages were added to a transcript."""
-    if not one.path.startswith(f"{sessions.FOLDER}/") or not one.path.endswith(sessions.FILE):
+    if not version.path.startswith(f"{sessions.FOLDER}/") or not version.path.endswith(
+        sessions.FILE
+    ):
         return False
-    added = (one.after or b"")[len(files.common_prefix(one.before or b"", one.after or b"")) :]
+    added = (version.after or b"")[
+        len(files.common_prefix(version.before or b"", version.after or b"")) :
+    ]
     for line in added.splitlines():
         try:
             data = json.loads(line)
@@ -112,7 +116,7 @@ def _says_something(one: Version) -> bool:
 
 def _can_be_undone(commit: Commit) -> bool:
     """Whether it touched anything that an undo does not leave alone."""
-    return any(not _left_alone(commit, one.path) for one in commit.touched)
+    return any(not _left_alone(commit, touched.path) for touched in commit.touched)
 
 
 def _left_alone(commit: Commit, path: str) -> str:
@@ -124,14 +128,16 @@ def _left_alone(commit: Commit, path: str) -> str:
     return ""
 
 
-def _taken_back(one: Version, current: bytes | None) -> tuple[bool, bytes | None]:
+def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | None]:
     """Return whether the change can be taken out of a file, and what is left then."""
-    if current == one.after:
-        return True, one.before
-    if current is None or one.before is None or one.after is None:
+    if current == version.after:
+        return True, version.before
+    if current is None or version.before is None or version.after is None:
         return False, None
-    texts = [data.decode(errors="surrogateescape") for data in (one.after, current, one.before)]
-    merged = merge.merge(one.path, *texts)
+    texts = [
+        data.decode(errors="surrogateescape") for data in (version.after, current, version.before)
+    ]
+    merged = merge.merge(version.path, *texts)
     return merged.clean, merged.text.encode(errors="surrogateescape")
 
 
@@ -153,25 +159,25 @@ def choose(
         UserError: If there is nothing to undo, or more than one that could be meant.
     """
     if name is None:
-        _check_settled(waiting, [one for one in waiting.notes if _may_be_meant(one, cycle)])
+        _check_settled(waiting, [note for note in waiting.notes if _may_be_meant(note, cycle)])
         undone = taken_back(log.read(root, cycle=UNDO))
         every = log.read(root, cycle=cycle)
-        for one in every:
-            fits = one.cycle not in NEVER_LAST if last else bool(one.cycle)
-            if fits and one.id not in undone and _can_be_undone(one):
-                return one
+        for commit in every:
+            fits = commit.cycle not in NEVER_LAST if last else bool(commit.cycle)
+            if fits and commit.id not in undone and _can_be_undone(commit):
+                return commit
         raise UserError(f"There is no {cycle or 'change'} to undo.")
     try:
         return log.find(root, name)
     except RecordMissingError:
-        touching = [one for one in log.read(root, wanted=log.pathspecs(name)) if one.cycle]
+        touching = [commit for commit in log.read(root, wanted=log.pathspecs(name)) if commit.cycle]
     if not touching:
         raise RecordMissingError("commit or record", name)
     if len(touching) > 1:
-        told = "\n".join(f"  {one.short}  {one.title}" for one in touching[:8])
-        raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{told}")
-    paths = {one.path for one in touching[0].touched}
-    _check_settled(waiting, [one for one in waiting.notes if not paths.isdisjoint(one.after)])
+        lines = "\n".join(f"  {commit.short}  {commit.title}" for commit in touching[:8])
+        raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{lines}")
+    paths = {touched.path for touched in touching[0].touched}
+    _check_settled(waiting, [note for note in waiting.notes if not paths.isdisjoint(note.after)])
     return touching[0]
 
 
@@ -179,13 +185,13 @@ def _may_be_meant(note: Note, cycle: str) -> bool:
     """Whether a set that waits would be the newest, were it committed; an undo makes that hazy."""
     kinds = note.cycle.split(" and ")
     if cycle:
-        return any(one == UNDO or one.startswith(cycle) for one in kinds)
-    return any(one == UNDO or one not in NEVER_LAST for one in kinds)
+        return any(kind == UNDO or kind.startswith(cycle) for kind in kinds)
+    return any(kind == UNDO or kind not in NEVER_LAST for kind in kinds)
 
 
 def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
     if meant:
-        titles = "\n".join(f"  {one.title}" for one in reversed(meant))
+        titles = "\n".join(f"  {note.title}" for note in reversed(meant))
         raise RefusedError(
             f"What was written last is not committed yet: {waiting.why}\n{titles}\n"
             "Nothing was undone. Once that is committed, run this again; "
@@ -196,9 +202,9 @@ def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
 def taken_back(commits: Sequence[Commit]) -> set[str]:
     """Return the ids of what some commits took back, and was not put back by a later one."""
     undone: set[str] = set()
-    for one in reversed(commits):
-        target = one.trailer(UNDOES)
-        if target and one.id:
+    for commit in reversed(commits):
+        target = commit.trailer(UNDOES)
+        if target and commit.id:
             undone.add(target)
             again = next((other for other in commits if other.id == target), None)
             if again is not None:  # an undo was undone: what it took back stands again

@@ -1,4 +1,4 @@
-"""Files as the chunks that are searched: what each shows, what is embedded, what it is found by.
+"""Files cut into the chunks that are searched: what each shows, embeds and is found by.
 
 A turn of a conversation is indexed as what was said, by whom and when; around it stand the two
 turns before it, so that "Yes, last May!" is found by what it answers. Knows nothing of databases.
@@ -114,13 +114,13 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
     return _numbered(readers[kind](path))
 
 
-def _numbered(found: Iterable[Chunk]) -> list[Chunk]:
+def _numbered(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Count the chunks of each record; two sections of one title count as one record."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     numbered = []
-    for chunk in found:
-        ordinal = seen.get(chunk.record, 0)
-        seen[chunk.record] = ordinal + 1
+    for chunk in chunks:
+        ordinal = counts.get(chunk.record, 0)
+        counts[chunk.record] = ordinal + 1
         recipe = chunk.recipe or ((chunk.hash, 1.0),)
         numbered.append(replace(chunk, ordinal=ordinal, recipe=recipe))
     return numbered
@@ -171,20 +171,20 @@ def _chunks(
 
 
 def _episode(path: Path) -> Iterator[Chunk]:
-    one = base.load(path, episodes.parse)
-    people = ", ".join(spoken_name(person) for person in one.people)
-    head = f"({spoken_date(one.at.date())}) " + (f"With {people}: " if people else "")
-    origin = base.provenance(one.source.meta)
+    episode = base.load(path, episodes.parse)
+    people = ", ".join(spoken_name(person) for person in episode.people)
+    head = f"({spoken_date(episode.at.date())}) " + (f"With {people}: " if people else "")
+    origin = base.provenance(episode.source.meta)
     yield from _chunks(
         "episode",
-        one.id,
-        one.text,
-        _body_line(one.source.source, one.text),
+        episode.id,
+        episode.text,
+        _body_line(episode.source.source, episode.text),
         origin,
         head=head,
-        at=one.at.isoformat(),
-        people=one.people,
-        active=not one.dormant,
+        at=episode.at.isoformat(),
+        people=episode.people,
+        active=not episode.dormant,
     )
 
 
@@ -194,92 +194,96 @@ def _body_line(source: str, text: str) -> int:
 
 
 def _knowledge(path: Path) -> Iterator[Chunk]:
-    for one in base.load(path, knowledge.parse).sections:
-        gap = one.source.count("\n", 0, max(0, one.source.find(one.text)))
+    for section in base.load(path, knowledge.parse).sections:
+        gap = section.source.count("\n", 0, max(0, section.source.find(section.text)))
         yield from _chunks(
             "knowledge",
-            one.title,
-            one.text,
-            one.line + gap,
-            one.provenance,
-            head=f"{one.title}\n",
+            section.title,
+            section.text,
+            section.line + gap,
+            section.provenance,
+            head=f"{section.title}\n",
         )
 
 
 def _belief(path: Path) -> Iterator[Chunk]:
-    one = base.load(path, beliefs.parse)
+    belief = base.load(path, beliefs.parse)
     yield from _chunks(
         "belief",
-        one.id,
-        one.text,
-        _body_line(one.source.source, one.text),
-        one.provenance,
-        at=one.formed.isoformat(),
-        active=not one.archived,
+        belief.id,
+        belief.text,
+        _body_line(belief.source.source, belief.text),
+        belief.provenance,
+        at=belief.formed.isoformat(),
+        active=not belief.archived,
     )
 
 
 def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
     parsed = base.load(path, partial(journal.parse, zone=zone))
-    for one in parsed.entries:
-        tags = " ".join(one.tags)
-        gap = one.source.count("\n", 0, max(0, one.source.find(one.text)))
+    for entry in parsed.entries:
+        tags = " ".join(entry.tags)
+        gap = entry.source.count("\n", 0, max(0, entry.source.find(entry.text)))
         yield from _chunks(
             "journal",
-            f"{one.at:%Y-%m-%d %H:%M:%S}",
-            one.text,
-            one.line + gap,
-            one.provenance,
-            head=f"({spoken_date(one.at.date())}) {tags}".strip() + " ",
-            at=one.at.isoformat(),
+            f"{entry.at:%Y-%m-%d %H:%M:%S}",
+            entry.text,
+            entry.line + gap,
+            entry.provenance,
+            head=f"({spoken_date(entry.at.date())}) {tags}".strip() + " ",
+            at=entry.at.isoformat(),
         )
 
 
 def _skill(path: Path) -> Iterator[Chunk]:
-    one = skills.load(path)
+    skill = skills.load(path)
     yield from _chunks(
         "skill",
-        one.slug,
-        one.text,
-        _body_line(one.source.source, one.text),
-        one.provenance,
-        head=f"{one.name}: {one.description}\n",
+        skill.slug,
+        skill.text,
+        _body_line(skill.source.source, skill.text),
+        skill.provenance,
+        head=f"{skill.name}: {skill.description}\n",
     )
 
 
 def _person(path: Path) -> Iterator[Chunk]:
-    one = base.load(path, relationships.parse)
-    about = [", ".join(one.names) or spoken_name(one.id), one.dynamic, ", ".join(one.topics)]
+    person = base.load(path, relationships.parse)
+    about = [
+        ", ".join(person.names) or spoken_name(person.id),
+        person.dynamic,
+        ", ".join(person.topics),
+    ]
     yield from _chunks(
         "person",
-        one.id,
-        one.text,
-        _body_line(one.source.source, one.text),
-        one.provenance,
+        person.id,
+        person.text,
+        _body_line(person.source.source, person.text),
+        person.provenance,
         head=". ".join(part for part in about if part) + "\n",
-        at=one.last_interaction.isoformat() if one.last_interaction else "",
-        people=(one.id,),
+        at=person.last_interaction.isoformat() if person.last_interaction else "",
+        people=(person.id,),
     )
 
 
 def _narrative(path: Path) -> Iterator[Chunk]:
-    one = base.load(path, narrative.parse)
-    at = one.at.isoformat() if one.at else ""
-    line = _body_line(one.source.source, one.text)
-    yield from _chunks("narrative", "narrative", one.text, line, one.provenance, at=at)
+    story = base.load(path, narrative.parse)
+    at = story.at.isoformat() if story.at else ""
+    line = _body_line(story.source.source, story.text)
+    yield from _chunks("narrative", "narrative", story.text, line, story.provenance, at=at)
 
 
 def _dream(path: Path) -> Iterator[Chunk]:
-    one = base.load(path, dreams.parse)
-    text = "\n".join((*one.fragments, one.thread)).strip()
+    dream = base.load(path, dreams.parse)
+    text = "\n".join((*dream.fragments, dream.thread)).strip()
     yield from _chunks(
         "dream",
-        one.id,
+        dream.id,
         text,
-        one.source.body_line,
-        one.provenance,
-        head=f"({spoken_date(one.at.date())}) ",
-        at=one.at.isoformat(),
+        dream.source.body_line,
+        dream.provenance,
+        head=f"({spoken_date(dream.at.date())}) ",
+        at=dream.at.isoformat(),
     )
 
 
@@ -294,7 +298,9 @@ class _Turn:
 def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
     session = session_files.load(path)
     lines = _message_lines(session.source)
-    messages = [one for one in session.messages if one.role != "tool" and one.text.strip()]
+    messages = [
+        message for message in session.messages if message.role != "tool" and message.text.strip()
+    ]
     language = form.language(" ".join(message.text for message in messages))
     before: list[_Turn] = []  # the nearest first
     for number, message in enumerate(messages):

@@ -1,4 +1,4 @@
-"""What a conversation knows of its turns: what went before, what stands around, who says it how.
+"""What a turn's conversation adds to its match: what went before, around, who says it; weights.
 
 Each is a small, explained addition to how well a turn matches by itself. Weights were chosen on the
 development half of LoCoMo with MiniLM (docs/log.md). Pure functions over arrays, a row a chunk and
@@ -118,8 +118,8 @@ def surroundings(scores: Floats, each: Units) -> Floats:
     count = present.sum(axis=0)
     means = np.where(present, top, 0).sum(axis=0) / np.maximum(count, 1)
     usual = float(np.median(means[count > 0])) if count.any() else 0.0
-    found: Floats = np.where(count > 0, means, usual)[each.of].astype(np.float32)
-    return found
+    typical: Floats = np.where(count > 0, means, usual)[each.of].astype(np.float32)
+    return typical
 
 
 def asked_about(query: str, name: str) -> bool:

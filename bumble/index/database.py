@@ -1,4 +1,4 @@
-"""`memory.db`: the chunks of every file and their vectors, in SQLite with sqlite-vec.
+"""`memory.db`: schema and queries of files, chunks and vectors in SQLite with sqlite-vec.
 
 Derived from the files, so a damaged one is thrown away. A rollback journal rather than WAL: a
 reader leaves no trace in the folder, and needs no right to write there. Chunk ids are hashes of
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bumble import files
-from bumble.embed.protocol import DocumentTokens, Floats, Identity
+from bumble.embed.protocol import DocumentTokens, EmbedderIdentity, Floats
 from bumble.errors import (
     FolderUnwritableError,
     IndexDamagedError,
@@ -110,7 +110,7 @@ def unpacked(text: str) -> tuple[str, ...]:
     return tuple(text.strip("\n").split("\n")) if text else ()
 
 
-def encoded(identity: Identity) -> str:
+def encoded(identity: EmbedderIdentity) -> str:
     """Write all that decides which vector a text gets."""
     return json.dumps(asdict(identity), sort_keys=True)
 
@@ -158,8 +158,8 @@ class Database:
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
-        found = self.rows("select value from meta where key = ?", (key,))
-        return str(found[0][0]) if found else ""
+        rows = self.rows("select value from meta where key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the index itself."""
@@ -169,7 +169,7 @@ class Database:
         """Return how often chunks have changed."""
         return int(self.meta("generation") or 0)
 
-    def taken(self) -> int:
+    def fulltext_generation(self) -> int:
         """Return the generation that the full-text index had when its queue was last empty."""
         return int(self.meta("taken") or 0)
 
@@ -179,32 +179,32 @@ class Database:
 
     def files(self) -> dict[str, FileRow]:
         """Return all indexed files by path."""
-        found = self.rows(
+        rows = self.rows(
             "select path, id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
             " from files"
         )
-        return {str(row[0]): FileRow(*row[1:]) for row in found}
+        return {str(row[0]): FileRow(*row[1:]) for row in rows}
 
     def stamps(self) -> dict[str, Stamp]:
         """Return how each file was when it was last looked at, by path."""
-        found = self.rows("select path, mtime_ns, ctime_ns, size from files")
-        return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in found}
+        rows = self.rows("select path, mtime_ns, ctime_ns, size from files")
+        return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in rows}
 
     def file(self, path: str) -> FileRow | None:
         """Return what is known of a file."""
-        found = self.rows(
+        rows = self.rows(
             "select id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line"
             " from files where path = ?",
             (path,),
         )
-        return FileRow(*found[0]) if found else None
+        return FileRow(*rows[0]) if rows else None
 
     def problems(self) -> list[tuple[str, str, int | None]]:
         """Return the files that could not be read, and why and in which line, by path."""
-        found = self.rows(
+        rows = self.rows(
             "select path, problem, problem_line from files where problem <> '' order by path"
         )
-        return [(str(path), str(problem), line) for path, problem, line in found]
+        return [(str(path), str(problem), line) for path, problem, line in rows]
 
     def put_file(self, path: str, row: FileRow) -> int:
         """Store what is known of a file; the row's own id does not matter. Returns its id."""
@@ -239,7 +239,9 @@ class Database:
         """Make these the chunks of a file; what is as it was is not touched."""
         new = {chunk_id(path, chunk): chunk for chunk in chunks}
         if is_new:
-            self._put_rows([(one, _row(file, chunk), _texts(chunk)) for one, chunk in new.items()])
+            self._put_rows(
+                [(chunk_key, _row(file, chunk), _texts(chunk)) for chunk_key, chunk in new.items()]
+            )
             self._queue(new)
             return
         old_rows = self.rows(f"select id, {_CHUNK_COLUMNS} from chunks where file = ?", (file,))
@@ -252,43 +254,45 @@ class Database:
         }
         self._drop_chunks(sorted(old.keys() - new.keys()))
         self._loosen(
-            row[_HASH] for one, row in old.items() if one not in new or row[_HASH] != new[one].hash
+            row[_HASH]
+            for chunk_key, row in old.items()
+            if chunk_key not in new or row[_HASH] != new[chunk_key].hash
         )
-        for one, chunk in new.items():
+        for chunk_key, chunk in new.items():
             row, texts = _row(file, chunk), _texts(chunk)
-            if old.get(one) == row and old_texts.get(one) == texts:
+            if old.get(chunk_key) == row and old_texts.get(chunk_key) == texts:
                 continue
-            if one in old and old[one][-1] != row[-1]:  # another recipe: another vector
-                self._drop_vectors([one])
-            if one not in old or old_texts.get(one, ())[2:] != texts[2:]:
-                self._queue([one])
-            self._put_rows([(one, row, texts)])
+            if chunk_key in old and old[chunk_key][-1] != row[-1]:  # another recipe: another vector
+                self._drop_vectors([chunk_key])
+            if chunk_key not in old or old_texts.get(chunk_key, ())[2:] != texts[2:]:
+                self._queue([chunk_key])
+            self._put_rows([(chunk_key, row, texts)])
 
     def _put_rows(self, rows: Sequence[tuple[int, Row, Row]]) -> None:
         marks = ", ".join("?" * (_CHUNK_COLUMNS.count(",") + 2))
         self.run(
             f"insert or replace into chunks values ({marks})",
-            ((one, *row) for one, row, _ in rows),
+            ((chunk_key, *row) for chunk_key, row, _ in rows),
         )
         self.run(
             "insert or replace into texts values (?, ?, ?, ?, ?)",
-            ((one, *texts) for one, _, texts in rows),
+            ((chunk_key, *texts) for chunk_key, _, texts in rows),
         )
 
     def _queue(self, ids: Iterable[int]) -> None:
-        self.run("insert or ignore into queue values (?)", ((one,) for one in ids))
+        self.run("insert or ignore into queue values (?)", ((chunk_key,) for chunk_key in ids))
 
     def _drop_chunks(self, ids: Sequence[int]) -> None:
         if not ids:
             return
         self._drop_vectors(ids)
         for table in ("chunks", "texts"):
-            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
+            self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
         self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
         for table in ("vectors", "coarse"):
-            self.run(f"delete from {table} where id = ?", [(one,) for one in ids])
+            self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
 
     def _loosen(self, hashes: Iterable[str]) -> None:
         """Remember texts that a chunk holds no more; another may."""
@@ -308,9 +312,9 @@ class Database:
     def drop_unused_embeddings(self) -> None:
         """Drop the embeddings and tokens of texts that no chunk holds any more."""
         unused = "hash in (select hash from loose where hash not in (select hash from chunks))"
-        found = self.rows(f"select pieces from tokens where {unused}")
-        if found:
-            self._count_pieces((np.frombuffer(row[0], "<u4") for row in found), -1)
+        rows = self.rows(f"select pieces from tokens where {unused}")
+        if rows:
+            self._count_pieces((np.frombuffer(row[0], "<u4") for row in rows), -1)
         for table in ("tokens", "embeddings"):
             self.run(f"delete from {table} where {unused}")
         self.run("delete from loose")
@@ -325,10 +329,10 @@ class Database:
 
     def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
         """Store the tokens of texts by hash, and count in how many texts each piece stands."""
-        kinds = [np.unique(one.pieces).astype("<u4") for _, one in tokens]
+        kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
         rows = [
-            (key, pieces.tobytes(), one.signs.tobytes())
-            for (key, one), pieces in zip(tokens, kinds, strict=True)
+            (key, pieces.tobytes(), text_tokens.signs.tobytes())
+            for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
         ]
         self.run("insert into tokens (hash, pieces, signs) values (?, ?, ?)", rows)
         self._count_pieces(kinds, 1)
@@ -347,35 +351,35 @@ class Database:
 
     def piece_counts(self, pieces: Iterable[int]) -> dict[int, int]:
         """Return in how many texts each piece of the vocabulary stands, and how many there are."""
-        found = self.rows(
+        rows = self.rows(
             "select piece, texts from pieces where piece in (select value from json_each(?))",
             (json.dumps([ALL_TEXTS, *pieces]),),
         )
-        return {int(piece): int(texts) for piece, texts in found}
+        return {int(piece): int(texts) for piece, texts in rows}
 
     def unembedded(self) -> list[int]:
         """Return the chunks that have no vector yet, newest first."""
-        found = self.rows(
+        rows = self.rows(
             "select id from chunks where id not in (select id from coarse) order by at desc, id"
         )
-        return [int(row[0]) for row in found]
+        return [int(row[0]) for row in rows]
 
     def recipes(self, ids: Sequence[int]) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
         """Return how the vectors of some chunks are made, in the order given."""
-        found = self.rows(
+        rows = self.rows(
             "select chunks.id, recipe from json_each(?) as wanted"
             " cross join chunks on chunks.id = wanted.value order by wanted.key",
             (json.dumps(ids),),
         )
-        return [(int(one), _recipe(recipe)) for one, recipe in found]
+        return [(int(chunk_key), _recipe(recipe)) for chunk_key, recipe in rows]
 
     def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
         """Return the stored embeddings of some texts, by hash; those not there are left out."""
-        found = self.rows(
+        rows = self.rows(
             "select hash, vector from embeddings where hash in (select value from json_each(?))",
             (json.dumps(hashes),),
         )
-        return {str(key): np.frombuffer(blob, np.float32) for key, blob in found}
+        return {str(key): np.frombuffer(blob, np.float32) for key, blob in rows}
 
     def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
         """Store the embeddings of texts by hash."""
@@ -384,18 +388,18 @@ class Database:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
         """Store the vectors of chunks, each of length 1."""
-        rows = [(one, vector.astype("<f4").tobytes()) for one, vector in vectors]
+        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in vectors]
         self.run("insert or replace into vectors values (?, ?)", rows)
         self.run("insert or replace into coarse values (?, vec_quantize_binary(?))", rows)
 
     def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed, by hash."""
-        found = self.rows(
+        rows = self.rows(
             "select hash, embedded from chunks join texts using (id)"
             " where hash in (select value from json_each(?))",
             (json.dumps(hashes),),
         )
-        return {str(key): str(text) for key, text in found}
+        return {str(key): str(text) for key, text in rows}
 
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
@@ -411,21 +415,21 @@ class Database:
                 f" {depth * COARSE_FACTOR})"
             )
             values = (*values, blob)
-        found = self.rows(
+        rows = self.rows(
             f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"
             f" where {inside} order by cosine desc, id limit {depth}",
             (blob, *values),
         )
-        return [(int(one), float(cosine)) for one, cosine in found]
+        return [(int(chunk_key), float(cosine)) for chunk_key, cosine in rows]
 
     def cosines(self, query: Floats, ids: Sequence[int]) -> dict[int, float]:
         """Return the cosines of some chunks; those without a vector are left out."""
-        found = self.rows(
+        rows = self.rows(
             "select id, round(1 - vec_distance_cosine(vector, ?), 6) from vectors"
             " where id in (select value from json_each(?))",
             (query.astype("<f4").tobytes(), json.dumps(list(ids))),
         )
-        return {int(one): float(cosine) for one, cosine in found}
+        return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}
 
 
 def _row(file: int, chunk: Chunk) -> Row:
@@ -479,9 +483,9 @@ def create(path: Path) -> Database:
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
             connection.execute(_SCHEMA)
-        made = Database(path, connection)
-        made.set_meta("schema", SCHEMA_VERSION)
-        return made
+        database = Database(path, connection)
+        database.set_meta("schema", SCHEMA_VERSION)
+        return database
 
 
 def open_to_write(path: Path) -> Database:

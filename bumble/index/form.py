@@ -98,13 +98,13 @@ def _words(text: str) -> list[str]:
 @cache
 def _languages() -> Mapping[str, _Language]:
     """Read the rules of every language, by its name."""
-    found = {}
+    languages = {}
     for file in sorted(FOLDER.iterdir(), key=lambda file: file.name):
         lists = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
         phrases = {name: _phrases(", ".join(lines)) for name, lines in lists.items()}
         common = phrases.pop("common").words
-        found[file.name.removesuffix(".yaml")] = _Language(common, **phrases)
-    return found
+        languages[file.name.removesuffix(".yaml")] = _Language(common, **phrases)
+    return languages
 
 
 def _phrases(listed: str) -> _Phrases:

@@ -38,7 +38,7 @@ _TERMS = "terms"
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexedTerms:
     """A chunk as the full-text index holds it."""
 
     id: int
@@ -89,7 +89,7 @@ def create(folder: Path) -> None:
         raise FolderUnwritableError(folder, str(error)) from error
 
 
-def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> None:
+def write(folder: Path, changed: Sequence[int], entries: Iterable[IndexedTerms]) -> None:
     """Take the changed chunks out and put the entries in, in one commit.
 
     Raises:
@@ -109,7 +109,7 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[Entry]) -> Non
 
 
 @contextmanager
-def _sound(folder: Path, done: str) -> Iterator[None]:
+def _sound(folder: Path, verb: str) -> Iterator[None]:
     """Make an error of what tantivy says of a damaged index; at times it panics."""
     try:
         yield
@@ -117,11 +117,11 @@ def _sound(folder: Path, done: str) -> Iterator[None]:
         if is_full(str(error)):
             raise FolderUnwritableError(folder, str(error)) from error
         damaged = IndexDamagedError if folder.is_dir() else IndexUnusableError
-        raise damaged(folder, f"can't be {done}: {error}") from error
+        raise damaged(folder, f"can't be {verb}: {error}") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # Rust's; its class can't be imported
             raise
-        raise IndexDamagedError(folder, f"can't be {done}: {error}") from error
+        raise IndexDamagedError(folder, f"can't be {verb}: {error}") from error
 
 
 class Fulltext:
@@ -178,16 +178,18 @@ class Fulltext:
             hits = self._searcher.search(query, limit).hits
             ids = self._searcher.fast_field_values("id", [address for _, address in hits])
             best = [
-                (float(score), int(one))
-                for (score, _), one in zip(hits, ids, strict=True)
-                if one is not None
+                (float(score), int(chunk_key))
+                for (score, _), chunk_key in zip(hits, ids, strict=True)
+                if chunk_key is not None
             ]
-            passing = allowed([one for _, one in best]) if allowed else ()
+            passing = allowed([chunk_key for _, chunk_key in best]) if allowed else ()
             scored = [hit for hit in best if hit[1] in passing] if allowed else best
             complete = len(hits) < limit or limit >= self.size
             # Equal scores come in the order of insertion: a tie may not be cut in two.
             if complete or (len(scored) > depth and scored[-1][0] < scored[depth - 1][0]):
-                return [one for _, one in sorted(scored, key=lambda hit: (-hit[0], hit[1]))][:depth]
+                return [
+                    chunk_key for _, chunk_key in sorted(scored, key=lambda hit: (-hit[0], hit[1]))
+                ][:depth]
             limit = min(limit * 4, self.size)
 
     def _term(self, term: str) -> Query:

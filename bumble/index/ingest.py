@@ -1,4 +1,4 @@
-"""Files into the database: which changed, and what of their chunks is new.
+"""Changed files into the database: which are read again, and which chunks are new.
 
 A file that can't be read is a row with its problem and no chunks; it is not read again until it
 changes. Knows nothing of embedders or of the full-text index.
@@ -45,40 +45,40 @@ class Reading:
     now_ns: int  # as the file system tells it
 
 
-def changes(found: dict[str, Stamp], known: dict[str, Stamp]) -> tuple[list[str], list[str]]:
+def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[str], list[str]]:
     """Return the paths of files that have to be read, and of those that are gone."""
-    if found == known:
+    if scanned == indexed:
         return [], []
-    changed = [path for path, stamp in found.items() if known.get(path) != stamp]
-    return sorted(changed), sorted(known.keys() - found.keys())
+    changed = [path for path, stamp in scanned.items() if indexed.get(path) != stamp]
+    return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
 def update(entity: Entity, database: Database, reading: Reading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
-    known, found = database.stamps(), scan.scan(entity)
-    changed, removed = changes(found, known)
+    indexed, scanned = database.stamps(), scan.scan(entity)
+    changed, removed = changes(scanned, indexed)
     if removed:
         with database.transaction():
             for path in removed:
                 database.drop_file(path)
             database.advance()
-    added, really, done = 0, 0, 0
+    added, really, read_count = 0, 0, 0
     rest = iter(changed)
     while batch := list(islice(rest, FILES_AT_ONCE)):
         with database.transaction():
             for path in batch:
-                is_new = _update_file(entity.root, path, found[path], database, reading)
+                is_new = _update_file(entity.root, path, scanned[path], database, reading)
                 really += is_new
-                added += is_new and path not in known
+                added += is_new and path not in indexed
             database.advance()
-        done += len(batch)
-        tell("reading", done, len(changed))
+        read_count += len(batch)
+        tell("reading", read_count, len(changed))
     problems = tuple(
         RecordInvalidError(entity.root / path, problem, line)
         for path, problem, line in database.problems()
     )
-    return Filed(added, really - added, len(removed), len(found) - really, problems)
+    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
 
 def _forget_if_renamed(database: Database, reading: Reading) -> None:
@@ -95,9 +95,9 @@ def _forget_if_renamed(database: Database, reading: Reading) -> None:
                 database.set_meta(key, value)
 
 
-def _update_file(root: Path, path: str, found: Stamp, database: Database, reading: Reading) -> bool:
+def _update_file(root: Path, path: str, stamp: Stamp, database: Database, reading: Reading) -> bool:
     """Bring one file up to date; False if its bytes are as they were."""
-    (mtime_ns, ctime_ns, size), kind, row = found, scan.kind(path), database.file(path)
+    (mtime_ns, ctime_ns, size), kind, row = stamp, scan.kind(path), database.file(path)
     settled = max(mtime_ns, ctime_ns) < reading.now_ns - SETTLED_NS
     new = FileRow(
         row.id if row else 0,

@@ -73,7 +73,7 @@ def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
         Shape (t, texts): the best cosine of a query token with the signs of a text's tokens; 0 in
         a text without tokens.
     """
-    found = np.zeros((len(query), len(signs)), np.float32)
+    best = np.zeros((len(query), len(signs)), np.float32)
     lengths = np.array([len(each) for each in signs], np.int64)
     filled = np.flatnonzero(lengths)
     ends = np.cumsum(lengths[filled])
@@ -81,8 +81,8 @@ def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
         if len(part):
             starts = np.concatenate([[0], np.cumsum(lengths[part])[:-1]])
             cosines = _cosines(query, np.concatenate([signs[row] for row in part]))
-            found[:, part] = np.maximum.reduceat(cosines, starts, axis=1)
-    return found
+            best[:, part] = np.maximum.reduceat(cosines, starts, axis=1)
+    return best
 
 
 def _cosines(query: Floats, signs: Bits) -> Floats:

@@ -1,4 +1,4 @@
-"""Memory: the index of an entity as a mind uses it, brought up to date before it is searched.
+"""The index as a turn uses it: brought up to date before each search.
 
 Knows nothing of moods or prompts; what else is to count comes in as a factor.
 """

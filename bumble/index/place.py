@@ -1,4 +1,4 @@
-"""Where the index of an entity lies: `memory.db` and, in `.bumble/`, what goes with it."""
+"""Where the files of an index lie: `memory.db` and, in `.bumble/`, what goes with it."""
 
 from __future__ import annotations
 

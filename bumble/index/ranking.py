@@ -1,4 +1,4 @@
-"""How well chunks match a query: BM25 over live counts, and the convex sum of two scaled scores.
+"""The ranking formula: BM25 over live counts, scaled scores, and weights of words and meaning.
 
 Pure functions over numbers and terms; the same whatever order files were indexed in.
 """
@@ -84,10 +84,10 @@ def bm25(
 
 def scaled(scores: Sequence[float | None]) -> list[float]:
     """Scale scores so that the least is 0 and the greatest 1; a missing one counts as the least."""
-    known = [score for score in scores if score is not None]
-    if not known or max(known) <= min(known):
+    present = [score for score in scores if score is not None]
+    if not present or max(present) <= min(present):
         return [0.0 if score is None or score <= 0 else 1.0 for score in scores]
-    low, span = min(known), max(known) - min(known)
+    low, span = min(present), max(present) - min(present)
     return [0.0 if score is None else (score - low) / span for score in scores]
 
 
@@ -105,12 +105,12 @@ def weights(
         dense: The same of the other leg, in the same order.
         dense_weight: What the dense leg counts when both stand out alike, in [0, 1].
     """
-    found, near = any(lexical), any(dense)
-    if not found or not near:
-        return Weights(float(found), float(near))
-    one = (1 - dense_weight) * sqrt(stand_out(lexical))
+    by_words, near = any(lexical), any(dense)
+    if not by_words or not near:
+        return Weights(float(by_words), float(near))
+    word_share = (1 - dense_weight) * sqrt(stand_out(lexical))
     other = dense_weight * sqrt(stand_out(dense))
-    return Weights(one / (one + other), other / (one + other))
+    return Weights(word_share / (word_share + other), other / (word_share + other))
 
 
 def stand_out(scores: Sequence[float]) -> float:

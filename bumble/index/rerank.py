@@ -1,4 +1,4 @@
-"""Ranking candidates by their tokens and by what their conversation knows of them.
+"""Ranking candidates by their tokens and by what their conversation knows of them: the shares.
 
 A small index is ranked whole. In a large one candidates are matched with the turns before them
 first, and the best of these with all that stands around them. Knows how chunks are stored; knows
@@ -55,7 +55,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Share:
+class RankShare:
     """A part of a score."""
 
     name: str  # `tokens`, `before`, or a field of `Shares`
@@ -68,7 +68,7 @@ class Ranked:
 
     id: int
     total: float  # the sum of its shares
-    shares: tuple[Share, ...]
+    shares: tuple[RankShare, ...]
     bm25: float
     bm25_scaled: float
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
@@ -113,7 +113,7 @@ class _Matcher:
         )
         self._match(new)
         self.rows |= {row[0]: row for row in new}
-        rows = sorted((self.rows[one] for one in wanted), key=_place)
+        rows = sorted((self.rows[chunk_id] for chunk_id in wanted), key=_place)
         empty = np.zeros((0, len(self.query)), np.float32)
         matched = np.stack([self.matched[row[0]] for row in rows]).T if rows else empty.T
         files = np.array([row[2] for row in rows], np.int64)
@@ -128,16 +128,16 @@ class _Matcher:
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
         """Load chunks given by id, kind, file and turn with the turns some steps from them."""
         turns, ids = set[tuple[int, int]](), set[int]()
-        for one, kind, file, turn in places:
-            ids.add(one)
+        for chunk_id, kind, file, turn in places:
+            ids.add(chunk_id)
             if kind == "message":
                 turns |= {(file, turn + step) for step in steps}
-        found = self.database.rows(
+        rows = self.database.rows(
             "select chunks.id from json_each(?) as wanted cross join chunks"
             " where file = wanted.value ->> 0 and turn = wanted.value ->> 1 and kind = 'message'",
             (json.dumps(sorted(turns)),),
         )
-        return self.load(ids.union(row[0] for row in found))
+        return self.load(ids.union(row[0] for row in rows))
 
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         width = self.query.shape[1] // 8
@@ -201,7 +201,7 @@ def rank(
     first = matcher.around(places, range(-BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
-    likely = {one.id for one in _ranked(matcher, first, allowed, best_words, count)}
+    likely = {candidate.id for candidate in _ranked(matcher, first, allowed, best_words, count)}
     chosen = [place for place in places if place[0] in likely]
     loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
     return _ranked(matcher, loaded, likely, best_words, most)
@@ -233,7 +233,7 @@ def _ranked(
         Ranked(
             int(loaded.rows[n][0]),
             totals[n],
-            tuple(Share(name, float(column[n])) for name, column in columns.items()),
+            tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
             float(loaded.bm25[n]),
             float(words[n]),
             _terms_in(question, loaded.rows[n]),

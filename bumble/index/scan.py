@@ -1,4 +1,4 @@
-"""Which files the index is made of, and whether they are as they were. Opens none of them."""
+"""Which files are indexed, and whether they changed, by their stamps; opens none."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ Stamp = tuple[int, int, int]
 
 def scan(entity: Entity) -> dict[str, Stamp]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
-    found: dict[str, Stamp] = {}
+    stamps: dict[str, Stamp] = {}
     for path in (entity.knowledge, entity.journal, entity.narrative):
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                found[path.name] = _stamp(path.stat())
+                stamps[path.name] = _stamp(path.stat())
     for _, name, levels, file in _FOLDERS:
         for place, entry in _walk(entity.root / name, name, levels):
             if entry.name == file if file else _is_note(entry.name):
                 with suppress(FileNotFoundError):  # gone since it was listed
                     stat = entry.stat(follow_symlinks=False)
-                    found[f"{place}/{entry.name}"] = _stamp(stat)
-    return found
+                    stamps[f"{place}/{entry.name}"] = _stamp(stat)
+    return stamps
 
 
 def kind(path: str) -> str:
@@ -66,8 +66,8 @@ def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[
         return []
     if not levels:
         return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]
-    found = []
+    files_inside = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            found += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
-    return found
+            files_inside += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
+    return files_inside

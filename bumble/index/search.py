@@ -1,4 +1,4 @@
-"""Searching the index: words and meaning together, the same ranking from the same files.
+"""Searching the index by words and meaning: filters, candidates, shares, best passages.
 
 Words and vectors name their best. Where the tokens of texts are kept, these candidates are matched
 token by token and weighed by what their conversation knows of them (`rerank`); else every one is
@@ -26,7 +26,7 @@ from bumble.index.database import Database, encoded, open_to_read, packed, unpac
 from bumble.index.fulltext import Fulltext
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
-from bumble.index.rerank import Question, Ranked, Share
+from bumble.index.rerank import Question, Ranked, RankShare
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
@@ -67,7 +67,7 @@ class Parts:
     factor: float  # what the caller multiplied in; 1 for plain retrieval
     matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
     relevance: float = 0.0  # in [0, 1]
-    shares: tuple[Share, ...] = ()  # empty without tokens
+    shares: tuple[RankShare, ...] = ()  # empty without tokens
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
 
     @property
@@ -80,8 +80,8 @@ class Parts:
         if self.calibrated is None or not self.shares:
             return self.calibrated
         match = sum(share.value for share in self.shares if share.name in rerank.MATCHES)
-        said = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
-        return NEARNESS_SCALE * (self.calibrated + said)
+        matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
+        return NEARNESS_SCALE * (self.calibrated + matching)
 
 
 @dataclass(frozen=True)
@@ -174,19 +174,21 @@ def search(
     query = query.encode("utf-8", "replace").decode().strip()  # a lone surrogate is no text
     if limit < 1 or not query:
         return []
-    found = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())
+    search_query = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())
     if dense_weight < 1:
-        found.by_words()
+        search_query.by_words()
     if embedder and dense_weight > 0 and _is_comparable(index, embedder):
-        found.embed(embedder, by_token=shares is not None)
-    if found.tokens is not None and shares is not None:
-        scored = _by_token(found, found.tokens, limit, _weighed(shares, dense_weight), asker)
+        search_query.embed(embedder, by_token=shares is not None)
+    if search_query.tokens is not None and shares is not None:
+        scored = _by_token(
+            search_query, search_query.tokens, limit, _weighed(shares, dense_weight), asker
+        )
     else:
-        scored = _by_legs(found, dense_weight)
+        scored = _by_legs(search_query, dense_weight)
     mean = embedder.unrelated_cosine if embedder else 0.0
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
-    return [_hit(one, mean, one_factor) for one, one_factor in best]
+    return [_hit(candidate, mean, weight) for candidate, weight in best]
 
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:
@@ -233,8 +235,8 @@ class _Query:
         """Return the best chunks by meaning."""
         if self.vector is None:
             return []
-        found = self.index.database.nearest(self.vector, depth, self.where, self.values)
-        return [one for one, _ in found]
+        nearest = self.index.database.nearest(self.vector, depth, self.where, self.values)
+        return [chunk_key for chunk_key, _ in nearest]
 
 
 def _weighed(shares: Shares, dense_weight: float) -> Shares:
@@ -274,12 +276,12 @@ def _lexical(
 ) -> list[int]:
     """Return the best chunks by words; for stop words alone, those that hold the query as it is."""
     if not asked:
-        found = index.database.rows(
+        rows = index.database.rows(
             "select id from texts where instr(lower(text), ?)"
             f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
             (query.lower(), *values),
         )
-        return [int(row[0]) for row in found]
+        return [int(row[0]) for row in rows]
 
     def allowed(ids: Sequence[int]) -> set[int]:
         sql = f"select id from chunks where id in (select value from json_each(?)) and {where}"
@@ -308,20 +310,24 @@ def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
     )
 
 
-def _by_legs(found: _Query, dense_weight: float) -> list[_Scored]:
+def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
     """Score every candidate by both legs."""
-    index, asked = found.index, found.asked
-    candidates = sorted({*found.lexical, *found.dense(found.depth)})
+    index, asked = search_query.index, search_query.asked
+    candidates = sorted({*search_query.lexical, *search_query.dense(search_query.depth)})
     rows = _rows(index, candidates)
     counts = index.words.counts(asked)
-    verbatim = set() if asked else set(found.lexical)
+    verbatim = set() if asked else set(search_query.lexical)
     words, matched = [], []
     for row in rows:
         own, around = str(row[13]).split(" "), str(row[14]).split()
         score = ranking.bm25(asked, own, around, str(row[1]), counts, index.lengths)
         words.append(round(score, 6) if asked else float(row[0] in verbatim))
         matched.append(tuple(term for term in asked if term in own or term in around))
-    near = index.database.cosines(found.vector, candidates) if found.vector is not None else {}
+    near = (
+        index.database.cosines(search_query.vector, candidates)
+        if search_query.vector is not None
+        else {}
+    )
     cosines = [near.get(int(row[0])) for row in rows]
     lexical_scaled, dense_scaled = ranking.scaled(words), ranking.scaled(cosines)
     share = ranking.weights(lexical_scaled, dense_scaled, dense_weight)
@@ -348,50 +354,56 @@ def _by_legs(found: _Query, dense_weight: float) -> list[_Scored]:
 
 
 def _by_token(
-    found: _Query, tokens: QueryTokens, limit: int, shares: Shares, asker: str
+    search_query: _Query, tokens: QueryTokens, limit: int, shares: Shares, asker: str
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
-    index = found.index
+    index = search_query.index
     question = Question(
-        found.text,
+        search_query.text,
         tokens,
-        found.asked,
-        index.words.counts(found.asked),
-        frozenset(() if found.asked else found.lexical),
+        search_query.asked,
+        index.words.counts(search_query.asked),
+        frozenset(() if search_query.asked else search_query.lexical),
         index.lengths,
         asker,
         index.database.meta("name"),
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*found.lexical[: rerank.LEG], *found.dense(rerank.LEG)]
-    elif found.where:
-        ids = index.database.rows(f"select id from chunks where {found.where}", found.values)
+        allowed = [*search_query.lexical[: rerank.LEG], *search_query.dense(rerank.LEG)]
+    elif search_query.where:
+        ids = index.database.rows(
+            f"select id from chunks where {search_query.where}", search_query.values
+        )
         allowed = [int(row[0]) for row in ids]
     ranked = rerank.rank(index.database, question, allowed, limit, shares)
-    rows = {int(row[0]): row for row in _rows(index, [one.id for one in ranked])}
-    near = index.database.cosines(found.vector, list(rows)) if found.vector is not None else {}
-    relevance = ranking.scaled([one.total for one in ranked])
+    rows = {int(row[0]): row for row in _rows(index, [candidate.id for candidate in ranked])}
+    near = (
+        index.database.cosines(search_query.vector, list(rows))
+        if search_query.vector is not None
+        else {}
+    )
+    relevance = ranking.scaled([candidate.total for candidate in ranked])
     return [
-        _Scored(rows[one.id], _parts(one, near.get(one.id), scaled, shares))
-        for one, scaled in zip(ranked, relevance, strict=True)
+        _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, shares))
+        for candidate, scaled in zip(ranked, relevance, strict=True)
     ]
 
 
-def _parts(one: Ranked, cosine: float | None, relevance: float, shares: Shares) -> Parts:
+def _parts(candidate: Ranked, cosine: float | None, relevance: float, shares: Shares) -> Parts:
     return Parts(
-        one.bm25,
-        one.bm25_scaled,
+        candidate.bm25,
+        candidate.bm25_scaled,
         cosine,
         0.0,
         None,
         shares.words,
         1.0,
         1.0,
-        one.matched,
+        candidate.matched,
         relevance,
-        one.shares,
-        one.asked,
+        candidate.shares,
+        candidate.asked,
     )
 
 
@@ -404,12 +416,12 @@ def _factors(
         return factors
     best: dict[tuple[Any, ...], float] = {}  # scores by record
     for n in sorted(range(len(scored)), key=lambda n: -scored[n].score(1.0)):
-        one = scored[n]
-        if len(best) >= limit and one.score(factor.most) < sorted(best.values())[-limit]:
+        hit = scored[n]
+        if len(best) >= limit and hit.score(factor.most) < sorted(best.values())[-limit]:
             break
-        factors[n] = factor.of(_hit(one, unrelated, 1.0))
-        record = one.row[1:4]
-        best[record] = max(best.get(record, 0.0), one.score(factors[n]))
+        factors[n] = factor.of(_hit(hit, unrelated, 1.0))
+        record = hit.row[1:4]
+        best[record] = max(best.get(record, 0.0), hit.score(factors[n]))
     return factors
 
 
@@ -440,8 +452,8 @@ def _best(scored: Sequence[_Scored], factors: Sequence[float]) -> list[tuple[_Sc
         key=lambda pair: (-pair[0].score(pair[1]), -_seconds(pair[0].row[7]), pair[0].row[3:7]),
     )
     best: dict[tuple[str, str, str], tuple[_Scored, float]] = {}
-    for one, factor in ranked:
-        best.setdefault(one.row[1:4], (one, factor))  # kind, record, path
+    for candidate, factor in ranked:
+        best.setdefault(candidate.row[1:4], (candidate, factor))  # kind, record, path
     return list(best.values())
 
 

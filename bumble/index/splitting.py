@@ -1,4 +1,4 @@
-"""Long texts in pieces that an embedding model takes in whole.
+"""Long texts split into passages for an embedding model: length and overlap.
 
 Pieces end where a paragraph ends, else a sentence; each begins with the last short part of the one
 before it. Pure functions; knows nothing of records.
@@ -56,14 +56,14 @@ def _line(text: str, at: int) -> int:
 
 def _spans(text: str, max_tokens: int) -> list[tuple[int, int]]:
     """Return where the parts of a text start and end: paragraphs, sentences, or plain cuts."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for paragraph in _PARAGRAPH.finditer(text):
         if estimated_tokens(paragraph[0]) <= max_tokens:
-            found.append(paragraph.span())
+            spans.append(paragraph.span())
             continue
         for sentence in SENTENCE.finditer(text, *paragraph.span()):
-            found += _cuts(text, *sentence.span(), max_tokens)
-    return found
+            spans += _cuts(text, *sentence.span(), max_tokens)
+    return spans
 
 
 def _cuts(text: str, start: int, end: int, max_tokens: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Bringing the index up to date with the files: what changed is read, what is new is embedded.
+"""Bringing the index up to date: changed files read, new texts embedded, full text renewed.
 
 Three steps, each safe to be killed in: the chunks of changed files go into the database together
 with a queue of what the full-text index has to take; the queue is worked off; chunks without a
@@ -26,7 +26,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
 from bumble.index import chunks, fulltext, ingest, place
 from bumble.index.database import Database, create, encoded, open_to_read, open_to_write
-from bumble.index.fulltext import Entry, Stamp
+from bumble.index.fulltext import IndexedTerms, Stamp
 from bumble.index.ingest import Progress, Reading
 from bumble.index.place import Place
 from bumble.index.scan import scan
@@ -53,7 +53,7 @@ class SyncReport:
 
 
 @dataclass(frozen=True)
-class State:
+class IndexState:
     """How the index stands to the files, for those who only look."""
 
     exists: bool
@@ -109,7 +109,7 @@ def sync(
         return SyncReport(notes=(BEHIND,), complete=False)
 
 
-def _quiet(stage: str, done: int, total: int) -> None:
+def _quiet(stage: str, count: int, total: int) -> None:
     """Tell nobody."""
 
 
@@ -183,7 +183,11 @@ def _update_fulltext(database: Database, folder: Path) -> str:
     token, generation = database.meta("token"), database.generation()
     queue = [int(row[0]) for row in database.rows("select id from queue order by id")]
     stamp = fulltext.read_stamp(folder)
-    ours = stamp and stamp.token == token and database.taken() <= stamp.generation <= generation
+    ours = (
+        stamp
+        and stamp.token == token
+        and database.fulltext_generation() <= stamp.generation <= generation
+    )
     try:
         if ours and not queue and stamp and stamp.generation == generation:
             if fulltext.open_to_read(folder).size == _count(database):
@@ -193,7 +197,11 @@ def _update_fulltext(database: Database, folder: Path) -> str:
             fulltext.write(folder, queue, _entries(database, "id in (select id from queue)"))
     except IndexUnusableError:
         ours = None
-    note = "" if ours or not database.taken() else f"{folder} was damaged and is made anew"
+    note = (
+        ""
+        if ours or not database.fulltext_generation()
+        else f"{folder} was damaged and is made anew"
+    )
     if not ours:
         fulltext.create(folder)
         fulltext.write(folder, (), _entries(database, "1"))
@@ -228,16 +236,16 @@ def _count(database: Database) -> int:
     return int(database.rows("select count(*) from chunks")[0][0])
 
 
-def _entries(database: Database, where: str) -> Iterator[Entry]:
-    found = database.stream(f"select id, terms, around from texts where {where} order by id")
-    return (Entry(int(one), f"{terms} {around}") for one, terms, around in found)
+def _entries(database: Database, where: str) -> Iterator[IndexedTerms]:
+    rows = database.stream(f"select id, terms, around from texts where {where} order by id")
+    return (IndexedTerms(int(chunk_key), f"{terms} {around}") for chunk_key, terms, around in rows)
 
 
 def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
     _forget_other_vectors(database, encoded(embedder.identity), by_token=by_token)
     pending = database.unembedded() if _waiting(database) else []
-    embedded, done, rest = 0, 0, iter(pending)
+    embedded, embedded_count, rest = 0, 0, iter(pending)
     while ids := list(islice(rest, CHUNKS_AT_ONCE)):
         batch = database.recipes(ids)
         hashes = sorted({key for _, recipe in batch for key, _ in recipe})
@@ -248,17 +256,17 @@ def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: 
         texts, keys = [text for _, text in missing], [key for key, _ in missing]
         tokens = list[DocumentTokens]()
         if by_token and texts:
-            made, tokens = embedder.embed_documents_by_token(texts)
+            vectors, tokens = embedder.embed_documents_by_token(texts)
         else:
-            made = embedder.embed_documents(texts)
-        new = dict(zip(keys, made, strict=True))
+            vectors = embedder.embed_documents(texts)
+        new = dict(zip(keys, vectors, strict=True))
         with database.transaction():
             database.put_embeddings(new.items())
             if tokens:
                 database.put_tokens(list(zip(keys, tokens, strict=True)))
             database.put_vectors(_mixed(batch, ready | new))
-        embedded, done = embedded + len(missing), done + len(batch)
-        tell("embedding", done, len(pending))
+        embedded, embedded_count = embedded + len(missing), embedded_count + len(batch)
+        tell("embedding", embedded_count, len(pending))
     return embedded
 
 
@@ -280,19 +288,19 @@ def _mixed(
     batch: Iterable[tuple[int, tuple[tuple[str, float], ...]]], ready: dict[str, Floats]
 ) -> Iterator[tuple[int, Floats]]:
     """Make the vectors of chunks by their recipes, each of length 1."""
-    for one, recipe in batch:
+    for chunk_key, recipe in batch:
         own = ready[recipe[0][0]]
         if len(recipe) == 1:
-            yield one, own
+            yield chunk_key, own
             continue
         parts: Floats = np.stack([np.float32(weight) * ready[key] for key, weight in recipe])
         total: Floats = parts.sum(axis=0, dtype=np.float32)
         length = float(np.linalg.norm(total))
         mixed: Floats = np.divide(total, length, dtype=np.float32) if length > 0 else own
-        yield one, mixed
+        yield chunk_key, mixed
 
 
-def state(entity: Entity, where: Place | None = None) -> State:
+def state(entity: Entity, where: Place | None = None) -> IndexState:
     """Look how the index stands to the files; writes nothing.
 
     Raises:
@@ -300,25 +308,25 @@ def state(entity: Entity, where: Place | None = None) -> State:
     """
     at = where or place.of(entity)
     if not at.database.exists():
-        return State(exists=False, stale=len(scan(entity)))
+        return IndexState(exists=False, stale=len(scan(entity)))
     with closing(open_to_read(at.database)) as database:
-        known = database.files()
+        indexed = database.files()
         changed, removed = ingest.changes(scan(entity), database.stamps())
-        unsettled = [path for path in changed if path in known and known[path].mtime_ns == -1]
+        unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
         same = [
             path
             for path in unsettled
-            if files.sha256(files.read_if_there(entity.root / path) or b"") == known[path].sha256
+            if files.sha256(files.read_if_there(entity.root / path) or b"") == indexed[path].sha256
         ]
         orphans = database.rows(
             "select (select count(*) from chunks where file not in (select id from files))"
             " + (select count(*) from vectors where id not in (select id from chunks))"
             " + (select count(*) from texts where id not in (select id from chunks))"
         )
-        return State(
+        return IndexState(
             exists=True,
             stale=len(changed) - len(same) + len(removed),
-            problems=sum(1 for row in known.values() if row.problem),
+            problems=sum(1 for row in indexed.values() if row.problem),
             chunks=_count(database),
             waiting=_waiting(database),
             orphans=int(orphans[0][0]),

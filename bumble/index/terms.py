@@ -34,10 +34,10 @@ _ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
 def terms(text: str) -> list[str]:
     """Return the terms of a text, in order; none if it says nothing but stop words."""
     folded = fold(text.encode("utf-8", "replace").decode())  # a lone surrogate is no text
-    found = _analyzer().analyze(folded)
+    parsed = _analyzer().analyze(folded)
     if folded.isascii():
-        return list(found)
-    return [part for term in found for part in _parts(term)]
+        return list(parsed)
+    return [part for term in parsed for part in _parts(term)]
 
 
 def fold(text: str) -> str:

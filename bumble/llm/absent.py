@@ -1,4 +1,4 @@
-"""A model that is not there: what looks at an entity without asking anything needs none."""
+"""A model that is not there, for commands that look at an entity and ask nothing."""
 
 from __future__ import annotations
 

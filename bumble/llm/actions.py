@@ -1,4 +1,4 @@
-"""Tool calls as JSON text, for models whose own tool calls are not reliable.
+"""Tool calls as JSON text: the action schema, and how an answer is read as actions.
 
 The shape is `{"actions": [{"tool": NAME, "arguments": {…}}, …]}`. What is said to the user is an
 action too, `say`, whose text can be read while it comes. Text not of this shape is speech.
@@ -63,22 +63,26 @@ def parse(text: str) -> tuple[ToolCall, ...]:
     """
     if not text.strip():
         return ()
-    found = _found(text)
-    said = "\n\n".join(
+    calls = _read_calls(text)
+    spoken_text = "\n\n".join(
         str(arguments["text"])
-        for tool, arguments in found
+        for tool, arguments in calls
         if tool == "say" and arguments.get("text")
     )
     shown = said_in(text)
-    if not found and not shown:
+    if not calls and not shown:
         if '"actions"' not in text:
             return _calls([("say", {"text": text.strip()}), ("end_turn", {})])
         raise AnswerInvalidError("The model's actions could not be read.", answer=text)
-    if not found and shown.strip() == text.strip():
+    if not calls and shown.strip() == text.strip():
         return _calls([("say", {"text": shown.strip()}), ("end_turn", {})])
-    if _is_json(text) and shown.startswith(said) and (rest := shown[len(said) :].lstrip("\n")):
-        found.append(("say", {"text": rest}))
-    return _calls(found)
+    if (
+        _is_json(text)
+        and shown.startswith(spoken_text)
+        and (rest := shown[len(spoken_text) :].lstrip("\n"))
+    ):
+        calls.append(("say", {"text": rest}))
+    return _calls(calls)
 
 
 def said_in(text: str) -> str:
@@ -126,7 +130,7 @@ def _plain(message: Message) -> Message:
     return Message(message.role, text)
 
 
-def _found(text: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _read_calls(text: str) -> list[tuple[str, Mapping[str, Any]]]:
     try:
         value, missing = structured.load(text)
     except ValueError:
@@ -157,8 +161,8 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "[", "```"))
 
 
-def _calls(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ...]:
+def _calls(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(f"call_{number}", name, arguments)
-        for number, (name, arguments) in enumerate(found, start=1)
+        for number, (name, arguments) in enumerate(calls, start=1)
     )

@@ -1,4 +1,4 @@
-"""The budget: how many calls and tokens what happens between turns may still cost.
+"""The daily budget of calls and tokens for what happens between turns.
 
 What a person asks is always answered; what nobody waits for is left for later where the budget is
 spent, or no model can be had.

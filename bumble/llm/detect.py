@@ -55,12 +55,12 @@ ADDRESSES = (
 
 def addresses(ollama_url: str, probe_urls: Sequence[str]) -> list[Address]:
     """Name the addresses that the settings list, Ollama's first."""
-    known = {address.url: address.label for address in ADDRESSES}
-    found = [Address("Ollama", "ollama", ollama_url)]
+    labels = {address.url: address.label for address in ADDRESSES}
+    addresses = [Address("Ollama", "ollama", ollama_url)]
     for url in probe_urls:
         plain = url.removesuffix("/").removesuffix("/v1")
-        found.append(Address(known.get(plain, "a server"), "openai", plain))
-    return found
+        addresses.append(Address(labels.get(plain, "a server"), "openai", plain))
+    return addresses
 
 
 def servers(
@@ -70,8 +70,8 @@ def servers(
     if not addresses:
         return ()
     with ThreadPoolExecutor(len(addresses), thread_name_prefix="detect") as pool:
-        found = pool.map(lambda address: _ask_in_time(address, timeout_seconds), addresses)
-        return tuple(server for server in found if server is not None and server.models)
+        servers = pool.map(lambda address: _ask_in_time(address, timeout_seconds), addresses)
+        return tuple(server for server in servers if server is not None and server.models)
 
 
 def _ask_in_time(address: Address, timeout_seconds: float) -> LocalServer | None:

@@ -1,4 +1,4 @@
-"""A model that runs inside this process: no server to install, no network.
+"""The embedded model: chat completions by llama.cpp within this process, no server.
 
 What was evaluated of a conversation is kept on disk and taken up by the next process, so that only
 what is new costs time. Declared tools are not handed to the chat template, because small models do

@@ -1,4 +1,4 @@
-"""llama.cpp inside this process, spoken to over its own loopback listener.
+"""llama.cpp in this process: its start, settings, grammar and loopback connection.
 
 Everything goes through the listener, completions too: only there are prefixes saved, templates
 rendered and tokens counted; a read from a socket can be interrupted (the call into C cannot while

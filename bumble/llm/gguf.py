@@ -1,4 +1,4 @@
-"""The vocabulary in a GGUF file: which of its tokens steer a model, and are no text.
+"""The vocabulary in a GGUF file: which of its tokens steer a model and are no text.
 
 Reads the head of the file alone; the tensors behind it are never touched.
 """
@@ -70,9 +70,9 @@ class _Head:
         return values
 
     def _take(self, form: str) -> tuple[Any, ...]:
-        taken = struct.unpack_from(form, self._data, self._at)
+        values = struct.unpack_from(form, self._data, self._at)
         self._at += struct.calcsize(form)
-        return taken
+        return values
 
     def _text(self) -> str:
         (length,) = self._take("<Q")

@@ -1,4 +1,4 @@
-"""What the backends that speak HTTP share: errors in the user's words, and a guarded connection.
+"""What HTTP backends share: errors in the user's words, limits of size, guarded connections.
 
 Guarded: keys and prompts go to the address they are meant for and to no other, whatever it says;
 and nobody sends more than there is room for.
@@ -208,25 +208,25 @@ def is_too_long(message: str) -> bool:
 
 def refused(url: str, status: int, message: str, model: str) -> UserError:
     """Word a refusal by its HTTP status."""
-    said = " ".join(message.split())[:300]
+    reason = " ".join(message.split())[:300]
     if status in (401, 403):
         return CredentialsError(
-            f"{url} wants another key ({status}): {said}\n"
+            f"{url} wants another key ({status}): {reason}\n"
             "It is read from the variable that llm.api_key_env names, or from secrets.yaml\n"
             "beside your own config file (`bumble config show --origin` says where that is)."
         )
     if is_too_long(message):
         return BudgetSpentError(
-            f"The prompt does not fit into the context window of {model}: {said}\n"
+            f"The prompt does not fit into the context window of {model}: {reason}\n"
             "Begin a new conversation with --new-session, or choose a model with a larger window."
         )
     if status == 404:
         return ModelUnreachableError(
-            f"{url} does not have the model {model}: {said}\n"
+            f"{url} does not have the model {model}: {reason}\n"
             "Name one that it has: bumble config set llm.model NAME"
         )
     return ModelUnreachableError(
-        f"{url} refused the request ({status}): {said}\nTry again, or choose another model."
+        f"{url} refused the request ({status}): {reason}\nTry again, or choose another model."
     )
 
 

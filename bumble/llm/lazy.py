@@ -1,4 +1,4 @@
-"""A model that is opened when it is first asked: most runs of a cycle ask nothing."""
+"""A model that is opened when it is first asked: most runs of a job ask nothing."""
 
 from __future__ import annotations
 

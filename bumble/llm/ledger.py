@@ -1,4 +1,4 @@
-"""The call ledger: what each call to a model cost, one JSON line a call.
+"""The call ledger: what each call to a model cost, one JSON line a call; the token ratio.
 
 Holds counts and times, never what was said; that goes to a file of its own, if the owner asks for
 it. Lines are written whole: processes may share a ledger.

@@ -1,4 +1,4 @@
-"""Control tokens: the marks by which a chat template tells the parts of a conversation apart.
+"""Control tokens of chat templates in a text, made harmless.
 
 An engine reads them in any text it is given, so whoever gets `<|im_end|>` into a message can end it
 and begin one of the system's. Here they are broken: a thin space behind the first sign makes plain
@@ -84,7 +84,7 @@ def pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
     rest = sorted(token for token in tokens if len(token) > 1 and plain(token) == token)
     if not rest:
         return None
-    return re.compile("|".join(f"{re.escape(one[0])}(?={re.escape(one[1:])})" for one in rest))
+    return re.compile("|".join(f"{re.escape(key[0])}(?={re.escape(key[1:])})" for key in rest))
 
 
 def _broken(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Ollama through its own SDK: its OpenAI route neither sets nor reports the context window.
+"""The Ollama backend, by its own SDK, which can set and report the context window.
 
 Ollama cuts a prompt that is too long without a word, so the window is asked for with every request,
 read back from what it loaded, and a smaller one is reported.

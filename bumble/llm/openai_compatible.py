@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat completions, through the official SDK.
+"""The backend for any OpenAI-compatible endpoint, by the official SDK; schema fallbacks.
 
 The SDK would take keys, organisations and headers from the environment; here only what is passed
 in is sent, so that a key never travels to an address it was not meant for.

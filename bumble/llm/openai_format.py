@@ -1,4 +1,4 @@
-"""Requests and answers in the form of OpenAI's chat completions. Pure; knows no server and no SDK.
+"""Requests and answers in the form of OpenAI's chat completions; no server, no SDK.
 
 Servers that claim this form fill it as they like. What comes in is read field by field: what can
 be left out may be missing, and what has another type than it should is an error that names it.

@@ -1,4 +1,4 @@
-"""Evaluated prefixes of conversations, kept on disk between processes.
+"""The prompt cache: evaluated prefixes (KV) kept on disk between processes, and evicted.
 
 A file holds what the engine wrote, followed by a seal: a checksum and the key it was written for. A
 file whose seal does not fit is discarded. Files hold conversations: they are 0600 in a 0700 folder.
@@ -96,10 +96,10 @@ class PrefixFolder:
     def pointed(self, name: str) -> str | None:
         """Return the key that was last saved under a name."""
         try:
-            found = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
+            token = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
         except OSError:
             return None
-        return found if len(found) == 64 and found.isalnum() else None
+        return token if len(token) == 64 and token.isalnum() else None
 
     def evict(self) -> None:
         """Delete the least recently used files until the rest fits, and parts left by a crash."""

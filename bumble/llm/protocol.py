@@ -1,4 +1,4 @@
-"""Messages in, completion out: what every chat model speaks.
+"""The interface of every chat model: messages in, completion out.
 
 Knows nothing of entities, files or settings. Backends live beside this module.
 """

@@ -1,4 +1,4 @@
-"""What an answer says, read while it comes: the `say` texts inside a partial JSON of actions.
+"""The words of an answer while it streams: `say` texts inside partial JSON of actions.
 
 A small JSON reader that keeps its place between pieces. Knows nothing of models or tools.
 """
@@ -49,7 +49,7 @@ class SayReader:
         self._raw = ""  # plain text; else until something was said: it may be speech yet
         self._frames: list[_Frame] = []
         self._string: _String | None = None
-        self._said = False
+        self._has_spoken = False
         self._break_due = False
         self._acted = False  # a tool has been named: this is a JSON of actions
 
@@ -81,7 +81,7 @@ class SayReader:
         return reader.feed(self._raw[begins.start() :]) + reader.finish()
 
     def _may_be_speech(self) -> bool:
-        return not self._acted and not self._said and '"actions"' not in self._raw
+        return not self._acted and not self._has_spoken and '"actions"' not in self._raw
 
     def _begin(self) -> str:
         text = self._raw
@@ -128,7 +128,7 @@ class SayReader:
                 self._mode = "done"
         elif char == '"':
             self._string = _String()
-            self._break_due = self._said
+            self._break_due = self._has_spoken
         elif char == "," and top is not None:
             top.wants_key = top.kind == "{"
         elif char == ":" and top is not None:
@@ -223,11 +223,11 @@ class SayReader:
             top.tool, self._acted = text, True
             held, top.held = top.held, ""
             if text == "say" and held:
-                self._break_due = self._said
+                self._break_due = self._has_spoken
                 return self._say(held)
         return ""
 
     def _say(self, text: str) -> str:
         before = "\n\n" if self._break_due else ""
-        self._break_due, self._said = False, True
+        self._break_due, self._has_spoken = False, True
         return before + text

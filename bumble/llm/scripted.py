@@ -1,4 +1,4 @@
-"""Replies from a list or a file: a model for tests and demonstrations, the same every time.
+"""A scripted model for tests and demonstrations: replies from a list or a file.
 
 A file is YAML (a list) or JSONL (one item a line). An item that is a bare text answers purpose
 `chat` when the request holds as many assistant messages as there were bare texts before it: so a

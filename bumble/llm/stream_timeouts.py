@@ -1,4 +1,4 @@
-"""Streams that may hang: read in a thread, waited for with a deadline.
+"""Deadlines for streams that may hang: read in a thread, waited for so long.
 
 A socket's own timeout is not enough: it starts anew with every keep-alive, and it is the same
 before the first token, where a prompt is evaluated, and between tokens, where silence is trouble.

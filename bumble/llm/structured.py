@@ -1,4 +1,4 @@
-"""Answers that must satisfy a JSON schema, from models that may not keep to it.
+"""Answers that must satisfy a JSON schema: asking again, repairing, reading.
 
 The ladder: the backend enforces the schema as far as it can (grammar or `json_schema`, else a
 forced tool, else JSON mode); what came is repaired; the model is told once what was wrong.
@@ -94,7 +94,7 @@ def _without_patterns(schema: Any) -> Any:
             for key, value in schema.items()
             if not (key == "pattern" and isinstance(value, str))
         }
-    return [_without_patterns(one) for one in schema] if isinstance(schema, list) else schema
+    return [_without_patterns(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def load(text: str) -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""Reasoning that a model thinks aloud, kept apart from what it says.
+"""A model's reasoning (`<think>`), kept apart from what it says.
 
 Knows the `<think>…</think>` tags only; backends that send reasoning in a field of its own run their
 text through this all the same, because servers differ and change.

@@ -1,4 +1,4 @@
-"""Amending a text by its lines: a few are put in or replaced, all others stay byte for byte.
+"""Amending a portrait by lines: edits put in or replaced, all others byte for byte.
 
 Pure functions; knows nothing of models or people.
 """

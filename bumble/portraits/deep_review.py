@@ -1,4 +1,4 @@
-"""Deep review: all that is known of one person, looked at again when there is enough that is new.
+"""The deep review of one person: when it is due, and what it reads.
 
 Consolidation calls it. Only material that involves the person is in the prompt: their messages,
 episodes with them, notes about them that they may meet.

@@ -1,4 +1,4 @@
-"""What was said between the entity and one person: the part that a pass thinks about."""
+"""What the entity and one person said, as reflection reads it: how much, where it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Portraits: what a model wrote about a person, held against what was said.
+"""The text of a portrait: asked of the model, checked against what was said, own words.
 
 A portrait is prose of the entity, a thought a line. Where no model could write one, the person's
 own words stand under a heading of their own, until a good reflection takes their place.

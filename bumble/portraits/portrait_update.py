@@ -1,4 +1,4 @@
-"""Drawing a portrait: what reflection and deep review share.
+"""Drafting a portrait and writing it to the person's file, for reflection and deep review.
 
 A draft of the model is held against the guards; what may be written is put into the person's file,
 beside the scores. A portrait that somebody edited meanwhile is left alone.

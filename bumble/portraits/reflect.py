@@ -1,4 +1,4 @@
-"""Reflection: after a talk, the portrait of the person is amended, or written anew.
+"""Reflection after a talk: when it is due, and whether a portrait is amended or rewritten.
 
 One job is one person in one conversation, from the first of their messages that waits. A calm talk
 amends the portrait by a few edits; a charged one, or a first one, writes it anew. What the model

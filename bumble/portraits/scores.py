@@ -1,4 +1,4 @@
-"""Scores: how the entity stands to a person, read off its portrait by a second, small call."""
+"""The relationship scores, read off a portrait by a second, small call."""
 
 from __future__ import annotations
 

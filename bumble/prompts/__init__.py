@@ -1,4 +1,4 @@
-"""Prompts: one Markdown file each, in this folder, and `load`.
+"""Loading prompts: one Markdown file each in this folder, with slots, roles and tags.
 
 A file's front matter says what the prompt is for, who uses it, its slots, the shape of the answer
 and, where small models take its examples for what was said, the words by which that shows. There
@@ -66,7 +66,7 @@ class Prompt:
             return (("user", Template(system).substitute(values)),)
         roles: list[Role] = [
             "system",
-            *("user" if one == "user" else "assistant" for one in parts[::2]),
+            *("user" if role == "user" else "assistant" for role in parts[::2]),
         ]
         texts = [system, *parts[1::2]]
         filled = (Template(text.strip()).substitute(values) for text in texts)

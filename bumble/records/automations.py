@@ -1,4 +1,4 @@
-"""Automations: what the entity does by itself at set times, one Markdown file each.
+"""Automation files: fields, parsing and planning of what the entity does at set times.
 
 Layout: `automations/<id>.md`; the body is what it is asked to do. Knows nothing of schedules or of
 models.

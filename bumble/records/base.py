@@ -1,4 +1,4 @@
-"""What every store shares: ids, typed fields, and reading a file as a record.
+"""What every kind of record shares: ids, typed fields, provenance, loading a file.
 
 A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new
 record whose document differs in the lines it changes, and in no others.

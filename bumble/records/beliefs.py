@@ -1,4 +1,4 @@
-"""Beliefs: one claim a file, with how sure the entity is of it and what it rests on.
+"""Belief files: one claim each, with confidence, category and evidence.
 
 Layout: `beliefs/<id>.md`; the claim is the body. Confidence is stored as of `reinforced`; how much
 of it is left today is computed on reading, elsewhere. Knows nothing of models or matching.

@@ -1,4 +1,4 @@
-"""Dreams: what met in one, and what became of it.
+"""Dream files: what met in a dream, and what became of it.
 
 Layout: `dreams/<id>.md`; front matter holds the pairs and where the dream went, the body its
 fragments and its thread. Knows nothing of models, or of how pairs are chosen.

@@ -1,4 +1,4 @@
-"""Episodes: what happened, one Markdown file each.
+"""Episode files: what happened, one Markdown file each, with imprints.
 
 Layout: `episodes/<year>/<month>/<id>.md`. Ids start with the time, so sorting by name sorts by
 time. Knows nothing of models or ranking.

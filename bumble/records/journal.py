@@ -1,4 +1,4 @@
-"""The journal: the entity's diary, which only ever grows.
+"""The journal file: the entity's diary, one heading an entry, which only ever grows.
 
 One file, `journal.md`: `## 2026-05-24 03:12:47 #dream #consolidation` in the entity's time zone, a
 blank line, the entry; by hand a day, or a day and `03:12`, will do. Where an entry comes from, and

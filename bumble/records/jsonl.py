@@ -1,4 +1,4 @@
-"""Text of one JSON object a line, only ever added to, as a crash or a merge may leave it.
+"""Files of one JSON object a line, only added to, as a crash or a merge may leave them.
 
 Knows nothing of what the objects mean.
 """

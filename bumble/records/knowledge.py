@@ -1,4 +1,4 @@
-"""Knowledge: durable facts, a `##` section each, some of them locked against the entity.
+"""The knowledge file: durable facts, a `##` section each, some locked against the entity.
 
 One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may
 change; titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so

@@ -1,4 +1,4 @@
-"""YAML files that are one mapping, changed in place: what `soma` and `state` share.
+"""YAML files that are one mapping, changed in place: shared by `soma` and `state`.
 
 Knows nothing of what the values mean.
 """

@@ -1,4 +1,4 @@
-"""The narrative: the story the entity tells of itself.
+"""The narrative file: the story the entity tells of itself, and its sources.
 
 One file, `narrative.md`; its earlier versions are git's, or the history folder's. Knows nothing of
 models.

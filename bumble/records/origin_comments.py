@@ -1,4 +1,4 @@
-"""Where a text comes from, in files whose records have no front matter of their own.
+"""Provenance in comments, for sections of files without front matter of their own.
 
 An HTML comment under the heading holds one YAML flow mapping. Knows nothing of the files.
 """

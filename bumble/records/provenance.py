@@ -1,4 +1,4 @@
-"""Circles: which memories may meet in one text.
+"""Audiences: which memories may meet in one text, and who may read what comes of it.
 
 A text that is made of several memories reaches everybody whom its prompt, its diary entry or its
 belief reaches. So it is made of what is for everyone and of what one and the same circle of people

@@ -1,4 +1,4 @@
-"""Relationships: a portrait of each person the entity knows, in its own words.
+"""Relationship files: a portrait, scores and pending notes of each person.
 
 Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is
 the portrait. A person's id is the file's stem. Counters change in place, so a portrait that was

@@ -1,4 +1,4 @@
-"""Reminders: what is to be said at some time, one Markdown file each.
+"""Reminder files: what is to be said at some time, to whom and how.
 
 Layout: `reminders/<id>.md`; the body is what is to be said. A reminder that was delivered has
 `done`; one that repeats has the time of its next delivery in `at` instead. Knows nothing of

@@ -1,4 +1,4 @@
-"""Finding sessions among many, and the files beside a transcript: blobs and the handover brief.
+"""Finding sessions among many, and the files beside a transcript: blobs, handover brief.
 
 A listing reads the first and the last line of each transcript, never the whole. Knows nothing of
 models or prompts.

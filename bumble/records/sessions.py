@@ -1,4 +1,4 @@
-"""Sessions: what was said, one JSON object a line, only ever added to.
+"""Transcripts: messages, appraisals and compactions, one JSON object a line, only added to.
 
 Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:

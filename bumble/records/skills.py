@@ -1,4 +1,4 @@
-"""Skills: how to do something, one Markdown file each, found by the words they share with a text.
+"""Skill files: how to do something, and which of them match a text by shared words.
 
 Layout: `skills/<slug>.md` or `skills/<slug>/SKILL.md`; front matter holds name and description, the
 fields of Agent Skills. Knows nothing of models.

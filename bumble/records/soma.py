@@ -1,4 +1,4 @@
-"""The body as it was last: values with the time they were true.
+"""The file `soma.yaml`: the body as it was last, with the time its values were true.
 
 One file, `soma.yaml`. Reading never writes; what the values are *now* is computed in `body`. Knows
 nothing of what they mean.

@@ -1,4 +1,4 @@
-"""State of the cycles: cursors, counters and pending work.
+"""The file `state.yaml`: cursors, counters and pending work of the jobs; its form.
 
 One file, `state.yaml`. Cursors are ids, never positions in a list. Knows nothing of the cycles
 but the form in which they keep it.

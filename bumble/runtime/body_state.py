@@ -1,4 +1,4 @@
-"""Feeling: the body read from its file, brought to the present, and moved by what happens.
+"""The body of a running entity: read, brought to the present, and moved by events.
 
 What the numbers mean is `bumble.body`'s; here it meets the file and the clock.
 """

@@ -1,4 +1,4 @@
-"""Cursors: what has still to be made of each conversation.
+"""Which messages each job has still to deal with, by conversation, in `state.yaml`.
 
 In `state.yaml`, for each conversation with something left, the id of the first message that a pass
 has not dealt with: that one and all after it wait. A key that is missing has nothing waiting.

@@ -1,4 +1,4 @@
-"""What the cycles have in common: conditions, jobs, and the result of a job.
+"""What every job between turns has: conditions, due work, a result, and its application.
 
 The model is asked once; what it said is then written on the files as they are at that moment, so
 a hand edit in between is neither lost nor a reason to ask again.

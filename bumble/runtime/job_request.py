@@ -1,4 +1,4 @@
-"""Asking: the request of a cycle, from the file of its prompt."""
+"""The request of a job, built from its prompt file: messages, limits, cache."""
 
 from __future__ import annotations
 

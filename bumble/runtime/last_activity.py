@@ -1,4 +1,4 @@
-"""Silence: when somebody last said something, in any conversation."""
+"""When somebody last said something, in any conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people an entity meets: counting talks, how the two stand, and notes to reflect on.
+"""People in talks: interaction counts, stages and health of a relationship, pending notes.
 
 Until scores have been read off a portrait, and always where portraits are switched off, the scalar
 model of `bumble.body.familiarity` moves them.

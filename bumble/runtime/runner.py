@@ -1,4 +1,4 @@
-"""Settling: one pass after another, most urgent first, each written before the next begins.
+"""The loop that runs jobs one after another, most urgent first; a failure leaves one waiting.
 
 Whatever goes wrong in one leaves that one waiting, and the others go on: a pass is all or nothing.
 """

@@ -1,4 +1,4 @@
-"""The runtime of an entity: what a turn and every cycle work with."""
+"""The runtime of one entity: settings, model, memory, clock and chance, for turns and jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consolidate: what is done every few hours to keep memory in order.
+"""Consolidation every few hours: fading, archiving, notes to journal, and what else follows.
 
 Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
 faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
@@ -21,7 +21,7 @@ from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.episodes import retell
 from bumble.errors import RecordInvalidError
-from bumble.facts import beliefs as believing
+from bumble.facts.beliefs import archive_check
 from bumble.portraits import deep_review
 from bumble.records import base, beliefs, dreams, episodes, relationships, state
 from bumble.records.episodes import Episode
@@ -275,7 +275,7 @@ def archive(life: Runtime, job: int) -> JobResult:
 
 def _put_away(life: Runtime, at: datetime) -> Sequence[Change]:
     config = life.config.memory.beliefs
-    return believing.archive_check(beliefs.read(life.entity.beliefs), at, config)
+    return archive_check(beliefs.read(life.entity.beliefs), at, config)
 
 
 # the story

@@ -1,4 +1,4 @@
-"""Dreams: deep in the night, after a long silence, memories that lie far apart meet.
+"""A dream: how it is made from pairs of memories, and what it leaves in journal and beliefs.
 
 Five gates must pass. What came of it goes into the diary, the beliefs and the noise as one change
 set, and into a record of its own. The entity has no say in it: no tool leads here. A dream never
@@ -16,11 +16,9 @@ from typing import Any
 
 from bumble import prompts
 from bumble.body import ebb, noise
-from bumble.body import soma as body
-from bumble.body.soma import Soma
+from bumble.body.soma import Soma, hear
 from bumble.entity.changes import Change
-from bumble.facts import beliefs as believing
-from bumble.facts.beliefs import Claim
+from bumble.facts.beliefs import Claim, plan_claim
 from bumble.grounding import claims
 from bumble.llm.protocol import Message, Request
 from bumble.records import base, beliefs, dreams, journal, provenance
@@ -321,7 +319,7 @@ def _belief(life: Runtime, job: DreamJob, night: Night) -> list[Change]:
         provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
         by="dream",
     )
-    return believing.plan_claim(life, claim, job.at)
+    return plan_claim(life, claim, job.at)
 
 
 def _noise(life: Runtime, job: DreamJob, night: Night) -> Change | None:
@@ -333,6 +331,6 @@ def _noise(life: Runtime, job: DreamJob, night: Night) -> Change | None:
 
     def move(soma: Soma) -> Soma:
         felt = body_state.events(life, [dream_pool.EVENT])(soma)
-        return body.hear(felt, thoughts, life.body.soma)
+        return hear(felt, thoughts, life.body.soma)
 
     return body_state.plan(life, job.at, move, "the dream lingers")

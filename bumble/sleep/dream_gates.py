@@ -1,4 +1,4 @@
-"""When an entity may dream: five conditions, on what `state.yaml` keeps of the nights before."""
+"""The five conditions of a dream: enabled, silence, cooldown, hours of the night, cap a night."""
 
 from __future__ import annotations
 

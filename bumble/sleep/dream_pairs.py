@@ -1,4 +1,4 @@
-"""Pairs: which two memories meet in a dream.
+"""Which two memories meet in a dream: far in time and meaning; how they are drawn.
 
 They lie far apart in time and say different things; what mattered more is dreamt of more. Pure:
 takes memories, vectors and chance, and knows no files.

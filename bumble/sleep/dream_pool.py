@@ -1,4 +1,4 @@
-"""What an entity may dream of: memories that lie apart in time and are unlike each other."""
+"""The memories an entity may dream of, with their vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model dreamt, read from its text.
+"""The text of a dream as the model wrote it: fragments and thread, and their limits.
 
 Asked for two parts, FRAGMENTS and THREAD, models write them in many ways: with Markdown headings,
 in bold, with bullets or numbers, after thinking aloud. All of these are taken.

@@ -1,4 +1,4 @@
-"""Narrate: the entity tells its own story anew.
+"""The narrative written anew: when it is due, its parts, length and checks.
 
 A model answers four questions; what it makes up is left out, and each part names the episodes it
 rests on. A telling that is broken, or loses most of the story, is thrown away. Without a usable

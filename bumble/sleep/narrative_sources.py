@@ -1,4 +1,4 @@
-"""What the entity's story is told from: memories, people, beliefs and dreams, and their wording.
+"""What the narrative is written from: memories, people, beliefs, dreams; their wording.
 
 The story stands in a prompt that is the same for a whole circle of people, so it is told of what
 is for everyone and of what the owner alone may meet. Knows nothing of models.

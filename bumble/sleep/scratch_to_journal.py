@@ -1,4 +1,4 @@
-"""Scratch notes go into the journal when memory is put in order: there `recall` finds them.
+"""Scratch notes moved into the journal at consolidation, where recall finds them.
 
 Word for word, without a model; notes for the same ears become one entry. Lines of the file that are
 no notes stay where they are.

@@ -1,4 +1,4 @@
-"""Pulse: the body brought to the present and written down.
+"""The body brought to the present and written to `soma.yaml`, while nobody talks.
 
 Nothing needs it, because the present is computed on reading; it makes the file say how the body is
 now, for whoever reads it without bumble.

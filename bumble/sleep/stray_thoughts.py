@@ -1,4 +1,4 @@
-"""Noise: stray thoughts that come while nobody talks, from what the body feels and what lies about.
+"""Stray thoughts while nobody talks: when, from which memories, how many, how long.
 
 What a thought began with may be private, and noise is read in prompts with anybody. So each tick
 keeps to what one person, or everyone, may meet: the material is gathered, one audience among those
@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts
-from bumble.body import ebb
-from bumble.body import noise as ring
-from bumble.body import soma as body
+from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
-from bumble.body.soma import Soma
+from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.grounding import claims, speakers
 from bumble.llm import structured
@@ -60,7 +58,7 @@ class StrayThoughtsJob:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ThoughtSeed:
     """A short text from memory that a stray thought may start from."""
 
     text: str
@@ -84,7 +82,7 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
             "last thought",
             ago,
             f"at least {config.interval_seconds:g} s ago",
-            ring.due(ticked_at, at, config),
+            noise.due(ticked_at, at, config),
         ),
     )
     if stirred:
@@ -108,26 +106,24 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     soma = body_state.read(life, at)
     candidates = list(_pieces(life, soma, at))
     audience = _audience(life, candidates)
-    open_pieces = [piece for piece in candidates if body.is_open(piece.audience, audience)]
+    open_pieces = [piece for piece in candidates if is_open(piece.audience, audience)]
     pieces = life.rng.sample(open_pieces, min(PIECES, len(open_pieces)))
     try:
-        thoughts = _asked(life, body.shown_to(soma, audience), pieces)
+        thoughts = _asked(life, shown_to(soma, audience), pieces)
         problem = None
     except NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
     sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
     new = tuple(
-        ring.fragment(text, ring.THOUGHT, salience, at, audience)
+        noise.fragment(text, noise.THOUGHT, salience, at, audience)
         for text in thoughts
-        if ring.words(text)
+        if noise.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and not claims.unsupported(text, sources)
         and speakers.taken_over(text, [piece.text for piece in pieces]) is None
     )
-    fragments = [
-        fragment for fragment in body.hear(soma, new, life.body.soma).noise if fragment in new
-    ]
+    fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
@@ -142,13 +138,13 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     )
 
 
-def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
+def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
     """Yield short texts from feelings, episodes, portraits, dreams and the story."""
     relational = life.config.memory.relational
     entity, tail = life.entity, relational.gen_tail_sentences
     recent = at - timedelta(hours=relational.gen_recent_hours)
     if soma.felt and soma.felt.at >= recent:
-        yield Piece(soma.felt.text, soma.felt.audience)
+        yield ThoughtSeed(soma.felt.text, soma.felt.audience)
     for place in episodes.paths(entity.episodes)[-EPISODES:]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant:
@@ -169,15 +165,15 @@ def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[Piece]:
 
 def _piece(
     text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
-) -> Iterator[Piece]:
+) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     end = " ".join(claims.sentences(prose)[-sentences:] if sentences else [])
     if end and origin.trust not in OUTSIDE:
-        yield Piece(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+        yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def _audience(life: Runtime, candidates: Sequence[Piece]) -> tuple[str, ...]:
+def _audience(life: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
     """Draw for whom to think, among those for whom there is a piece; else for everyone."""
     audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
     return life.rng.choice(audiences) if audiences else ()
@@ -188,10 +184,10 @@ def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
     return [name for person in people if person.id in audience for name in person.names]
 
 
-def _asked(life: Runtime, soma: Soma, pieces: Sequence[Piece]) -> list[str]:
+def _asked(life: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
-    earlier_thoughts = "\n".join(ring.line(fragment) for fragment in soma.noise).replace(
+    earlier_thoughts = "\n".join(noise.line(fragment) for fragment in soma.noise).replace(
         "</", "< /"
     )
     slots = {
@@ -213,7 +209,7 @@ def _plan(
         return ()
 
     def move(soma: Soma) -> Soma:
-        return replace(body.hear(soma, new, life.body.soma), noise_ticked_at=at)
+        return replace(hear(soma, new, life.body.soma), noise_ticked_at=at)
 
     return (body_state.plan(life, at, move, "a stray thought"),)
 

@@ -1,4 +1,4 @@
-"""Markdown files with front matter: parts, sections, and edits that leave every other byte alone.
+"""Markdown files with front matter: parts, sections, edits that leave other bytes alone.
 
 A `Document` keeps its source; meta and body are views on it. Knows nothing of records or folders.
 """

@@ -1,4 +1,4 @@
-"""Times as text, with their offset, in the years that can be calculated with.
+"""Times as text with their offset, within the years that can be calculated with.
 
 Before the first and behind the last of them, a clock or a hand was wrong: one record of the year
 9999 would stand in front of all that is written after it.

@@ -1,4 +1,4 @@
-"""Words that say nothing about what a text is about, and the words that do.
+"""Stop words by language, the words of a text, and the telling words among them.
 
 Seven languages in one list: a query rarely says which it is in, and the few words that mean
 something in another language (`die`, `van`) cost less than the rest bring.

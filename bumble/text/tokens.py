@@ -1,4 +1,4 @@
-"""Estimates of length in tokens, without a tokenizer. A little high for English, so limits hold."""
+"""Estimated length in tokens, without a tokenizer, and cutting a text to so many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses with a name and a password in them (`https://sam:secret@host`), and how they are shown.
+"""Addresses shown without their passwords (`https://sam:secret@host`).
 
 Knows nothing of servers or settings.
 """

@@ -1,4 +1,4 @@
-"""Text that UTF-8 can hold: halves of characters are replaced.
+"""Texts without halves of characters (lone surrogates), which UTF-8 cannot hold.
 
 A lone surrogate stands for a byte of the command line that is no text, or comes of a JSON escape
 such as `\\ud800`; no file, index or request takes one. Knows nothing of where texts come from.

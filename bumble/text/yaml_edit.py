@@ -1,4 +1,4 @@
-"""YAML as text: single values changed where they stand; reading and rendering are at hand too.
+"""Single values of a YAML text changed where they stand; the rest stays byte for byte.
 
 An edit replaces the characters of the value it changes and leaves every other byte alone:
 comments, key order, quoting, blank lines. Each edit is checked by reading the result back.

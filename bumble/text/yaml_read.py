@@ -1,4 +1,4 @@
-"""YAML read into plain values, strictly, and the lines its keys stand on.
+"""YAML read into plain values, strictly, with limits and the lines of its keys.
 
 YAML 1.2; times stay text, because a reader that turns them into objects loses how they were
 written.

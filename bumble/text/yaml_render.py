@@ -1,4 +1,4 @@
-"""Plain values as YAML text, so that every reader of YAML 1.1 or 1.2 reads them back the same."""
+"""Plain values as YAML text that every reader of YAML 1.1 or 1.2 reads back the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Automations: what the entity does by itself at set times, and writes into its journal.
+"""Running automations that are due, and writing what came of them into the journal.
 
 One turn each, thought about as any other, with the owner as the one it is done for. Whatever ran
 late because the machine was off runs once.
@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import completion_gate as gates
 from bumble.agent import loop, participants, route, tool_cache, tools, turn
+from bumble.agent.completion_gate import Gate
 from bumble.agent.tool_cache import ToolCache
 from bumble.context import recalled
 from bumble.entity.changes import Change, ChangeSet
@@ -152,7 +152,7 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         carry_out,
         lambda _: None,
         person=owner.name,
-        gate=gates.Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
+        gate=Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
         fits=lambda request: turn.fitting(life, request),
     )
 

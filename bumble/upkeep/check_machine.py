@@ -1,4 +1,4 @@
-"""What surrounds the folder: settings, the index, weights, git, and the versions that run.
+"""Doctor's checks around the folder: settings, index, weights, git, versions, secrets.
 
 Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
 """
@@ -22,9 +22,9 @@ from bumble.history import driver
 from bumble.index import search, sync
 from bumble.upkeep.findings import Finding
 from bumble.weights import store
-from bumble.weights.catalog import Catalog, Entry
+from bumble.weights.catalog import Catalog, CatalogEntry
 
-OTHERS = 0o077  # the permission bits of everybody else
+OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
 DERIVED = ("memory.db", ".bumble")
 PACKAGES = (
@@ -170,7 +170,7 @@ def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Findi
         yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
 
 
-def _find_damage(place: Path, entry: Entry) -> Iterator[Finding]:
+def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
     try:
         manifest = json.loads((place / store.MANIFEST).read_bytes())
         stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}
@@ -202,7 +202,7 @@ def check_engine() -> Iterator[Finding]:
 
 def check_secrets(path: Path) -> Iterator[Finding]:
     """Tell whether others can read the user's keys."""
-    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHERS:
+    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHER_USERS:
         sentence = "others on this machine can read your keys"
         yield Finding(
             "secrets-open", sentence, str(path), fix=f"chmod 600 {shlex.quote(str(path))}"

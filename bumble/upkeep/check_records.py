@@ -1,4 +1,4 @@
-"""Whether every record of every store can be read, and makes sense beside the others."""
+"""Doctor's checks of records: each can be read, and makes sense beside the others."""
 
 from __future__ import annotations
 

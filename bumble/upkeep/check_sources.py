@@ -1,4 +1,4 @@
-"""Whether what was written from something still stands on it, and tells no one more than it may.
+"""Doctor's checks of sources: they are still there, and no audience is too wide.
 
 Takes what `check_records` has read anyway: each record is read once.
 """

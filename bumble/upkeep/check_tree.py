@@ -1,4 +1,4 @@
-"""Names, links and rights of everything in the folder, and what killed writers left in it.
+"""Doctor's checks of names, links and rights in the folder, and leftovers of killed writers.
 
 Opens no file, the lock excepted. `.git` is git's own and not looked into.
 """

@@ -1,4 +1,4 @@
-"""The crontab lines, or systemd units, that run the ticks of an entity, and their installation.
+"""The crontab lines, or systemd units, that run `bumble tick`, and their installation.
 
 A crontab is its owner's: of it only the block between the two lines that name this entity is
 touched.

@@ -1,4 +1,4 @@
-"""Doctor: everything that can be wrong with an entity, found without writing a byte.
+"""The order of doctor's checks, and `--fix`: which findings are mended, and how.
 
 `examine` looks, `mend_files` puts right what killed writers left and what git has to be told.
 Neither touches what a record says. Bringing the index up to date needs an embedder, so it is the

@@ -1,4 +1,4 @@
-"""What `doctor` can find: one code each, stable, with what it means and whether `--fix` mends it.
+"""The codes of doctor's findings: stable, with what each means and whether `--fix` mends it.
 
 A finding names the file and the line where there is one, and the command that puts it right.
 """

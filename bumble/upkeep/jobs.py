@@ -1,4 +1,4 @@
-"""Every pass there is, in the order in which they come."""
+"""The list of all jobs between turns, in the order in which they run."""
 
 from __future__ import annotations
 

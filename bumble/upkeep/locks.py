@@ -1,4 +1,4 @@
-"""The locks of turns and of the work between them: no two models think in an entity at once.
+"""Locks of turns and of jobs: no two models think in an entity at once; how work is stopped.
 
 A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
 `.bumble/tick.lock`; the latter can be stopped at any time and has its process id in

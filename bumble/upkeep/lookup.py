@@ -1,4 +1,4 @@
-"""Any record of an entity by its id or name, in the same fields whatever store it is from."""
+"""Any record by its id or name, or a part of it, in the same fields whatever its kind."""
 
 from __future__ import annotations
 

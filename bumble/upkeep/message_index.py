@@ -1,4 +1,4 @@
-"""Messages found by their ids alone, among any number of conversations, without the index.
+"""Messages found by their ids among many conversations, without the index.
 
 A message's id holds the time it was said, which leaves few transcripts to look into. Writes
 nothing.

@@ -1,4 +1,4 @@
-"""Reminders: saying what is due, late rather than never, and each of them once.
+"""Delivering reminders that are due: late rather than never, each of them once.
 
 That a reminder was said is written in the same change set as what was said. A command is run
 before, since a kill in between must not lose it: it alone may then run twice.
@@ -28,12 +28,15 @@ def check(life: Runtime) -> Due[Reminder | Path]:
     """Find the reminders to be said now, the longest due first; then the files that are none."""
     at = life.now()
     paths = reminders.paths(life.entity.reminders)
-    known, broken = base.load_all(paths, reminders.load)
-    due = sorted((one for one in known if one.is_due(at)), key=lambda one: (one.at, one.id))
-    ready = tuple(one for one in due if waits_for(life, one) is None)
-    told = f"{len(ready)} of {len(known)}"
-    told += f", {len(broken)} can't be read" if broken else ""
-    gate = Condition("due", told, "at least 1", bool(ready or broken))
+    readable, broken = base.load_all(paths, reminders.load)
+    due = sorted(
+        (reminder for reminder in readable if reminder.is_due(at)),
+        key=lambda reminder: (reminder.at, reminder.id),
+    )
+    ready = tuple(reminder for reminder in due if waits_for(life, reminder) is None)
+    summary = f"{len(ready)} of {len(readable)}"
+    summary += f", {len(broken)} can't be read" if broken else ""
+    gate = Condition("due", summary, "at least 1", bool(ready or broken))
     return Due((gate,), (*ready, *broken))
 
 
@@ -74,11 +77,11 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
             return []  # another process was faster
         why = f"say: {' '.join(reminder.text.split())[:60]}"
         noted = reminders.plan_delivered(now, at, following, why)
-        return [_said(life, reminder, text, message_id, at, why), noted] if noted else []
+        return [_plan_delivery(life, reminder, text, message_id, at, why), noted] if noted else []
 
-    told = f"{reminder.deliver}: {text}"
+    spoken = f"{reminder.deliver}: {text}"
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
-    return JobResult(f"remind: {reminder.id}", plan, (told,), data, (("Evidence", reminder.id),))
+    return JobResult(f"remind: {reminder.id}", plan, (spoken,), data, (("Evidence", reminder.id),))
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
@@ -88,7 +91,7 @@ def worded(reminder: Reminder, at: datetime) -> str:
     return f"Reminder{due}: {reminder.text}"
 
 
-def _said(
+def _plan_delivery(
     life: Runtime, reminder: Reminder, text: str, message_id: str, at: datetime, why: str
 ) -> Change | None:
     if reminder.deliver == COMMAND:
@@ -119,7 +122,7 @@ def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
     tools = life.config.tools
     files.make_folder(life.entity.workspace)
-    done = programs.run(
+    result = programs.run(
         reminder.command,
         folder=life.entity.workspace,
         environ=programs.environment(life.environ, tools.command_variables),
@@ -127,9 +130,9 @@ def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
         text=f"{text}\n",
         stays=True,
     )
-    if done.failed:
-        ending = f"ended with {done.code}: {' '.join(done.output.split())[:200]}"
-        raise _command_failed(reminder, done.problem or ending)
+    if result.failed:
+        ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
+        raise _command_failed(reminder, result.problem or ending)
 
 
 def _command_failed(reminder: Reminder, problem: str) -> UserError:

@@ -1,4 +1,4 @@
-"""Schedules: cron expressions of five fields, in the entity's time zone.
+"""Schedules of reminders and automations: cron expressions in the entity's time zone.
 
 Weekdays are 0 to 7 or SUN to SAT, Sunday being 0 and 7. What cron does when clocks change is done
 here too: a time that is skipped comes a little later, one that comes twice counts once.

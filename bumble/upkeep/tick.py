@@ -1,4 +1,4 @@
-"""Tick: whatever is due between turns, one pass after another, and what is written about a run.
+"""A tick: which jobs run between turns, one after another, and its entry in the run ledger.
 
 Never while somebody talks: what needs no model is done all the same, the rest waits.
 """

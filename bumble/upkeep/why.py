@@ -1,4 +1,4 @@
-"""Why: where something the entity holds comes from, walked back to the messages it rests on.
+"""Where something the entity holds comes from, walked back to messages and commits.
 
 A claim names the cycle that wrote it and what that was given; those name theirs; at a message the
 walk ends. Reads the files alone, without the index, and writes nothing.
@@ -17,7 +17,7 @@ from bumble.upkeep.lookup import Library, LibraryRecord
 
 BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
 SHARED = ("knowledge", "journal", "note")  # their file holds others too
-SAID = ("message", "session", "summary")  # transcripts only grow
+IN_TRANSCRIPTS = ("message", "session", "summary")  # transcripts only grow
 _FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
 
 
@@ -103,7 +103,7 @@ def explain(library: Library, item: LibraryRecord, history: GitHistory) -> Sourc
         history: Tells which commits wrote it.
     """
     node = _build_node(library, item, history, set())
-    if item.kind in SAID:
+    if item.kind in IN_TRANSCRIPTS:
         return node
     written = history.written(item)
     changed = None if item.kind in SHARED else history.last(item.path)

@@ -1,4 +1,4 @@
-"""The catalog: which weights bumble knows, where they come from and how they are run.
+"""The catalog of weights: the built-in models, their sources, hashes and how they run.
 
 Reads `catalog.yaml` beside this module and, if there is one, a file of the user's own. Knows
 nothing of what lies on the machine (`store`) or of how a file is fetched (`pull`).
@@ -115,7 +115,7 @@ class ChatRun:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """One model of the catalog."""
 
     name: str
@@ -143,12 +143,12 @@ class Entry:
 class Catalog:
     """All models by name, those of a kind in order of preference."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogEntry, ...]
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[CatalogEntry]:
         return iter(self.entries)
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CatalogEntry:
         """Find a model by name.
 
         Raises:
@@ -160,7 +160,7 @@ class Catalog:
         near = difflib.get_close_matches(name, [entry.name for entry in self.entries], 1)
         raise RecordMissingError("model", name, near[0] if near else None)
 
-    def of_kind(self, kind: Kind, memory_mb: int | None = None) -> list[Entry]:
+    def of_kind(self, kind: Kind, memory_mb: int | None = None) -> list[CatalogEntry]:
         """List the models of a kind that fit into memory, the one to prefer first."""
         return [
             entry
@@ -184,12 +184,12 @@ def load(own: Path | None = None) -> Catalog:
 
 
 @cache
-def _built_in() -> tuple[Entry, ...]:
+def _built_in() -> tuple[CatalogEntry, ...]:
     """Read our own catalog once a process: that takes as long as a small command."""
     return tuple(_read(BUILT_IN))
 
 
-def _read(path: Path) -> list[Entry]:
+def _read(path: Path) -> list[CatalogEntry]:
     try:
         loaded = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
     except MarkedYAMLError as error:
@@ -200,19 +200,19 @@ def _read(path: Path) -> list[Entry]:
     top = Fields(path, loaded, "the catalog", 1)
     if top.take("schema", int) != SCHEMA:
         top.fail(f"`schema` must be {SCHEMA}", "schema")
-    entries: list[Entry] = []
+    entries: list[CatalogEntry] = []
     for model in top.each("models"):
         entry = _entry(model)
         if any(entry.name == other.name for other in entries):
             model.fail(f"there are two models named {entry.name}", "name")
         entries.append(entry)
-    top.done()
+    top.check_empty()
     return entries
 
 
-def _entry(fields: Fields) -> Entry:
+def _entry(fields: Fields) -> CatalogEntry:
     kind = fields.choice("kind", KINDS)
-    entry = Entry(
+    entry = CatalogEntry(
         name=fields.matching("name", _NAME, "small letters, digits, dots and dashes"),
         kind=kind,
         summary=fields.take("summary", str),
@@ -227,7 +227,7 @@ def _entry(fields: Fields) -> Entry:
         fields.fail("two files have the same name", "files")
     if kind == "embedding" and [f.name for f in entry.files] != ["model.onnx", "tokenizer.json"]:
         fields.fail("an embedding model has the files model.onnx and tokenizer.json", "files")
-    fields.done()
+    fields.check_empty()
     return entry
 
 
@@ -238,33 +238,33 @@ def _file(fields: Fields) -> WeightsFile:
         sha256=fields.matching("sha256", _SHA256, "64 hexadecimal digits"),
         sources=tuple(_source(source) for source in fields.each("sources")),
     )
-    fields.done()
+    fields.check_empty()
     return file
 
 
 def _source(fields: Fields) -> Source:
-    made: Source
+    source: Source
     if "hub" in fields.node:
         hub = fields.child("hub")
-        made = Hub(hub.take("repo", str), hub.take("revision", str), hub.take("path", str))
-        hub.done()
+        source = Hub(hub.take("repo", str), hub.take("revision", str), hub.take("path", str))
+        hub.check_empty()
     elif "wheels" in fields.node:
-        made = Wheels(tuple(_wheel(part) for part in fields.each("wheels")))
+        source = Wheels(tuple(_wheel(part) for part in fields.each("wheels")))
     elif "bundled" in fields.node:
         name = fields.matching("bundled", _FILE_NAME, "a plain file name")
-        made = Local(BUNDLED / name)
+        source = Local(BUNDLED / name)
     else:
         # A relative path is seen from the catalog's folder, wherever bumble is called.
-        made = Local(fields.path.parent / Path(fields.take("file", str)).expanduser())
-    fields.done()
-    return made
+        source = Local(fields.path.parent / Path(fields.take("file", str)).expanduser())
+    fields.check_empty()
+    return source
 
 
 def _wheel(fields: Fields) -> Wheel:
     requirement = fields.matching("requirement", _REQUIREMENT, "a pinned `name==version`")
-    made = Wheel(requirement, fields.take("member", str))
-    fields.done()
-    return made
+    wheel = Wheel(requirement, fields.take("member", str))
+    fields.check_empty()
+    return wheel
 
 
 def _embedding(fields: Fields) -> EmbeddingRun:
@@ -281,7 +281,7 @@ def _embedding(fields: Fields) -> EmbeddingRun:
         batch_invariant=fields.take("batch_invariant", bool),
         optimise=fields.take("optimise", bool),
     )
-    fields.done()
+    fields.check_empty()
     return run
 
 
@@ -293,5 +293,5 @@ def _chat(fields: Fields) -> ChatRun:
         judges=fields.take("judges", bool),
         temperature=fields.take("temperature", float),
     )
-    fields.done()
+    fields.check_empty()
     return run

@@ -1,4 +1,4 @@
-"""Fields of a YAML mapping, taken strictly: what is missing, wrong or left over names its line."""
+"""Strict fields of the catalog's YAML: what is missing, wrong or left over, by line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fields:
         if not isinstance(node, CommentedMap):
             raise RecordInvalidError(path, f"{what} must be a mapping of names to values", line)
         self.node = node
-        self.taken: list[str] = []
+        self._read_keys: list[str] = []
 
     def fail(self, problem: str, key: str | None = None) -> NoReturn:
         """Raise the error of a field, naming its line."""
@@ -38,7 +38,7 @@ class Fields:
 
     def take(self, key: str, kind: type[T]) -> T:
         """Take a field that must be there and be of a kind."""
-        self.taken.append(key)
+        self._read_keys.append(key)
         if key not in self.node:
             self.fail(f"{self.what} has no `{key}`")
         value = self.node[key]
@@ -64,10 +64,10 @@ class Fields:
     def choice(self, key: str, allowed: tuple[T, ...]) -> T:
         """Take one of a few words."""
         value = self.take(key, str)
-        found = [option for option in allowed if option == value]
-        if not found:
+        matches = [option for option in allowed if option == value]
+        if not matches:
             self.fail(f"`{key}` must be one of {', '.join(map(str, allowed))}, not {value!r}", key)
-        return found[0]
+        return matches[0]
 
     def child(self, key: str) -> Fields:
         """Take a mapping."""
@@ -84,11 +84,11 @@ class Fields:
             for number, node in enumerate(nodes)
         ]
 
-    def done(self) -> None:
+    def check_empty(self) -> None:
         """Fail if a field has not been taken."""
         for key in self.node:
-            if key not in self.taken:
-                near = difflib.get_close_matches(str(key), self.taken, 1)
+            if key not in self._read_keys:
+                near = difflib.get_close_matches(str(key), self._read_keys, 1)
                 hint = f"; did you mean `{near[0]}`?" if near else ""
                 self.fail(f"{self.what} takes no `{key}`{hint}", key)
 

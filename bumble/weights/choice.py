@@ -1,4 +1,4 @@
-"""Which model talks: what the settings name, else what is there.
+"""Which model talks: what the settings name, else a server or weights that are there.
 
 A pure decision; asking servers and opening models is the caller's.
 """
@@ -14,7 +14,7 @@ from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
 from bumble.llm.detect import LocalServer
 from bumble.text import urls
-from bumble.weights.catalog import Catalog, Entry
+from bumble.weights.catalog import Catalog, CatalogEntry
 
 Backend = Literal["endpoint", "ollama", "embedded", "script"]
 SCRIPT = "script:"  # `script:FILE`: answers from a file, for tests
@@ -29,14 +29,14 @@ class Choice:
     model: str  # as its backend names it
     why: str
     url: str = ""  # backends "endpoint" and "ollama"; it may hold a password
-    entry: Entry | None = None  # backend "embedded"
+    entry: CatalogEntry | None = None  # backend "embedded"
     script: Path | None = None  # backend "script"
 
 
 def choose(
     config: LlmConfig,
     catalog: Catalog,
-    installed: Sequence[Entry],
+    installed: Sequence[CatalogEntry],
     servers: Callable[[], Sequence[LocalServer]],
     origin: str,
 ) -> Choice:
@@ -81,7 +81,7 @@ def _endpoint(config: LlmConfig, origin: str) -> Choice:
     return Choice("endpoint", config.model, f"llm.base_url ({origin})", url=config.base_url)
 
 
-def _entry(catalog: Catalog, name: str) -> Entry:
+def _entry(catalog: Catalog, name: str) -> CatalogEntry:
     entry = catalog.entry(name)
     if entry.kind != "chat":
         raise UsageError(f"{name} is an embedding model; it can't talk.")

@@ -1,4 +1,4 @@
-"""Open embedding models that have been pulled, and measure what calibration needs of them."""
+"""Opening embedding models that were pulled, and their calibration."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from bumble.embed import calibrate
 from bumble.embed.onnx import OnnxEmbedder
-from bumble.embed.protocol import Identity
+from bumble.embed.protocol import EmbedderIdentity
 from bumble.weights import store
-from bumble.weights.catalog import EmbeddingRun, Entry
+from bumble.weights.catalog import CatalogEntry, EmbeddingRun
 
 UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of dimensions
 _MOST_THREADS = 4  # texts are short: more threads wait for each other
 
 
-def open_embedder(folder: Path, entry: Entry, dimensions: int | None = None) -> OnnxEmbedder:
+def open_embedder(folder: Path, entry: CatalogEntry, dimensions: int | None = None) -> OnnxEmbedder:
     """Open an embedding model.
 
     Args:
@@ -53,11 +53,11 @@ def calibrated(installed: store.Installed) -> store.Installed:
     return store.record(installed, {UNRELATED: means})
 
 
-def identity(entry: Entry, dimensions: int) -> Identity:
+def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:
     """Say what decides the vectors of a model."""
     run = _run(entry)
     weights, tokenizer = entry.files
-    return Identity(
+    return EmbedderIdentity(
         model=entry.name,
         sha256=weights.sha256,
         tokenizer_sha256=tokenizer.sha256,
@@ -83,7 +83,7 @@ def _open(installed: store.Installed, dimensions: int, unrelated_cosine: float) 
     )
 
 
-def _run(entry: Entry) -> EmbeddingRun:
+def _run(entry: CatalogEntry) -> EmbeddingRun:
     if entry.embedding is None:
         raise ValueError(f"{entry.name} is not an embedding model")
     return entry.embedding

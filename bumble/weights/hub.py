@@ -1,4 +1,4 @@
-"""Fetch a file from a model hub by plain HTTP, going on where an earlier try stopped.
+"""Downloading a file from a model hub over HTTP: retries, timeouts, resuming.
 
 `hf_hub_download` is not used: on a machine without a way out it retries for a minute before it
 says so, and it keeps its own cache. Its session is, so tokens, proxies, HF_ENDPOINT and
@@ -35,9 +35,9 @@ def refusal(source: Hub, means: Means) -> str | None:
     """
     url = _url(source, means)
     place = "/".join(url.split("/")[:3])  # scheme and host
-    for known in (url, place):
-        if known in means.answers:
-            return means.answers[known]
+    for key in (url, place):
+        if key in means.answers:
+            return means.answers[key]
     reached, reason = _ask(url)
     means.answers[url if reached else place] = reason
     return reason

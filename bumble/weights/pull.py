@@ -1,4 +1,4 @@
-"""Get weights onto the machine: each file from the first source that gives it, verified, whole.
+"""Getting weights onto the machine: each file from the first source that has it, verified.
 
 A model is made ready in `<name>.part/` and moved into place in one step, so a model that is there
 is complete. Whatever stops a pull, the next one goes on from what it left.
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from bumble import files
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import embedders, hub, store, wheels
-from bumble.weights.catalog import Entry, Hub, Local, Source, WeightsFile, Wheels
+from bumble.weights.catalog import CatalogEntry, Hub, Local, Source, WeightsFile, Wheels
 from bumble.weights.sources import Means, SourceRefusedError
 
 _CHUNK = 1 << 20
@@ -27,12 +27,12 @@ _CHUNK = 1 << 20
 class Offer:
     """A model that can be had, and where from."""
 
-    entry: Entry
+    entry: CatalogEntry
     source: Source
     bytes: int
 
 
-def choose(entries: Iterable[Entry], means: Means) -> Offer | None:
+def choose(entries: Iterable[CatalogEntry], means: Means) -> Offer | None:
     """Find the first model that a source offers, to ask a person before it is fetched.
 
     Only a hub is asked; a package index is taken at its word until it is used. Every source that
@@ -47,7 +47,9 @@ def choose(entries: Iterable[Entry], means: Means) -> Offer | None:
     return None
 
 
-def pull(entry: Entry, folder: Path, means: Means, *, own: Path | None = None) -> store.Installed:
+def pull(
+    entry: CatalogEntry, folder: Path, means: Means, *, own: Path | None = None
+) -> store.Installed:
     """Get the weights of a model, unless they are there.
 
     Args:
@@ -66,14 +68,16 @@ def pull(entry: Entry, folder: Path, means: Means, *, own: Path | None = None) -
     try:
         files.make_folder(folder)
         with _alone(entry, folder, means):
-            installed = _there(entry, folder, means) or _fetch_all(entry, folder, means, own)
+            installed = _find_installed(entry, folder, means) or _fetch_all(
+                entry, folder, means, own
+            )
     except OSError as error:
         raise FolderUnwritableError(folder, error.strerror or str(error)) from error
     return embedders.calibrated(installed) if entry.embedding else installed
 
 
 @contextmanager
-def _alone(entry: Entry, folder: Path, means: Means) -> Iterator[None]:
+def _alone(entry: CatalogEntry, folder: Path, means: Means) -> Iterator[None]:
     lock = FileLock(folder / f".{entry.name}.lock")
     try:
         lock.acquire(timeout=0)
@@ -86,7 +90,7 @@ def _alone(entry: Entry, folder: Path, means: Means) -> Iterator[None]:
         lock.release()
 
 
-def _there(entry: Entry, folder: Path, means: Means) -> store.Installed | None:
+def _find_installed(entry: CatalogEntry, folder: Path, means: Means) -> store.Installed | None:
     try:
         return store.find(folder, entry)
     except WeightsMissingError as error:
@@ -94,7 +98,9 @@ def _there(entry: Entry, folder: Path, means: Means) -> store.Installed | None:
         return None
 
 
-def _fetch_all(entry: Entry, folder: Path, means: Means, own: Path | None) -> store.Installed:
+def _fetch_all(
+    entry: CatalogEntry, folder: Path, means: Means, own: Path | None
+) -> store.Installed:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     # 1. start from what an earlier pull, or an earlier version of the model, has left
     if place.exists() and parts.exists():
@@ -124,7 +130,7 @@ def _fetch_all(entry: Entry, folder: Path, means: Means, own: Path | None) -> st
 class _Job:
     """One file that a pull is after."""
 
-    entry: Entry
+    entry: CatalogEntry
     file: WeightsFile
     parts: Path  # the folder to make it in
     later_bytes: int  # of the files that come after it
@@ -196,7 +202,7 @@ def _copy(source: Local, part: Path, job: _Job) -> None:
             job.progress(have)
 
 
-def _own_source(entry: Entry, file: WeightsFile, own: Path | None) -> list[Source]:
+def _own_source(entry: CatalogEntry, file: WeightsFile, own: Path | None) -> list[Source]:
     # One file of the user's is the weights, unless its size says that it is another of the model.
     if own is None or not own.is_file() or file is entry.files[0]:
         return [Local(own)] if own else []

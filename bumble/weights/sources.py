@@ -1,4 +1,4 @@
-"""What a pull may use of the world, and how its sources say no."""
+"""What a pull may use (endpoint, environment, progress), and how a source refuses."""
 
 from __future__ import annotations
 

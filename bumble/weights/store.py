@@ -1,4 +1,4 @@
-"""Where weights lie on this machine, and whether they are what they should be.
+"""Where weights lie on this machine, their manifests, and whether they are intact.
 
 Layout: `<folder>/<name>/` holds the files of a model and `manifest.json`; `<folder>/<name>.part/`
 what an unfinished pull has fetched. The manifest keeps size and mtime of each file from when its
@@ -18,7 +18,7 @@ from typing import Any
 
 from bumble import files
 from bumble.errors import WeightsMissingError
-from bumble.weights.catalog import Entry, WeightsFile
+from bumble.weights.catalog import CatalogEntry, WeightsFile
 
 MANIFEST = "manifest.json"
 PART = ".part"
@@ -30,7 +30,7 @@ _CHUNK = 1 << 20
 class Installed:
     """A model whose files are on this machine and had the right hashes."""
 
-    entry: Entry
+    entry: CatalogEntry
     place: Path
     source: str  # where it came from
     facts: Mapping[str, Any]  # what was measured on it
@@ -54,7 +54,7 @@ class Stored:
     complete: bool  # False for what an unfinished pull has left
 
 
-def find(folder: Path, entry: Entry) -> Installed | None:
+def find(folder: Path, entry: CatalogEntry) -> Installed | None:
     """Find a model that has been pulled.
 
     A file whose size or time has changed since it was verified is hashed again.
@@ -69,12 +69,15 @@ def find(folder: Path, entry: Entry) -> Installed | None:
     manifest = _read(place)
     if manifest is None:
         return None
-    known = {file["name"]: file for file in manifest["files"]}
-    if {name: file["sha256"] for name, file in known.items()} != _hashes(entry):
+    by_name = {file["name"]: file for file in manifest["files"]}
+    if {name: file["sha256"] for name, file in by_name.items()} != _hashes(entry):
         return None
     moved = False
     for file in entry.files:
-        if _stamp(place / file.name) != (known[file.name]["bytes"], known[file.name]["mtime_ns"]):
+        if _stamp(place / file.name) != (
+            by_name[file.name]["bytes"],
+            by_name[file.name]["mtime_ns"],
+        ):
             _verify(place / file.name, file, entry)
             moved = True
     if moved:
@@ -82,31 +85,31 @@ def find(folder: Path, entry: Entry) -> Installed | None:
     return Installed(entry, place, manifest["source"], manifest["facts"])
 
 
-def require(folder: Path, entry: Entry) -> Installed:
+def require(folder: Path, entry: CatalogEntry) -> Installed:
     """Find a model that must be there.
 
     Raises:
         WeightsMissingError: If it is not; says how large it is, from where and how to get it.
     """
-    found = find(folder, entry)
-    if found is None:
+    installed = find(folder, entry)
+    if installed is None:
         raise WeightsMissingError(
             f"the weights of {entry.name} are not on this machine ({folder})\n"
             f"Get them with `bumble model pull {entry.name}`: {megabytes(entry.bytes)} from "
             f"{entry.sources[0]}."
         )
-    return found
+    return installed
 
 
-def seal(place: Path, entry: Entry, source: str, facts: Mapping[str, Any]) -> None:
+def seal(place: Path, entry: CatalogEntry, source: str, facts: Mapping[str, Any]) -> None:
     """Write the manifest of a folder whose files have just been verified."""
-    known = []
+    stamps = []
     for file in entry.files:
         size, mtime_ns = _stamp(place / file.name)
-        known.append(
+        stamps.append(
             {"name": file.name, "sha256": file.sha256, "bytes": size, "mtime_ns": mtime_ns}
         )
-    manifest = {"schema": _SCHEMA, "source": source, "files": known, "facts": dict(facts)}
+    manifest = {"schema": _SCHEMA, "source": source, "files": stamps, "facts": dict(facts)}
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     files.write_atomic(place / MANIFEST, f"{text}\n".encode())
 
@@ -156,7 +159,7 @@ def megabytes(count: int) -> str:
     return f"{count / 1e6:.0f} MB" if count < 1e9 else f"{count / 1e9:.1f} GB"
 
 
-def _verify(path: Path, file: WeightsFile, entry: Entry) -> None:
+def _verify(path: Path, file: WeightsFile, entry: CatalogEntry) -> None:
     problem = None
     if not path.is_file():
         problem = "is gone"
@@ -179,7 +182,7 @@ def _read(place: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def _hashes(entry: Entry) -> dict[str, str]:
+def _hashes(entry: CatalogEntry) -> dict[str, str]:
     return {file.name: file.sha256 for file in entry.files}
 
 

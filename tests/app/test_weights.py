@@ -8,7 +8,7 @@ import pytest
 from bumble.app import weights
 from bumble.app.process import Shell
 from bumble.errors import UserError, WeightsMissingError
-from bumble.weights.catalog import Catalog, Entry, Hub, Wheel, Wheels
+from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
 from bumble.weights.sources import Means
 from tests.weights.serving import FakeHub, entry, hub, index_environment, wheel
 
@@ -89,6 +89,6 @@ def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
 
 
 def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:
-    huge: list[Entry] = []
+    huge: list[CatalogEntry] = []
     with pytest.raises(UserError, match="too little memory"):
         weights.chat_model(shell, Catalog(tuple(huge)), yes=True)

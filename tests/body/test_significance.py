@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.body import significance as module
+from bumble.body import significance
 from tests.support.body_defaults import BODY
 
 CONFIG, FADING = BODY.significance, BODY.fading
@@ -26,7 +26,7 @@ SHARE = st.floats(0, 1)
 def test_significance_is_the_table(
     meaningful: bool, familiarity: float, appraisal: float, novelty: float, expected: float
 ) -> None:
-    found = module.significance(
+    found = significance.significance(
         meaningful=meaningful,
         familiarity=familiarity,
         appraisal=appraisal,
@@ -38,7 +38,7 @@ def test_significance_is_the_table(
 
 @given(st.booleans(), SHARE, SHARE, SHARE)
 def test_significance_is_never_above_one(meaningful: bool, a: float, b: float, c: float) -> None:
-    found = module.significance(
+    found = significance.significance(
         meaningful=meaningful, familiarity=a, appraisal=b, novelty=c, config=CONFIG
     )
     assert 0.1 <= found.total <= 1
@@ -46,7 +46,9 @@ def test_significance_is_never_above_one(meaningful: bool, a: float, b: float, c
 
 def test_an_input_out_of_range_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="`familiarity`"):
-        module.significance(meaningful=True, familiarity=1.2, appraisal=0, novelty=0, config=CONFIG)
+        significance.significance(
+            meaningful=True, familiarity=1.2, appraisal=0, novelty=0, config=CONFIG
+        )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_an_input_out_of_range_is_refused_by_name() -> None:
     [("x" * 40, False, False), ("x" * 41, False, True), (" " * 60, False, False), ("", True, True)],
 )
 def test_substance_is_length_or_a_tool(content: str, used_tool: bool, expected: bool) -> None:
-    assert module.is_meaningful(content, CONFIG, used_tool=used_tool) is expected
+    assert significance.is_meaningful(content, CONFIG, used_tool=used_tool) is expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_substance_is_length_or_a_tool(content: str, used_tool: bool, expected: 
 def test_an_appraisal_is_as_strong_as_all_it_moved(
     points: dict[str, float], expected: float
 ) -> None:
-    assert module.appraisal_strength(points, 40) == expected
+    assert significance.appraisal_strength(points, 40) == expected
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,11 @@ def test_an_appraisal_is_as_strong_as_all_it_moved(
     [([], 1.0), ([0.2, 0.7, 0.1], 0.3), ([-0.4], 1.0), ([1.0], 0.0), ([1.3], 0.0)],
 )
 def test_novelty_is_the_distance_to_the_nearest(similarities: list[float], expected: float) -> None:
-    assert module.novelty(similarities) == pytest.approx(expected)
+    assert significance.novelty(similarities) == pytest.approx(expected)
 
 
 def test_the_reason_names_the_threshold_and_every_share() -> None:
-    found = module.significance(
+    found = significance.significance(
         meaningful=False, familiarity=0.5, appraisal=0, novelty=0.4, config=CONFIG
     )
     assert found.sentence(0.3) == (
@@ -87,8 +89,8 @@ def test_the_reason_names_the_threshold_and_every_share() -> None:
 
 
 def test_significance_fades_by_a_thousandth_every_two_hours() -> None:
-    assert module.decayed(0.8, 0, FADING) == 0.8
-    assert module.decayed(0.8, 7200, FADING) == pytest.approx(0.8 * 0.999, abs=1e-6)
-    assert module.decayed(0.8, -7200, FADING) == 0.8
-    year = module.decayed(1.0, 365 * 86400, FADING)
+    assert significance.decayed(0.8, 0, FADING) == 0.8
+    assert significance.decayed(0.8, 7200, FADING) == pytest.approx(0.8 * 0.999, abs=1e-6)
+    assert significance.decayed(0.8, -7200, FADING) == 0.8
+    year = significance.decayed(1.0, 365 * 86400, FADING)
     assert 0 < year < 0.05

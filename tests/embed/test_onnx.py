@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 import bumble.weights
 from bumble.embed import calibrate
 from bumble.embed.onnx import OnnxEmbedder, layer_norm
-from bumble.embed.protocol import Embedder, Floats, Identity
+from bumble.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.errors import WeightsMissingError
 from bumble.weights import catalog, embedders, store
 from tests.embed import nomic_graph
@@ -26,8 +26,8 @@ ODD_TEXTS = ["", " ", "\x00\x07\x1b[31m", "🐝" * 40, "\ud83d lone", "x" * 5000
 TEXTS = st.lists(st.sampled_from([*ODD_TEXTS, "one", "two words", "and three more words " * 9]))
 
 
-def identity(dimensions: int = 768, max_tokens: int = 64) -> Identity:
-    return Identity(
+def identity(dimensions: int = 768, max_tokens: int = 64) -> EmbedderIdentity:
+    return EmbedderIdentity(
         model="tiny-nomic",
         sha256="",
         tokenizer_sha256="",

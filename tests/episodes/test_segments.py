@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.episodes import segments
-from bumble.episodes.segments import END, LENGTH, PAUSE, TOPIC, Stretch, StretchRules
+from bumble.episodes.segments import END, LENGTH, PAUSE, TOPIC, Segment, SegmentRules
 from bumble.records.sessions import Message
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-RULES = StretchRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
+RULES = SegmentRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
 BOATS = "The old boats in the harbour need fresh paint before summer"
 TAXES = "My tax return for last year is due within four weeks"
 
@@ -38,7 +38,7 @@ def by_word(text: str, others: Sequence[str]) -> float:
 
 def cut(
     messages: list[Message], minutes: float = 5, *, ended: bool = False, topics: bool = False
-) -> list[Stretch]:
+) -> list[Segment]:
     now = NOON + timedelta(minutes=minutes)
     return segments.cut(messages, RULES, now, ended=ended, likeness=by_word if topics else None)
 
@@ -114,7 +114,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 def test_stretches_hold_every_message_once_in_order_and_whole_turns(
     messages: list[Message], max_turns: int, ended: bool, topics: bool
 ) -> None:
-    rules = StretchRules(timedelta(minutes=30), max_turns, 0.25)
+    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     now = messages[-1].at if messages else NOON
     found = segments.cut(messages, rules, now, ended=ended, likeness=by_word if topics else None)
     assert [one for each in found for one in each.messages] == messages
@@ -128,7 +128,7 @@ def test_stretches_hold_every_message_once_in_order_and_whole_turns(
 def test_what_closed_stays_closed_when_more_is_said(
     messages: list[Message], max_turns: int, count: int
 ) -> None:
-    rules = StretchRules(timedelta(minutes=30), max_turns, 0.25)
+    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     start = messages[:count]
     now = start[-1].at if start else NOON
     early = [each for each in segments.cut(start, rules, now, ended=False) if each.closed]

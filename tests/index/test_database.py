@@ -8,7 +8,7 @@ import pytest
 
 from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import FolderUnwritableError, IndexUnusableError
-from bumble.index import database as vectors
+from bumble.index import database
 from bumble.index.chunks import Chunk
 
 RNG = np.random.default_rng(3)
@@ -20,18 +20,18 @@ def unit(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def test_the_nearest_come_first_with_their_cosines(tmp_path: Path) -> None:
-    with closing(vectors.create(tmp_path / "memory.db")) as database:
+    with closing(database.create(tmp_path / "memory.db")) as stored:
         near, far = unit(1, 1, *[0] * 6), unit(0, 1, *[0] * 6)
-        database.put_vectors([(1, far), (2, near)])
-        found = database.nearest(unit(1, *[0] * 7), 5)
+        stored.put_vectors([(1, far), (2, near)])
+        found = stored.nearest(unit(1, *[0] * 7), 5)
     assert [one for one, _ in found] == [2, 1]
     assert found[0][1] == pytest.approx(0.5**0.5, abs=1e-6)
 
 
 def test_equal_vectors_come_by_id(tmp_path: Path) -> None:
-    with closing(vectors.create(tmp_path / "memory.db")) as database:
-        database.put_vectors([(one, unit(1, *[0] * 7)) for one in (9, 4, 7)])
-        assert [one for one, _ in database.nearest(unit(1, *[0] * 7), 2)] == [4, 7]
+    with closing(database.create(tmp_path / "memory.db")) as stored:
+        stored.put_vectors([(one, unit(1, *[0] * 7)) for one in (9, 4, 7)])
+        assert [one for one, _ in stored.nearest(unit(1, *[0] * 7), 2)] == [4, 7]
 
 
 def test_among_many_rows_bits_choose_what_floats_would(
@@ -39,11 +39,11 @@ def test_among_many_rows_bits_choose_what_floats_would(
 ) -> None:
     rows = RNG.standard_normal((600, 128)).astype(np.float32)
     query = rows[17] + np.float32(0.5) * rows[18]
-    with closing(vectors.create(tmp_path / "memory.db")) as database:
-        database.put_vectors(enumerate(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
-        exact = database.nearest(query, 10)
-        monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
-        coarse = database.nearest(query, 10)
+    with closing(database.create(tmp_path / "memory.db")) as stored:
+        stored.put_vectors(enumerate(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+        exact = stored.nearest(query, 10)
+        monkeypatch.setattr(database, "EXACT_ROWS", 100)
+        coarse = stored.nearest(query, 10)
     assert coarse[:2] == exact[:2]
     assert len({one for one, _ in coarse} & {one for one, _ in exact}) >= 7
 
@@ -51,53 +51,53 @@ def test_among_many_rows_bits_choose_what_floats_would(
 def test_the_id_of_a_chunk_depends_on_its_file_record_and_place() -> None:
     chunk = Chunk("episode", "ep_1", 0, 1, "a", "a", ())
     ids = {
-        vectors.chunk_id("a.md", chunk),
-        vectors.chunk_id("b.md", chunk),
-        vectors.chunk_id("a.md", Chunk("episode", "ep_2", 0, 1, "a", "a", ())),
-        vectors.chunk_id("a.md", Chunk("episode", "ep_1", 1, 1, "a", "a", ())),
+        database.chunk_id("a.md", chunk),
+        database.chunk_id("b.md", chunk),
+        database.chunk_id("a.md", Chunk("episode", "ep_2", 0, 1, "a", "a", ())),
+        database.chunk_id("a.md", Chunk("episode", "ep_1", 1, 1, "a", "a", ())),
     }
     assert len(ids) == 4
     assert all(0 <= one < 2**63 for one in ids)
-    assert vectors.chunk_id("a.md", Chunk("episode", "ep_1", 0, 9, "b", "b", ())) in ids
+    assert database.chunk_id("a.md", Chunk("episode", "ep_1", 0, 9, "b", "b", ())) in ids
 
 
 def test_what_fails_inside_a_transaction_is_not_kept(tmp_path: Path) -> None:
-    with closing(vectors.create(tmp_path / "memory.db")) as database:
-        with pytest.raises(RuntimeError), database.transaction():
-            database.set_meta("name", "Ada")
+    with closing(database.create(tmp_path / "memory.db")) as stored:
+        with pytest.raises(RuntimeError), stored.transaction():
+            stored.set_meta("name", "Ada")
             raise RuntimeError
-        assert database.meta("name") == ""
+        assert stored.meta("name") == ""
 
 
 def test_names_that_are_packed_come_back() -> None:
-    assert vectors.unpacked(vectors.packed(("sam", "kim miller"))) == ("sam", "kim miller")
-    assert vectors.unpacked(vectors.packed(())) == ()
+    assert database.unpacked(database.packed(("sam", "kim miller"))) == ("sam", "kim miller")
+    assert database.unpacked(database.packed(())) == ()
 
 
 def test_every_part_of_an_identity_is_stored() -> None:
     identity = HashingEmbedder(64).identity
-    assert all(f'"{name}"' in vectors.encoded(identity) for name in vars(identity))
+    assert all(f'"{name}"' in database.encoded(identity) for name in vars(identity))
 
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with closing(vectors.create(path)) as database:
-        database.set_meta("schema", "0")
+    with closing(database.create(path)) as stored:
+        stored.set_meta("schema", "0")
     with pytest.raises(IndexUnusableError, match="another version") as caught:
-        vectors.open_to_read(path)
+        database.open_to_read(path)
     assert caught.value.exit_code == 30
 
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FolderUnwritableError, match="file"):
-        vectors.create(tmp_path / "file" / "memory.db")
+        database.create(tmp_path / "file" / "memory.db")
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    vectors.create(tmp_path / "memory.db").close()
+    database.create(tmp_path / "memory.db").close()
     with (
-        closing(vectors.open_to_read(tmp_path / "memory.db")) as database,
+        closing(database.open_to_read(tmp_path / "memory.db")) as stored,
         pytest.raises(FolderUnwritableError),
     ):
-        database.set_meta("name", "Ada")
+        stored.set_meta("name", "Ada")

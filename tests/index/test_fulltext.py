@@ -6,14 +6,18 @@ import pytest
 
 from bumble.errors import IndexUnusableError
 from bumble.index import fulltext
-from bumble.index.fulltext import Entry, Stamp
+from bumble.index.fulltext import IndexedTerms, Stamp
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "fulltext"
     fulltext.create(place)
-    fulltext.write(place, (), [Entry(1, "tide lamp"), Entry(2, "tide"), Entry(3, "harbour")])
+    fulltext.write(
+        place,
+        (),
+        [IndexedTerms(1, "tide lamp"), IndexedTerms(2, "tide"), IndexedTerms(3, "harbour")],
+    )
     return place
 
 
@@ -24,7 +28,7 @@ def test_chunks_are_found_by_their_terms(folder: Path) -> None:
 
 
 def test_a_changed_chunk_is_found_by_its_new_terms_only(folder: Path) -> None:
-    fulltext.write(folder, [1], [Entry(1, "kestrel")])
+    fulltext.write(folder, [1], [IndexedTerms(1, "kestrel")])
     words = fulltext.open_to_read(folder)
     assert (words.best(["lamp"], 10), words.best(["kestrel"], 10), words.size) == ([], [1], 3)
 
@@ -35,19 +39,19 @@ def test_removed_chunks_do_not_count(folder: Path) -> None:
 
 
 def test_only_allowed_chunks_are_returned_however_far_behind(folder: Path) -> None:
-    fulltext.write(folder, (), [Entry(n, "tide tide") for n in range(10, 400)])
+    fulltext.write(folder, (), [IndexedTerms(n, "tide tide") for n in range(10, 400)])
     assert fulltext.open_to_read(folder).best(["tide"], 2, {1, 2}.intersection) == [2, 1]
 
 
 def test_a_tie_is_settled_by_id_wherever_it_is_cut(folder: Path) -> None:
     for start in (900, 500, 700):
-        fulltext.write(folder, (), [Entry(start + n, "owl") for n in range(50)])
+        fulltext.write(folder, (), [IndexedTerms(start + n, "owl") for n in range(50)])
     assert fulltext.open_to_read(folder).best(["owl"], 3) == [500, 501, 502]
 
 
 def test_taking_the_same_change_twice_changes_nothing(folder: Path) -> None:
     for _ in range(2):
-        fulltext.write(folder, [1, 9], [Entry(9, "owl")])
+        fulltext.write(folder, [1, 9], [IndexedTerms(9, "owl")])
     words = fulltext.open_to_read(folder)
     assert (words.size, words.best(["owl"], 5)) == (3, [9])
 

@@ -82,7 +82,7 @@ def test_output_that_ends_is_cut_with_a_sentence(entity: Entity) -> None:
 def test_a_program_about_the_machine_holds_up_no_turn(tmp_path: Path) -> None:
     started = time.monotonic()
     code = CHILD.format(HOLDS, APART, "print(20)")
-    shown, problem = host.told([sys.executable, "-c", code], tmp_path, ENVIRON)
+    shown, problem = host.describe([sys.executable, "-c", code], tmp_path, ENVIRON)
     assert ("20" in shown, problem) == (True, "")
     assert time.monotonic() - started < 6
 

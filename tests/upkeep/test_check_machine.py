@@ -15,7 +15,7 @@ from bumble.index.database import open_to_write
 from bumble.upkeep import check_machine
 from bumble.upkeep.findings import Finding
 from bumble.weights import catalog, store
-from bumble.weights.catalog import Catalog, Entry
+from bumble.weights.catalog import Catalog, CatalogEntry
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def small(data: bytes) -> Catalog:
     return Catalog((replace(known, files=(file,)), catalog.load().entry("all-minilm-l6-v2")))
 
 
-def pulled(folder: Path, entry: Entry, data: bytes) -> Path:
+def pulled(folder: Path, entry: CatalogEntry, data: bytes) -> Path:
     place = folder / entry.name
     place.mkdir(parents=True)
     (place / entry.files[0].name).write_bytes(data)

@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bumble.weights.catalog import ChatRun, Entry, Source, WeightsFile
+from bumble.weights.catalog import CatalogEntry, ChatRun, Source, WeightsFile
 
 CHAT = ChatRun(
     thinking="none", native_tools=False, trust_extraction=False, judges=False, temperature=0.5
 )
 
 
-def entry(*files: tuple[str, bytes, tuple[Source, ...]], name: str = "tiny") -> Entry:
+def entry(*files: tuple[str, bytes, tuple[Source, ...]], name: str = "tiny") -> CatalogEntry:
     """A chat model of the given files: name, content, sources."""
     made = tuple(
         WeightsFile(file, len(content), hashlib.sha256(content).hexdigest(), sources)
         for file, content, sources in files
     )
-    return Entry(name, "chat", "A test", "MIT", 100, 1, made, chat=CHAT)
+    return CatalogEntry(name, "chat", "A test", "MIT", 100, 1, made, chat=CHAT)
 
 
 def wheel(folder: Path, name: str, version: str, members: dict[str, bytes]) -> Path:

@@ -9,15 +9,15 @@ import pytest
 from bumble.embed import calibrate
 from bumble.errors import WeightsMissingError
 from bumble.weights import catalog, embedders, store
-from bumble.weights.catalog import Entry
+from bumble.weights.catalog import CatalogEntry
 
 
 @pytest.fixture(scope="module")
-def minilm() -> Entry:
+def minilm() -> CatalogEntry:
     return catalog.load().entry("all-minilm-l6-v2")
 
 
-def test_without_weights_opening_says_how_to_get_them(tmp_path: Path, minilm: Entry) -> None:
+def test_without_weights_opening_says_how_to_get_them(tmp_path: Path, minilm: CatalogEntry) -> None:
     with pytest.raises(WeightsMissingError, match="bumble model pull all-minilm-l6-v2"):
         embedders.open_embedder(tmp_path, minilm)
 
@@ -41,7 +41,9 @@ def test_a_chat_model_is_no_embedder() -> None:
 
 
 @pytest.mark.weights
-def test_a_pulled_embedder_knows_its_mean_cosine(weights_folder: Path, minilm: Entry) -> None:
+def test_a_pulled_embedder_knows_its_mean_cosine(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
     found = store.require(weights_folder, minilm)
     opened = embedders.open_embedder(weights_folder, minilm)
     assert found.facts[embedders.UNRELATED] == {"384": opened.unrelated_cosine}
@@ -49,7 +51,9 @@ def test_a_pulled_embedder_knows_its_mean_cosine(weights_folder: Path, minilm: E
 
 
 @pytest.mark.weights
-def test_the_identity_holds_the_hashes_of_the_files(weights_folder: Path, minilm: Entry) -> None:
+def test_the_identity_holds_the_hashes_of_the_files(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
     opened = embedders.open_embedder(weights_folder, minilm)
     files = [weights_folder / minilm.name / name for name in ("model.onnx", "tokenizer.json")]
     hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
@@ -57,13 +61,17 @@ def test_the_identity_holds_the_hashes_of_the_files(weights_folder: Path, minilm
 
 
 @pytest.mark.weights
-def test_dimensions_that_a_model_lacks_are_refused(weights_folder: Path, minilm: Entry) -> None:
+def test_dimensions_that_a_model_lacks_are_refused(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
     with pytest.raises(ValueError, match="384"):
         embedders.open_embedder(weights_folder, minilm, 100)
 
 
 @pytest.mark.weights
-def test_related_texts_stand_well_above_unrelated_ones(weights_folder: Path, minilm: Entry) -> None:
+def test_related_texts_stand_well_above_unrelated_ones(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
     opened = embedders.open_embedder(weights_folder, minilm)
     query = opened.embed_query("Where does the lighthouse keeper live?")
     documents = opened.embed_documents(

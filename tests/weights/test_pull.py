@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import store
-from bumble.weights.catalog import Entry, Hub, Local, Wheel, Wheels
+from bumble.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
 from bumble.weights.pull import choose, pull
 from bumble.weights.sources import Means
 from tests.weights.serving import entry, hub, index_environment, wheel
@@ -209,7 +209,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from tests.models.test_pull import CONTENT, HUB, entry
+from tests.weights.test_pull import CONTENT, HUB, entry
 from bumble.weights.sources import Means
 from bumble.weights.pull import pull
 
@@ -253,5 +253,5 @@ def test_the_first_model_that_a_source_offers_is_chosen(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_offered_nothing_is_chosen() -> None:
-    large: list[Entry] = [entry(("model.gguf", CONTENT, (HUB,)))]
+    large: list[CatalogEntry] = [entry(("model.gguf", CONTENT, (HUB,)))]
     assert choose(large, NOWHERE) is None

@@ -7,7 +7,7 @@ import pytest
 
 from bumble.errors import WeightsMissingError
 from bumble.weights import store
-from bumble.weights.catalog import Entry, Hub, Local
+from bumble.weights.catalog import CatalogEntry, Hub, Local
 from bumble.weights.pull import pull
 from bumble.weights.sources import Means
 from tests.weights.serving import entry
@@ -16,27 +16,27 @@ CONTENT = b"weights" * 100
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Entry:
+def tiny(tmp_path: Path) -> CatalogEntry:
     original = tmp_path / "original.gguf"
     original.write_bytes(CONTENT)
     return entry(("model.gguf", CONTENT, (Local(original),)))
 
 
 @pytest.fixture
-def folder(tmp_path: Path, tiny: Entry) -> Path:
+def folder(tmp_path: Path, tiny: CatalogEntry) -> Path:
     folder = tmp_path / "weights"
     pull(tiny, folder, Means())
     return folder
 
 
-def test_what_was_pulled_is_found(folder: Path, tiny: Entry) -> None:
+def test_what_was_pulled_is_found(folder: Path, tiny: CatalogEntry) -> None:
     found = store.find(folder, tiny)
     assert found is not None
     assert found.weights.read_bytes() == CONTENT
     assert found.source.endswith("original.gguf")
 
 
-def test_a_file_that_stands_still_is_not_hashed_again(folder: Path, tiny: Entry) -> None:
+def test_a_file_that_stands_still_is_not_hashed_again(folder: Path, tiny: CatalogEntry) -> None:
     path = folder / "tiny/model.gguf"
     before = path.stat()
     path.write_bytes(CONTENT.swapcase())  # the same size, and soon the same time
@@ -44,7 +44,7 @@ def test_a_file_that_stands_still_is_not_hashed_again(folder: Path, tiny: Entry)
     assert store.find(folder, tiny) is not None
 
 
-def test_a_changed_file_is_an_error_that_says_what_to_do(folder: Path, tiny: Entry) -> None:
+def test_a_changed_file_is_an_error_that_says_what_to_do(folder: Path, tiny: CatalogEntry) -> None:
     path = folder / "tiny/model.gguf"
     path.write_bytes(CONTENT.swapcase())
     os.utime(path, ns=(1, 1))
@@ -53,13 +53,13 @@ def test_a_changed_file_is_an_error_that_says_what_to_do(folder: Path, tiny: Ent
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_is_gone_is_an_error(folder: Path, tiny: Entry) -> None:
+def test_a_file_that_is_gone_is_an_error(folder: Path, tiny: CatalogEntry) -> None:
     (folder / "tiny/model.gguf").unlink()
     with pytest.raises(WeightsMissingError, match="is gone"):
         store.find(folder, tiny)
 
 
-def test_a_file_that_was_only_touched_is_verified_once(folder: Path, tiny: Entry) -> None:
+def test_a_file_that_was_only_touched_is_verified_once(folder: Path, tiny: CatalogEntry) -> None:
     path = folder / "tiny/model.gguf"
     os.utime(path, ns=(5, 5))
     assert store.find(folder, tiny) is not None
@@ -68,12 +68,12 @@ def test_a_file_that_was_only_touched_is_verified_once(folder: Path, tiny: Entry
     assert store.find(folder, tiny) is not None  # the manifest knows the new time by now
 
 
-def test_other_hashes_in_the_catalog_mean_it_is_not_there(folder: Path, tiny: Entry) -> None:
+def test_other_hashes_in_the_catalog_mean_it_is_not_there(folder: Path, tiny: CatalogEntry) -> None:
     newer = entry(("model.gguf", b"newer", tiny.sources))
     assert store.find(folder, newer) is None
 
 
-def test_a_broken_manifest_means_it_is_not_there(folder: Path, tiny: Entry) -> None:
+def test_a_broken_manifest_means_it_is_not_there(folder: Path, tiny: CatalogEntry) -> None:
     (folder / "tiny/manifest.json").write_text("{")
     assert store.find(folder, tiny) is None
 
@@ -86,7 +86,7 @@ def test_missing_weights_say_how_large_they_are_and_how_to_get_them(tmp_path: Pa
         assert fact in str(caught.value)
 
 
-def test_facts_stay_beside_the_model(folder: Path, tiny: Entry) -> None:
+def test_facts_stay_beside_the_model(folder: Path, tiny: CatalogEntry) -> None:
     found = store.find(folder, tiny)
     assert found is not None
     store.record(found, {"unrelated_cosine": {"384": 0.04}})
@@ -95,7 +95,7 @@ def test_facts_stay_beside_the_model(folder: Path, tiny: Entry) -> None:
     assert again.facts == {"unrelated_cosine": {"384": 0.04}}
 
 
-def test_removing_frees_the_disk_and_what_a_pull_has_left(folder: Path, tiny: Entry) -> None:
+def test_removing_frees_the_disk_and_what_a_pull_has_left(folder: Path, tiny: CatalogEntry) -> None:
     (folder / "tiny.part").mkdir()
     (folder / "tiny.part/model.gguf.hub-123").write_bytes(b"half")
     listed = [(kept.name, kept.complete) for kept in store.stored(folder)]
