@@ -15,7 +15,7 @@ from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import MergeUnfinishedError
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -12,7 +12,6 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +19,9 @@ import pytest
 
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
@@ -55,13 +51,6 @@ class Slow:
         finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
         exchange.chunk(f"data: {json.dumps(finish)}\n\ndata: [DONE]\n\n".encode())
         exchange.end()
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    yield fake
-    fake.close()
 
 
 def spoken(text: str, *, whole: bool = False) -> str:

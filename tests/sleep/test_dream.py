@@ -22,7 +22,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, dreams, episodes, journal, state
 from bumble.runtime import body_state, job
 from bumble.sleep import dream
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
     DREAM,
     LISBON,

@@ -23,9 +23,9 @@ import pytest
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import Entity
-from tests.entity.test_changes import every_call
 from tests.support import living, mind, month, nights
 from tests.support.fake_server import FakeServer
+from tests.support.kills import every_call
 from tests.support.month import Stretch
 from tests.support.nights import NIGHT
 from tests.support.repository import git, subjects

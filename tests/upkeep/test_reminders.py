@@ -24,10 +24,9 @@ from bumble.runtime import job, runner
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import reminders as cycle
-from tests.agent.test_turn import NOON, Clock, ada, life_of, say, talk
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
+from tests.support.turns import NOON, Clock, life_of, say, talk
 
-__all__ = ["ada"]
 PASS = Pass("reminders", cycle.check, cycle.run, thinks=False)
 
 
