@@ -22,6 +22,7 @@ from bumble.entity.changes import ChangeSet
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import Run
+from tests.support.sweeps import every
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
@@ -109,7 +110,7 @@ def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: 
 
 
 @pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("ends", every(2, [False, True]))
 def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, ends: bool) -> None:
     slow = Slow(server, spoken(SHOWN, whole=True), ends=ends)
     process = talking(run, server, "What do the bees do?")
@@ -122,7 +123,7 @@ def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, en
 
 
 @pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", every(2, [2, 1]))
 def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> None:
     script(run, act("write_journal", text="They flew."), act("say", text=SHOWN))
     real = commits.apply
