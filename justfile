@@ -18,6 +18,10 @@ types:
 test *args:
     uv run pytest -n 2 {{args}}
 
+# What the gate leaves out: whole sweeps, long lives.
+slow *args:
+    uv run pytest -n 2 -m slow {{args}}
+
 # The generated pages still say what the code does.
 docs:
     uv run python -m bumble.cli.reference --check docs

@@ -1,4 +1,4 @@
-"""What holds for the whole suite, and the real weights, pulled once by bumble's own code."""
+"""What holds for the whole suite: a newborn, commands on it, a fake server, the real weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from bumble.records import beliefs, episodes, journal, knowledge, relationships,
 from bumble.weights import catalog
 from bumble.weights.pull import pull
 from bumble.weights.sources import Means
-from tests.support import mind
 from tests.support.fake_server import FakeServer
 from tests.support.running import NOON, Run, UseEditor
 
@@ -65,6 +64,20 @@ def weights_folder() -> Path:
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
     return folder
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    """Ada, made anew."""
+    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    """A server of this machine that says what a test gives it to say."""
+    fake = FakeServer()
+    yield fake
+    fake.close()
 
 
 @pytest.fixture
@@ -152,32 +165,3 @@ def full(run: Run) -> Run:
     ]
     changes.apply(root, ChangeSet("", tuple(change for change in planned if change is not None)))
     return run
-
-
-@pytest.fixture
-def served() -> Iterator[FakeServer]:
-    """The mind by rules, on this machine."""
-    with mind.serving() as server:
-        yield server
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder; nothing of the real one shows through."""
-    place = tmp_path / "home"
-    monkeypatch.setenv("HOME", str(place))
-    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "BUMBLE_ENTITY"):
-        monkeypatch.delenv(name, raising=False)
-    return place
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    yield fake
-    fake.close()
-
-
-@pytest.fixture
-def naps() -> list[float]:
-    return []  # what was slept, in place of sleeping

@@ -64,12 +64,12 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+def imported(tree: ast.AST, package: str = "bumble") -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == "bumble" or node.module.startswith("bumble."):
+            if node.module == package or node.module.startswith(f"{package}."):
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
             yield node.module
 
@@ -124,4 +124,13 @@ def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 inner = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
                 wrong += [f"{name_of(path)}:{n.lineno}" for n in inner]
+    assert wrong == []
+
+
+def test_no_test_takes_its_fixtures_from_another_test() -> None:
+    wrong = []
+    for path in Path(__file__).parent.rglob("*.py"):
+        for module in imported(ast.parse(path.read_text("utf-8")), "tests"):
+            if any(part.startswith("test_") or part == "conftest" for part in module.split(".")):
+                wrong.append(f"{path.name} imports {module}: move it to tests/support")
     assert wrong == []

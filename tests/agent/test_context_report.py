@@ -1,28 +1,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from bumble.agent import context_report
 from bumble.agent.context_report import Part, Report
 from bumble.agent.turn import Turn
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.text import tokens
-from tests.agent.test_turn import NOON, act, life_of, say, talk
 from tests.support import living
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+from tests.support.turns import NOON, act, life_of, say, talk
 
 
 def talked(entity: Entity) -> tuple[Report, Turn, Request]:

@@ -8,16 +8,9 @@ import pytest
 
 from bumble.agent import host
 from bumble.agent.turn import Turn
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from tests.agent.test_turn import life_of, say, talk
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+from tests.support.turns import life_of, say, talk
 
 
 def program(code: str) -> tuple[str, ...]:

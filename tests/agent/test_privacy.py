@@ -2,15 +2,11 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bumble.agent import participants, turn
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import (
@@ -27,7 +23,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.relationships import Note
 from bumble.records.sessions import Message
-from tests.agent.test_turn import NOON, Clock, act, life_of, say, talk
+from tests.support.turns import NOON, Clock, act, life_of, say, talk
 
 ZONE = ZoneInfo("Europe/Lisbon")
 SAM_ONLY = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
@@ -37,11 +33,6 @@ PLACES = (
     *("journal", "narrative", "dream", "skill", "tool", "diary"),
 )
 SECRETS = {place: f"lighthouse{place}" for place in PLACES}
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def write(entity: Entity, *planned: Change | None) -> None:

@@ -1,26 +1,18 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bumble.agent import tools
-from bumble.entity import create, settings
-from bumble.entity.create import Newborn
+from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import scratch
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import act, say, talk
 from tests.support import lives
+from tests.support.turns import act, say, talk
 
 NOTES = {"tools.notes": True, "cognition.gate.enabled": False}
 NOTE = "working_memory_note"
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:

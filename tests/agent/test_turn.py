@@ -1,111 +1,29 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.agent import participants, turn
-from bumble.agent.turn import Turn
-from bumble.body import parameters
-from bumble.embed.hashing import HashingEmbedder
-from bumble.entity import create, settings
+from bumble.agent import turn
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError
-from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.ledger import Entry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import knowledge, session_files, sessions, skills
-from bumble.runtime.runtime import Runtime
+from bumble.records import knowledge, session_files, skills
 from bumble.text import tokens
-
-NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = NOON
-
-    def __call__(self) -> datetime:
-        self.at += timedelta(milliseconds=5)
-        return self.at
-
-
-def act(tool: str, **arguments: Any) -> Reply:
-    return Reply(json.dumps({"actions": [{"tool": tool, "arguments": arguments}]}), purpose="chat")
-
-
-def say(text: str) -> Reply:
-    return act("say", text=text)
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
-
-
-def life_of(
-    entity: Entity, model: ScriptedModel, clock: Clock | None = None, *, writes: bool = True
-) -> Runtime:
-    loaded = settings.load(entity.file)
-    assert loaded.identity is not None
-    memory = Memory(
-        entity,
-        HashingEmbedder,
-        name="Ada",
-        zone=ZoneInfo("Europe/Lisbon"),
-        config=loaded.config.recall,
-        syncs=writes,
-    )
-    return Runtime(
-        entity,
-        loaded.identity,
-        loaded.config,
-        parameters.read(loaded.values["soma"], loaded.values["memory"], loaded.values["recall"]),
-        model,
-        memory,
-        clock or Clock(),
-        random.Random(1),
-        writes,
-    )
-
-
-def talk(life: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
-    """One turn, as a process of its own has it."""
-    who = participants.person(life.entity, life.identity, speaker)
-    session, is_new = participants.open_session(life, who, life.clock(), new=new)
-    heard = participants.listen(life, session, is_new, who, text)
-    life.memory.sync()
-    prepared = turn.prepare(life, heard, who, last_spoke=None)
-    return turn.answer(life, prepared, lambda _: None)
+from tests.support.turns import NOON, Clock, act, life_of, say, snapshot, stored, talk
 
 
 def chats(model: ScriptedModel) -> list[Request]:
     """The requests of the conversation itself."""
     return [one for one in model.requests if one.purpose == "chat"]
-
-
-def stored(entity: Entity) -> sessions.Session:
-    (file,) = session_files.paths(entity.sessions)
-    return session_files.load(file)
-
-
-def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
-    return {
-        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def test_a_conversation_goes_on_in_another_process(ada: Entity) -> None:

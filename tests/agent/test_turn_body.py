@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -11,22 +10,15 @@ from bumble.body.bars import Bar
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
 from bumble.context import preamble
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import soma as store
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import Clock, act, life_of, say, talk
+from tests.support.turns import Clock, act, life_of, say, talk
 
 WONDER = "Why do people dream, and what does it mean to them?"
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def settled(life: Runtime, **prompt: object) -> Runtime:

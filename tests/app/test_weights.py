@@ -10,7 +10,7 @@ from bumble.app.process import Shell
 from bumble.errors import UserError, WeightsMissingError
 from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
 from bumble.weights.sources import Means
-from tests.weights.serving import FakeHub, entry, hub, index_environment, wheel
+from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 
 CONTENT = b"the weights of a model " * 5000
 URL = "/me/model/resolve/abc/model.gguf"

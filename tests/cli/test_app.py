@@ -17,6 +17,7 @@ import typer
 from bumble import errors
 from bumble.app.process import Shell
 from bumble.cli import app, reference
+from tests.support.command_line import modules_of
 from tests.support.running import Run
 
 ROOT: Any = typer.main.get_command(app.app)
@@ -25,12 +26,6 @@ HEAVY = [
     "sqlite_vec", "prompt_toolkit", "ruamel", "pydantic", "huggingface_hub", "httpx", "httpx2",
     "markdown_it", "jsonschema", "rich", "click",
 ]  # fmt: skip
-SHOW_MODULES = """
-import sys
-from bumble.cli.app import main
-code = main(sys.argv[1:])
-print(code, *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
-"""
 
 
 def bumble(
@@ -52,14 +47,6 @@ def bumble(
 def command(name: str) -> Any:
     with typer.Context(ROOT, info_name="bumble") as above:
         return ROOT.get_command(above, name)
-
-
-def modules_of(*words: str) -> tuple[int, set[str]]:
-    done = subprocess.run(
-        [sys.executable, "-c", SHOW_MODULES, *words], capture_output=True, text=True, check=True
-    )
-    code, *names = done.stderr.splitlines()[-1].split()
-    return int(code), set(names)
 
 
 def test_every_exit_code_of_the_code_has_a_meaning() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bumble import files
 from bumble.entity import changes
-from tests.cli.test_listing import commands
+from tests.support.command_line import commands
 from tests.support.running import Run, UseEditor
 
 WRITING = [

@@ -3,16 +3,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
-import typer
 
-from bumble.cli import app
 from bumble.cli.listing import short_ids
+from tests.support.command_line import GROUPS, commands
 from tests.support.running import Run
 
-GROUPS = ("session", "knowledge", "journal", "skill", "person", "belief", "episode")
 READING = [
     ["session", "list"],
     ["session", "show"],
@@ -31,16 +28,6 @@ READING = [
     ["episode", "list"],
     ["episode", "show", "last"],
 ]
-
-
-def commands() -> list[tuple[str, str, set[str]]]:
-    """Return group, name and options of every command of the groups."""
-    root: Any = typer.main.get_command(app.app)
-    found = []
-    for group in GROUPS:
-        for name, command in root.get_command(None, group).commands.items():
-            found.append((group, name, {opt for one in command.params for opt in one.opts}))
-    return found
 
 
 @pytest.mark.parametrize("argv", READING, ids=" ".join)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.sleep.test_narrate import TOLD
 from tests.support.nights import DREAM, LISBON, lived
 from tests.support.running import Run
+from tests.support.story import TOLD
 
 NIGHT = datetime(2026, 5, 24, 3, 12, tzinfo=LISBON)
 

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.weights import catalog, store
 from tests.support.running import Run
-from tests.weights.serving import index_environment, wheel
+from tests.support.serving import index_environment, wheel
 
 CONTENT = b"the weights of a model " * 5000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -3,66 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.llm import test_ollama, test_openai_compatible
-from tests.support import tap
+from tests.support import openai_wire, tap
+from tests.support.backends import ANSWERS, NOW, ollama, openai
 from tests.support.fake_server import FakeServer
 from tests.support.running import Run
 
-ANSWERS = (
-    {"actions": [{"tool": "recall", "arguments": {"query": "Dächer & 雨"}}]},
-    {"actions": [{"tool": "say", "arguments": {"text": "Regen auf Dächern. 🌧"}}]},
-)
 SAID = ("Ich mag „Regen“ auf Dächern, 雨 🌧", "Why does rain feel like home?")
-NOW = ("--now", "2026-05-24T13:00:00+01:00")
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    yield fake
-    fake.close()
-
-
-def openai(run: Run, server: FakeServer) -> str:
-    """Let Ada talk to an endpoint."""
-    run.environ["BUMBLE_LLM_BASE_URL"] = f"{server.url}/v1"
-    run.environ["BUMBLE_LLM_MODEL"] = "m"
-
-    def respond(exchange: Any) -> None:
-        piece = {"content": _answer(exchange.body["messages"])}
-        events = (test_openai_compatible.event(piece, "stop"), test_openai_compatible.usage())
-        test_openai_compatible.says(*events, test_openai_compatible.DONE)(exchange)
-
-    server.routes[test_openai_compatible.CHAT] = respond
-    return test_openai_compatible.CHAT
-
-
-def ollama(run: Run, server: FakeServer) -> str:
-    """Let Ada talk to Ollama."""
-    run.environ["BUMBLE_LLM_OLLAMA_URL"] = server.url
-    run.environ["BUMBLE_LLM_MODEL"] = "ollama:m"
-    shown = {"model_info": {"q.context_length": 40960}, "capabilities": ["completion", "tools"]}
-    server.routes["/api/show"] = lambda exchange: exchange.json(shown)
-    server.routes["/api/ps"] = lambda exchange: exchange.json({"models": []})
-
-    def respond(exchange: Any) -> None:
-        text = test_ollama.part(_answer(exchange.body["messages"]))
-        test_ollama.says(text, test_ollama.END)(exchange)
-
-    server.routes["/api/chat"] = respond
-    return "/api/chat"
-
-
-def _answer(messages: list[dict[str, Any]]) -> str:
-    """Search first, then speak."""
-    searched = "<result" in messages[-1]["content"]
-    return json.dumps(ANSWERS[searched], ensure_ascii=False)
 
 
 def schema_of(body: dict[str, Any]) -> Any:
@@ -159,8 +110,8 @@ def test_plain_text_of_an_endpoint_that_enforces_nothing_is_an_answer(
     path = openai(run, server)
     run.environ |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
     run.environ["BUMBLE_LLM_TOOL_CHOICE"] = "auto"
-    piece = test_openai_compatible.event({"content": "Regen auf Dächern."}, "stop")
-    server.routes[path] = test_openai_compatible.says(piece, test_openai_compatible.DONE)
+    piece = openai_wire.event({"content": "Regen auf Dächern."}, "stop")
+    server.routes[path] = openai_wire.says(piece, openai_wire.DONE)
     said = run.ok("chat", "--json", SAID[0]).data
     assert (said["reply"], said["stopped"]) == ("Regen auf Dächern.", "done")
     (sent,) = server.asked(path)

@@ -6,8 +6,8 @@ import pytest
 
 from bumble.body import ebb
 from bumble.errors import RecordInvalidError
-from tests.cli.test_app import modules_of
 from tests.support import looking
+from tests.support.command_line import modules_of
 from tests.support.running import Run
 
 LIVED = """\

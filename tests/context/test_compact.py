@@ -5,7 +5,6 @@ import json
 import random
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,11 +36,6 @@ WINDOW = 4096
 def newborn(tmp_path_factory: pytest.TempPathFactory) -> Entity:
     folder = tmp_path_factory.mktemp("compact") / "ada"
     return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:

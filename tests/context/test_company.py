@@ -14,9 +14,8 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
 from bumble.records.base import Provenance
 from bumble.text import tokens
-from tests.agent.test_turn import NOON, Clock, act, ada, life_of, say, talk
+from tests.support.turns import NOON, Clock, act, life_of, say, talk
 
-__all__ = ["ada"]  # the fixture
 SECRET = "marzipan"  # what Sam told in private, in every kind of memory
 FOR_SAM = Provenance("chat", "m", ("ses_1", "msg_1"), "owner", ("sam",))
 

@@ -14,11 +14,9 @@ from bumble.records.sessions import Session
 from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import ada, snapshot
 from tests.support import lives
 from tests.support.talks import TALK, said
-
-__all__ = ["ada"]
+from tests.support.turns import snapshot
 
 CHATTER = "It was a day like any other, with this and that and then a little more of it. " * 4
 LONG = (*TALK, *[("Sam", CHATTER), ("Ada", "I see, go on.")] * 40, ("Sam", "Bye."), ("Ada", "Bye."))

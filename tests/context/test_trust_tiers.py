@@ -7,9 +7,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from bumble.context import trust_tiers
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import UsageError
 from bumble.llm.protocol import Request
@@ -17,17 +16,12 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
-from tests.agent.test_turn import NOON, Clock, act, life_of, say, stored, talk
+from tests.support.turns import NOON, Clock, act, life_of, say, stored, talk
 
 CORPUS = YAML(typ="safe").load(Path(__file__).parent.parent / "data" / "redteam.yaml")
 MARK = "PWNED"
 IMPORTED = Provenance(by="import", trust="imported")
 QUOTED = re.compile(r"<(memory|result)\b[^>]*>\n.*?\n</\1>", re.DOTALL)
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def write(entity: Entity, *planned: Change | None) -> None:

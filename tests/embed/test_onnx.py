@@ -18,7 +18,7 @@ from bumble.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.errors import WeightsMissingError
 from bumble.weights import catalog, embedders, store
-from tests.embed import nomic_graph
+from tests.support import nomic_graph
 
 TOKENIZER = Path(bumble.weights.__file__).parent / "data" / "bert-base-uncased.tokenizer.json"
 SHAPE = nomic_graph.Shape()

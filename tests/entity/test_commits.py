@@ -15,7 +15,8 @@ from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import MergeUnfinishedError
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
+from tests.support.sweeps import kill_steps
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -162,11 +163,14 @@ def test_a_set_that_opens_another_and_is_left_alone_is_committed_with_the_next(r
 
 
 @forks
-def test_a_kill_anywhere_is_caught_up_by_the_next_set(root: Path, tmp_path: Path) -> None:
+@kill_steps
+def test_a_kill_anywhere_is_caught_up_by_the_next_set(
+    root: Path, tmp_path: Path, step: int
+) -> None:
     backup = tmp_path / "backup"
     shutil.copytree(root, backup, symlinks=True)
     ends = set()
-    for n in range(1, 1000):
+    for n in range(1, 1000, step):
         shutil.rmtree(root)
         shutil.copytree(backup, root, symlinks=True)
 

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.episodes import appraise
 from bumble.episodes.appraise import AppraiseJob
@@ -22,7 +20,7 @@ from bumble.runtime import body_state, cursors, runner
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import Clock, life_of, say, stored, talk
+from tests.support.turns import Clock, life_of, say, stored, talk
 
 ANSWER: dict[str, Any] = {
     "bars": {"social": 4, "curiosity": 6, "creative": 0, "tension": -3, "comfort": 2},
@@ -31,11 +29,6 @@ ANSWER: dict[str, Any] = {
     "imprint": {"emotion": "amused", "intensity": 0.6, "trigger": "the joke about bees"},
 }
 LOUD = {name: {"value": 96.0} for name in ("social", "curiosity", "comfort")}
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def felt(**differs: Any) -> Reply:

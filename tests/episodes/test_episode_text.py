@@ -1,26 +1,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import Scene, TellingResult
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import NOON, Clock, life_of
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
+from tests.support.turns import NOON, Clock, life_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Scene]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bumble.body import ebb
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.episodes import remember
 from bumble.episodes.segments import END, LENGTH, PAUSE
@@ -23,19 +22,14 @@ from bumble.runtime import runner
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import NOON, Clock, life_of, say, talk
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
+from tests.support.turns import NOON, Clock, life_of, say, talk
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 WINDOWS = "It is me, Bo, and I have been painting windows for the whole week."
 WHY = "I felt how much Biscuit means to Sam."
 HOUR = timedelta(hours=1)
 PASS = Pass("remember", remember.check, remember.run)
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def living(entity: Entity, *replies: Reply, at: datetime = NOON + HOUR) -> Runtime:

@@ -17,8 +17,8 @@ from bumble.runtime import runner
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import NOON, Clock, life_of
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
+from tests.support.turns import NOON, Clock, life_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 JUNK = "I have a dog called Biscuit."

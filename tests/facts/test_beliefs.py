@@ -17,10 +17,9 @@ from bumble.records import beliefs as store
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import ada, life_of
 from tests.support.talks import NOON
+from tests.support.turns import life_of
 
-__all__ = ["ada"]
 SAM = Provenance(by="distill", trust="owner", audience=("sam",))
 JO = Provenance(by="distill", trust="person", audience=("jo",))
 

@@ -19,10 +19,8 @@ from bumble.records.base import Provenance
 from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import Clock, ada, life_of, snapshot
 from tests.support.talks import NOON, TALK, said
-
-__all__ = ["ada"]
+from tests.support.turns import Clock, life_of, snapshot
 
 
 def fact(*cited: int, title: str = "Sam's home", body: str = "Sam lives in Lisbon.") -> Any:

@@ -2,76 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Embedder
-from bumble.entity.folder import Entity
-from bumble.index.search import Filter, Hit, opened, search
-from bumble.index.sync import SyncReport, sync
-
-START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
-Row = tuple[str, str, str, int, float]
-
-
-@dataclass(frozen=True)
-class Notes:
-    """An entity folder with the few verbs that tests of the index need."""
-
-    root: Path
-
-    @property
-    def entity(self) -> Entity:
-        return Entity(self.root)
-
-    def write(self, path: str, text: str) -> Path:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode())
-        return file
-
-    def episode(self, stem: str, text: str, *, day: int = 0, **meta: Any) -> Path:
-        at = START + timedelta(days=day)
-        front = {"at": at.isoformat(), "significance": 0.5, **meta}
-        lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front.items())
-        return self.write(f"episodes/{at:%Y}/{at:%m}/ep_{stem}.md", f"---\n{lines}---\n\n{text}\n")
-
-    def session(self, stem: str, turns: Sequence[tuple[str, str]], *, day: int = 0) -> Path:
-        at = START + timedelta(days=day)
-        rows: list[dict[str, Any]] = [
-            {"type": "session", "id": f"ses_{stem}", "at": at.isoformat(), "by": turns[0][0]}
-        ]
-        for n, (speaker, text) in enumerate(turns):
-            who = (
-                {"role": "assistant"} if speaker == "Ada" else {"role": "user", "speaker": speaker}
-            )
-            when = (at + timedelta(seconds=n)).isoformat()
-            rows.append(
-                {"type": "message", "id": f"msg_{stem}{n}", "at": when, **who, "text": text}
-            )
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        return self.write(f"sessions/ses_{stem}/messages.jsonl", lines)
-
-    def sync(self, embedder: Embedder | None = None, **options: Any) -> SyncReport:
-        options = {"name": "Ada", "zone": UTC, **options}
-        return sync(self.entity, embedder, **options)
-
-    def search(
-        self, query: str, embedder: Embedder | None = None, *, limit: int = 10, **only: Any
-    ) -> list[Hit]:
-        with opened(self.entity) as index:
-            return search(index, query, embedder, limit=limit, only=Filter(**only))
-
-    def ranking(self, query: str, embedder: Embedder | None = None) -> list[Row]:
-        hits = self.search(query, embedder, limit=50)
-        return [(hit.kind, hit.id, hit.path, hit.line, hit.score) for hit in hits]
+from tests.support.notes import Notes
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from bumble.index import chunks
 from bumble.index.chunks import Chunk
 
 if TYPE_CHECKING:
-    from tests.index.conftest import Notes
+    from tests.support.notes import Notes
 
 
 def read(kind: str, path: Path) -> list[Chunk]:

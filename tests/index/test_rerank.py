@@ -13,7 +13,7 @@ from bumble.index.search import Hit, opened, search
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.index.conftest import Notes, Row
+    from tests.support.notes import Notes, Row
 
 TALK = [
     ("sam", "What did the doctor say of the lantern?"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bumble.index.scan import kind, scan
 
 if TYPE_CHECKING:
-    from tests.index.conftest import Notes
+    from tests.support.notes import Notes
 
 
 def test_every_kind_of_file_is_found_where_it_belongs(notes: Notes) -> None:

@@ -11,7 +11,7 @@ from bumble.index import place
 from bumble.index.search import Factor, Hit, opened, search
 
 if TYPE_CHECKING:
-    from tests.index.conftest import Notes
+    from tests.support.notes import Notes
 
 
 @pytest.fixture

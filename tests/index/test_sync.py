@@ -19,7 +19,7 @@ from bumble.index import fulltext, place
 from bumble.index.sync import BEHIND, state
 
 if TYPE_CHECKING:
-    from tests.index.conftest import Notes
+    from tests.support.notes import Notes
 
 QUERIES = ("tide and lantern", "who moved to Lisbon", "harbour", "what did you say")
 CHILD = """

@@ -11,8 +11,9 @@ from bumble.errors import BudgetSpentError, ModelUnreachableError
 from bumble.llm import budget, ledger
 from bumble.llm.budget import Budgeted, Limits, Spent
 from bumble.llm.ledger import Entry
-from bumble.llm.protocol import Completion, Message, OnText, Request
+from bumble.llm.protocol import Message, Request
 from bumble.llm.scripted import Reply, ScriptedModel
+from tests.support.absent_model import Absent
 
 LISBON = ZoneInfo("Europe/Lisbon")
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -95,12 +96,6 @@ def test_tokens_of_the_day_are_looked_up_before_each_call() -> None:
     spent[0] = Spent(2, 120)
     with pytest.raises(BudgetSpentError, match=r"120 tokens of 100 \(limits.tokens_per_day\)"):
         model.complete(ASK)
-
-
-class Absent(ScriptedModel):
-    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        self.requests.append(request)
-        raise ModelUnreachableError("nothing answers at 127.0.0.1")
 
 
 def test_a_model_that_was_not_there_is_not_looked_for_again() -> None:

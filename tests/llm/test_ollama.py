@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,28 +9,11 @@ from bumble.llm.ollama import OllamaModel
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
+from tests.support.ollama_wire import END, part, says
 
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
 REQUEST = Request([Message("user", "Hi")], thinking=True)
-
-
-def part(content: str = "", **more: Any) -> bytes:
-    message = {"role": "assistant", "content": content, **more.pop("message", {})}
-    return json.dumps({"model": "m", "message": message, "done": False, **more}).encode() + b"\n"
-
-
-END = part(done=True, done_reason="stop", prompt_eval_count=20, eval_count=4)
-
-
-def says(*parts: bytes) -> Callable[[Exchange], None]:
-    def respond(exchange: Exchange) -> None:
-        exchange.start("application/x-ndjson")
-        for piece in parts:
-            exchange.chunk(piece)
-        exchange.end()
-
-    return respond
 
 
 @pytest.fixture

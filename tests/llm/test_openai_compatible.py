@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,44 +17,13 @@ from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
+from tests.support.openai_wire import CHAT, DONE, event, hello, says
 
-CHAT = "/v1/chat/completions"
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 IMPATIENT = Timeouts(connect_seconds=20, first_token_seconds=0.3, silence_seconds=0.3)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
 REQUEST = Request([Message("system", "You are Ada."), Message("user", "Hi")])
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-
-
-def event(delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": reason}
-    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    return b"data: " + json.dumps({**chunk, "choices": [choice], **more}).encode() + b"\n\n"
-
-
-def usage(cached: int | None = 3) -> bytes:
-    counts: dict[str, Any] = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-    if cached is not None:
-        counts["prompt_tokens_details"] = {"cached_tokens": cached}
-    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    return b"data: " + json.dumps({**chunk, "choices": [], "usage": counts}).encode() + b"\n\n"
-
-
-DONE = b"data: [DONE]\n\n"
-
-
-def says(*events: bytes) -> Callable[[Exchange], None]:
-    def respond(exchange: Exchange) -> None:
-        exchange.start()
-        for piece in events:
-            exchange.chunk(piece)
-        exchange.end()
-
-    return respond
-
-
-def hello() -> Callable[[Exchange], None]:
-    return says(event({"content": "Hel"}), event({"content": "lo"}, "stop"), usage(), DONE)
 
 
 def connect(server: FakeServer, **more: Any) -> OpenAICompatibleModel:

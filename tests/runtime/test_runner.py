@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import (
     BudgetSpentError,
@@ -22,14 +20,9 @@ from bumble.runtime import job, runner
 from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runner import Settled
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import life_of
-from tests.llm.test_budget import Absent
+from tests.support.absent_model import Absent
 from tests.support.small import small, wait, words
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+from tests.support.turns import life_of
 
 
 @pytest.fixture

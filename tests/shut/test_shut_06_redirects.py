@@ -18,7 +18,7 @@ from bumble.llm.protocol import Message, Request
 from bumble.weights import hub
 from bumble.weights.catalog import Hub
 from bumble.weights.sources import Means
-from tests.llm import test_ollama, test_openai_compatible
+from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.running import Run
 
@@ -85,12 +85,12 @@ def test_another_name_or_scheme_of_the_same_host_is_another_place(
 
 def test_a_redirect_within_the_same_server_is_followed_with_the_key(server: FakeServer) -> None:
     server.routes["/v1/chat/completions"] = sends_on("/v2/chat", 308)
-    server.routes["/v2/chat"] = test_openai_compatible.hello()
+    server.routes["/v2/chat"] = openai_wire.hello()
     assert openai(server.url).complete(REQUEST).text == "Hello"
     (asked,) = server.asked("/v2/chat")
     assert asked.headers["authorization"] == "Bearer sk-mine"
     server.routes["/api/chat"] = sends_on(f"{server.url}/api/talk", 307)
-    server.routes["/api/talk"] = test_ollama.says(test_ollama.part("Hi"), test_ollama.END)
+    server.routes["/api/talk"] = ollama_wire.says(ollama_wire.part("Hi"), ollama_wire.END)
     assert ollama(server.url).complete(REQUEST).text == "Hi"
 
 

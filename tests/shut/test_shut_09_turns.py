@@ -16,11 +16,11 @@ from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import session_files
-from tests.agent import test_turn as turns
-from tests.agent.test_turn import Clock, life_of, say
+from tests.support import turns
 from tests.support.chatting import act, script
 from tests.support.repository import git
 from tests.support.running import Run
+from tests.support.turns import Clock, life_of, say
 
 LONG = "".join(f"{n} bees went out and {n - 1} came home\n" for n in range(1000))
 

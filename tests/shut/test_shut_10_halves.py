@@ -16,6 +16,7 @@ from prompt_toolkit.output import DummyOutput
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
 from tests.support.running import Run
+from tests.support.sweeps import every
 
 CAFE = os.fsdecode(b"caf\xe9")  # as a terminal of another century sends it
 NO_UTF8_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -53,22 +54,25 @@ def goes_on(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["chat", CAFE],
-        ["chat", "in the", CAFE],
-        ["chat", "hello", "--as", CAFE],
-        ["chat", "hello", "--with", f"bo,{CAFE}"],
-        ["chat", "hello", "--session", CAFE],
-        ["recall", CAFE],
-        ["journal", "add", CAFE],
-        ["knowledge", "set", "Sam", CAFE],
-        ["knowledge", "set", CAFE, "likes tea"],
-        ["remind", "add", CAFE, "--in", "1h"],
-        ["person", "show", CAFE],
-        ["config", "set", "llm.model", CAFE],
-        ["config", "get", CAFE],
-        ["session", "show", CAFE],
-    ],
+    every(
+        2,
+        [
+            ["chat", CAFE],
+            ["chat", "in the", CAFE],
+            ["chat", "hello", "--as", CAFE],
+            ["chat", "hello", "--with", f"bo,{CAFE}"],
+            ["chat", "hello", "--session", CAFE],
+            ["recall", CAFE],
+            ["journal", "add", CAFE],
+            ["knowledge", "set", "Sam", CAFE],
+            ["knowledge", "set", CAFE, "likes tea"],
+            ["remind", "add", CAFE, "--in", "1h"],
+            ["person", "show", CAFE],
+            ["config", "set", "llm.model", CAFE],
+            ["config", "get", CAFE],
+            ["session", "show", CAFE],
+        ],
+    ),
     ids=lambda words: "-".join([*words[:2], str(len(words))]).encode("ascii", "replace").decode(),
 )
 def test_an_argument_that_is_no_text_is_refused_and_nothing_is_stored(
@@ -129,7 +133,7 @@ def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> No
     assert texts(run.entity) == ["né à 🐝"]
 
 
-@pytest.mark.parametrize("half", [r"\udce9", r"\ud800", r"\uDFFF"])
+@pytest.mark.parametrize("half", every(3, [r"\udce9", r"\ud800", r"\uDFFF"]))
 @pytest.mark.parametrize("where", ["text", "name", "arguments", "raw"])
 def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where: str) -> None:
     answering(run)

@@ -12,7 +12,6 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from bumble.entity.changes import ChangeSet
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import Run
+from tests.support.sweeps import every
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
@@ -52,13 +52,6 @@ class Slow:
         finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
         exchange.chunk(f"data: {json.dumps(finish)}\n\ndata: [DONE]\n\n".encode())
         exchange.end()
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    yield fake
-    fake.close()
 
 
 def spoken(text: str, *, whole: bool = False) -> str:
@@ -117,7 +110,7 @@ def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: 
 
 
 @pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("ends", every(2, [False, True]))
 def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, ends: bool) -> None:
     slow = Slow(server, spoken(SHOWN, whole=True), ends=ends)
     process = talking(run, server, "What do the bees do?")
@@ -130,7 +123,7 @@ def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, en
 
 
 @pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", every(2, [2, 1]))
 def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> None:
     script(run, act("write_journal", text="They flew."), act("say", text=SHOWN))
     real = commits.apply

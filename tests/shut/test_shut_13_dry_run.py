@@ -14,9 +14,9 @@ from bumble.runtime import runner
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.agent.test_turn import life_of
 from tests.support.looking import episode
 from tests.support.running import Run
+from tests.support.turns import life_of
 
 
 def test_a_dry_run_on_a_folder_half_a_year_old_ends(run: Run) -> None:

@@ -15,8 +15,9 @@ from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request
 from bumble.llm.say_stream import SayReader
-from tests.llm import test_ollama, test_openai_compatible
+from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
+from tests.support.sweeps import every
 
 REQUEST = Request([Message("user", "Hi")], max_tokens=100)
 PATHS = ("/v1/chat/completions", "/v1/models", "/props", "/api/chat", "/api/show", "/api/ps")
@@ -62,7 +63,7 @@ def test_a_gigabyte_without_an_end_is_cut_off(
 
 
 def test_an_answer_far_longer_than_it_was_allowed_is_cut_off(server: FakeServer) -> None:
-    event = test_openai_compatible.event({"content": "all work and no play " * 50})
+    event = openai_wire.event({"content": "all work and no play " * 50})
     server.routes[PATHS[0]] = endless(b"", event)
     shown: list[str] = []
     with pytest.raises(AnswerInvalidError, match="characters and was cut off") as caught:
@@ -72,7 +73,7 @@ def test_an_answer_far_longer_than_it_was_allowed_is_cut_off(server: FakeServer)
         <= http_errors.TEXT_CHARS + 100 * http_errors.CHARS_PER_TOKEN + 2000
     )
     assert caught.value.answer.startswith("".join(shown)[:1000])
-    server.routes["/api/chat"] = endless(b"", test_ollama.part("all work and no play " * 50))
+    server.routes["/api/chat"] = endless(b"", ollama_wire.part("all work and no play " * 50))
     with pytest.raises(AnswerInvalidError, match="characters and was cut off"):
         ollama(server).complete(REQUEST)
 
@@ -140,7 +141,7 @@ DEEP = [
 ]
 
 
-@pytest.mark.parametrize("text", DEEP, ids=range(len(DEEP)))
+@pytest.mark.parametrize("text", every(3, DEEP), ids=range(len(DEEP)))
 def test_brackets_without_end_are_read_in_a_moment(text: str) -> None:
     started = time.monotonic()
     reader = SayReader()
@@ -161,7 +162,7 @@ def test_brackets_without_end_are_read_in_a_moment(text: str) -> None:
 def test_an_event_nested_without_end_is_an_invalid_answer(server: FakeServer, connect: Any) -> None:
     deep = b"[" * 200_000
     for path in PATHS:
-        server.routes[path] = test_openai_compatible.says(
+        server.routes[path] = openai_wire.says(
             (b"data: " if path.startswith("/v1") else b"") + deep + b"\n\n"
         )
     model = connect(server)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.chatting import act, script
 from tests.support.running import Run
+from tests.support.sweeps import every
 
 COMMANDS = {
     "status --json": 0,
@@ -63,7 +64,9 @@ def test_a_closed_stream_is_an_empty_one(run: Run, command: str, streams: str) -
 
 @full
 @pytest.mark.parametrize("command", [one for one, code in COMMANDS.items() if code == 0])
-@pytest.mark.parametrize("streams", [">/dev/full", ">/dev/full 2>&-", ">/dev/full 2>/dev/full"])
+@pytest.mark.parametrize(
+    "streams", every(3, [">/dev/full", ">/dev/full 2>&-", ">/dev/full 2>/dev/full"])
+)
 def test_output_that_can_not_be_written_is_an_error(run: Run, command: str, streams: str) -> None:
     done = shell(run, command, streams)
     assert done.returncode == 1

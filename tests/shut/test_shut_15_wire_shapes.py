@@ -11,12 +11,12 @@ from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request, Usage
-from tests.llm import test_ollama, test_openai_compatible
-from tests.llm.test_openai_compatible import DONE, event
+from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import FakeServer
+from tests.support.openai_wire import DONE, event
 
 REQUEST = Request([Message("user", "Hi")], max_tokens=100)
-CHAT = test_openai_compatible.CHAT
+CHAT = openai_wire.CHAT
 ODD: list[Any] = [None, True, 7, 1.5, -1, "text", [], [[]], [None], [7], ["x"], {}, {"a": []}]
 
 
@@ -25,7 +25,7 @@ def openai(server: FakeServer, *events: Any) -> OpenAICompatibleModel:
         each if isinstance(each, bytes) else b"data: " + json.dumps(each).encode() + b"\n\n"
         for each in events
     ]
-    server.routes[CHAT] = test_openai_compatible.says(*lines, DONE)
+    server.routes[CHAT] = openai_wire.says(*lines, DONE)
     return OpenAICompatibleModel(f"{server.url}/v1", "m", sleep=lambda _: None)
 
 
@@ -89,12 +89,12 @@ def test_half_characters_become_whole_ones(server: FakeServer) -> None:
 
 @pytest.mark.parametrize("value", ODD, ids=str)
 def test_ollama_may_say_anything_too(server: FakeServer, value: Any) -> None:
-    whole = json.loads(test_ollama.part("Hi", done=True, done_reason="stop"))
+    whole = json.loads(ollama_wire.part("Hi", done=True, done_reason="stop"))
     odd = [value, *({**whole, name: value} for name in (*whole, "error", "prompt_eval_count"))]
     odd += [{**whole, "message": {**whole["message"], n: value}} for n in ("content", "tool_calls")]
     for each in odd:
         line = json.dumps(each).encode() + b"\n"
-        server.routes["/api/chat"] = test_ollama.says(line)
+        server.routes["/api/chat"] = ollama_wire.says(line)
         server.routes["/api/show"] = server.routes["/api/ps"] = lambda exchange: exchange.json(
             value
         )

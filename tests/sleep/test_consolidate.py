@@ -19,8 +19,8 @@ from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import consolidate
 from bumble.sleep.consolidate import ConsolidationPart
-from tests.sleep.test_narrate import telling
 from tests.support.nights import LISBON, NIGHT, life_of, lived, newborn, remember, spoken, truth
+from tests.support.story import telling
 
 INTERVAL = timedelta(hours=2)
 

@@ -22,7 +22,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, dreams, episodes, journal, state
 from bumble.runtime import body_state, job
 from bumble.sleep import dream
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
     DREAM,
     LISBON,
@@ -38,6 +38,7 @@ from tests.support.nights import (
     spoken,
     truth,
 )
+from tests.support.sweeps import kill_steps
 
 
 @pytest.fixture
@@ -346,15 +347,18 @@ def test_a_model_that_is_away_changes_nothing(ada: Entity) -> None:
 
 
 @forks
+@kill_steps
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-def test_a_kill_at_any_call_leaves_a_whole_dream_or_none(ada: Entity, done: bool) -> None:
+def test_a_kill_at_any_call_leaves_a_whole_dream_or_none(
+    ada: Entity, done: bool, step: int
+) -> None:
     life = life_of(ada, [WROTE], overrides=ON)
     planned = dream.run(life, dream.check(life).jobs[0]).change_set()
     assert len(planned.changes) == 5
     before = truth(ada.root)
     after = _applied(ada, planned, before)
     ends = set()
-    for n in range(1, 400):
+    for n in range(1, 400, step):
         _reset(ada.root, before)
 
         def act(number: int, is_done: bool, at: int = n) -> None:

@@ -20,18 +20,7 @@ from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.sleep import narrate, narrative_sources
 from tests.support.nights import LISBON, NIGHT, life_of, lived, newborn, remember, truth
-
-TOLD: dict[str, Any] = {
-    "happening": {"uses": ["e1", "e2"], "text": "Sam and I planted tomatoes, and a storm came."},
-    "matters": {"uses": ["e3"], "text": "It matters to me that Sam could cry about his brother."},
-    "changed": {"uses": ["e4", "e6"], "text": "I argue more gently than I did about zero."},
-    "wants": {"uses": [], "text": "I want to hear a fugue, and the bread to rise at last."},
-}
-
-
-def telling(**parts: str) -> Reply:
-    told = {name: TOLD[name] | ({"text": parts[name]} if name in parts else {}) for name in TOLD}
-    return Reply(json.dumps(told), purpose="narrate", always=True)
+from tests.support.story import TOLD, telling
 
 
 def told(

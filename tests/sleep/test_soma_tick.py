@@ -1,24 +1,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from bumble.entity import create
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import soma as store
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.sleep import soma_tick
-from tests.agent.test_turn import NOON, Clock, life_of
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+from tests.support.turns import NOON, Clock, life_of
 
 
 def test_time_is_applied_once_however_often_it_is_written(ada: Entity) -> None:

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from bumble.body.noise import Fragment
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import dreams, episodes, narrative, relationships
@@ -19,14 +17,9 @@ from bumble.runtime import body_state, people
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import stray_thoughts
-from tests.agent.test_turn import Clock, life_of, say, talk
+from tests.support.turns import Clock, life_of, say, talk
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def thoughts(*texts: str) -> Reply:

@@ -17,11 +17,10 @@ from bumble.runtime import runner
 from bumble.runtime.runner import Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import automations as cycle
-from tests.agent import test_turn as turns
-from tests.agent.test_turn import NOON, Clock, ada, life_of
-from tests.llm.test_budget import Absent
+from tests.support import turns
+from tests.support.absent_model import Absent
+from tests.support.turns import NOON, Clock, life_of
 
-__all__ = ["ada"]
 PASS = Pass("automations", cycle.check, cycle.run)
 DAILY = "0 8 * * *"
 MORNING = datetime.fromisoformat("2026-05-25T08:00:00+01:00")

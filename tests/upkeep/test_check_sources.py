@@ -11,8 +11,8 @@ from bumble.records import sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from bumble.upkeep.check_sources import Sources
+from tests.support.record_files import found, message, talk, write
 from tests.support.running import NOON
-from tests.upkeep.test_check_records import found, message, talk, write
 
 
 @pytest.fixture

@@ -23,12 +23,13 @@ import pytest
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import Entity
-from tests.entity.test_changes import every_call
 from tests.support import living, mind, month, nights
 from tests.support.fake_server import FakeServer
+from tests.support.kills import every_call
 from tests.support.month import Stretch
 from tests.support.nights import NIGHT
 from tests.support.repository import git, subjects
+from tests.support.sweeps import every
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -195,7 +196,7 @@ def _go_on(left: Stretch, history: list[str]) -> None:
     assert left.findings == []
 
 
-@pytest.mark.parametrize("name", [*PASSES, *COMMANDS])
+@pytest.mark.parametrize("name", every(4, [*PASSES, *COMMANDS]))
 def test_a_death_at_any_write_leaves_all_of_it_or_nothing(
     night: Night, tmp_path: Path, name: str
 ) -> None:

@@ -13,9 +13,8 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.upkeep import locks
-from tests.agent.test_turn import NOON, Clock, ada, life_of, say, talk
+from tests.support.turns import NOON, Clock, life_of, say, talk
 
-__all__ = ["ada"]
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
     "from bumble.upkeep import work_locks\n"

@@ -3,6 +3,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from bumble.records import beliefs, dreams, relationships
 from bumble.upkeep import runs
 from tests.support import month
@@ -10,6 +12,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.month import START
 
 
+@pytest.mark.slow
 def test_five_days_of_talks_ticks_and_dreams_break_no_rule(
     tmp_path: Path, home: Path, served: FakeServer
 ) -> None:

