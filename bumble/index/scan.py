@@ -10,18 +10,17 @@ from typing import NamedTuple
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
-from bumble.records import sessions, skills
+from bumble.records import kinds
 
-# kind, folder, levels of folders between it and the files, the file's name (empty: any `*.md`)
-_FOLDERS = (
-    ("belief", "beliefs", 0, ""),
-    ("dream", "dreams", 0, ""),
-    ("episode", "episodes", 2, ""),
-    ("message", sessions.FOLDER, 1, sessions.FILE),
-    ("person", "relationships", 0, ""),
-    ("skill", skills.FOLDER, 0, ""),
-    ("skill", skills.FOLDER, 1, skills.FOLDER_FILE),
-)
+_INDEXED = [kind for kind in kinds.KINDS if kind.passages]
+_FILES = [(kind.passages, kind.patterns[0]) for kind in _INDEXED if kind.is_file]
+# kind of passages, folder, levels of folders between it and the files, the file's name or `*.md`
+_FOLDERS = [
+    (kind.passages, kind.folder, pattern.count("/") - 1, pattern.rpartition("/")[2])
+    for kind in _INDEXED
+    if not kind.is_file
+    for pattern in kind.patterns
+]
 
 
 class Found(NamedTuple):  # ten thousand of them are made before each search: a tuple is quicker
@@ -35,24 +34,23 @@ class Found(NamedTuple):  # ten thousand of them are made before each search: a 
 
 def scan(entity: Entity) -> dict[str, Found]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
-    found: dict[str, Found] = {}
-    for kind, path in (
-        ("knowledge", entity.knowledge),
-        ("journal", entity.journal),
-        ("narrative", entity.narrative),
-    ):
+    scanned: dict[str, Found] = {}
+    for kind, name in _FILES:
+        path = entity.root / name
+        files.settled(path)
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                found[path.name] = _found(kind, path.stat())
+                scanned[name] = _scanned(kind, path.stat())
     for kind, name, levels, file in _FOLDERS:
         for place, entry in _walk(entity.root / name, name, levels):
-            if entry.name == file if file else _is_note(entry.name):
+            if _is_note(entry.name) if file == "*.md" else entry.name == file:
                 with suppress(FileNotFoundError):  # gone since it was listed
-                    found[f"{place}/{entry.name}"] = _found(kind, entry.stat(follow_symlinks=False))
-    return found
+                    stat = entry.stat(follow_symlinks=False)
+                    scanned[f"{place}/{entry.name}"] = _scanned(kind, stat)
+    return scanned
 
 
-def _found(kind: str, stat: os.stat_result) -> Found:
+def _scanned(kind: str, stat: os.stat_result) -> Found:
     return Found(kind, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
 
 
@@ -68,8 +66,8 @@ def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[
         return []
     if not levels:
         return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]
-    found = []
+    below = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            found += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
-    return found
+            below += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
+    return below
