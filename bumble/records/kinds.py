@@ -595,9 +595,9 @@ HANDOVER = Kind(
     "beside",
     "bumble",
 )
-KINDS = (
-    *(KNOWLEDGE, JOURNAL, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, PERSON, SKILL, DREAM, REMINDER, AUTOMATION, SESSION, HANDOVER),
+KINDS = (  # in the order in which they are shown
+    *(SESSION, HANDOVER, EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION),
+    *(KNOWLEDGE, JOURNAL, NARRATIVE, SOMA, STATE, SCRATCH, PERSON),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

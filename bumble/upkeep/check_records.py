@@ -266,7 +266,7 @@ def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     """Find files in the folders of stores that none of them reads."""
     in_folders = [kind for kind in kinds.KINDS if not kind.is_file and kind.forgetting != "beside"]
-    for kind in in_folders:
+    for kind in sorted(in_folders, key=lambda kind: kind.folder):
         if kind.folder_file:
             continue
         folder = entity.root / kind.folder
