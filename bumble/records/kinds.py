@@ -595,9 +595,9 @@ HANDOVER = Kind(
     "beside",
     "bumble",
 )
-KINDS = (  # in the order in which they are shown
-    *(SESSION, HANDOVER, EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION),
-    *(KNOWLEDGE, JOURNAL, NARRATIVE, SOMA, STATE, SCRATCH, PERSON),
+KINDS = (  # in the order in which they are read and shown
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

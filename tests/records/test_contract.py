@@ -444,7 +444,6 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     origin = Provenance("distill", "m", (), "person", audience)
     comment = f"<!-- {{by: distill, trust: person, audience: [{', '.join(audience)}]}} -->"
     head = "".join(f"{key}: {value}\n" for key, value in origin.meta().items()).replace("'", "")
-    at = base.stamp(AT)
     talk = sessions.new("ses_1", AT, audience[0], audience[1:])
     spoken = sessions.Message("msg_1", AT, "user", text, audience[0], trust="owner")
     episode = episodes.new("ep_1", AT, 0.5, text, provenance=origin)
