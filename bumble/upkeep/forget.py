@@ -431,7 +431,7 @@ def _judge(
         RESTS_IN_PART: any(
             draft.gone & set(view.sources) for view in views if not draft.is_own(view)
         ),
-        FILE_NAMED: bool(views) and _is_named(draft, path.stem.encode()),
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.BY_NAME[kind].stem(path)}-",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:

@@ -245,6 +245,8 @@ def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -
 def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None:
     pairs = (("ep_1", "ep_2"),)
     shared = Provenance("distill", audience=BOTH)
+    (entity.root / "skills" / "tea-for-sam").mkdir(parents=True)
+    (entity.root / "skills" / "tea-for-sam" / "SKILL.md").write_text("Two sugars.\n")
     write(
         entity,
         dreams.plan_new(dreams.new("drm_1", NOON, pairs, ("a wave",), ""), ""),
@@ -256,6 +258,7 @@ def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None
     reasons = {entry.path: entry.reason for entry in forgotten(entity).undecided}
     assert reasons["dreams/drm_1.md"] == forget.RESTS_IN_PART
     assert reasons["skills/calm-sam.md"] == forget.STILL_NAMED
+    assert reasons["skills/tea-for-sam/SKILL.md"] == forget.FILE_NAMED
     assert reasons["skills/sing.md"] == forget.NAMED_BEFORE
     assert reasons["reminders/rem_1.md"] == forget.STILL_NAMED
     assert reasons["narrative.md"] == forget.NAMED_BEFORE
