@@ -183,7 +183,8 @@ def forget(
 ) -> None:
     """Forget a person: what they said, their portrait, and what rests on it alone.
 
-    The one command that rewrites conversations. Earlier versions in git are not touched.
+    The one command that rewrites conversations. What others share loses the name; what may still
+    tell of them is named as undecided. Earlier versions in git are not touched.
     """
     from bumble.upkeep import forget as forgetting
 
@@ -211,12 +212,13 @@ def forget(
         id=person_id,
         counts=plan.counts,
         mentions=list(plan.mentions),
+        undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
         forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
         output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
-    for place in plan.mentions:
-        output.say(f"{place} still has the name: it is yours to edit.")
+    for entry in plan.undecided:
+        output.say(f"undecided: {entry.path}: {entry.reason}.")
 
 
 def _data(person: Relationship) -> dict[str, Any]:

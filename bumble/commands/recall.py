@@ -146,12 +146,12 @@ def _query(words: Sequence[str]) -> str:
 
 
 def _kinds(names: Sequence[str]) -> tuple[str, ...]:
-    from bumble.index.chunks import KINDS
+    from bumble.records.kinds import INDEXED
 
     for name in names:
-        if name not in KINDS:
-            near = listing.missing("kind of record", name, KINDS)
-            raise UsageError(f"{near}\nThere are {', '.join(KINDS)}.")
+        if name not in INDEXED:
+            near = listing.missing("kind of record", name, INDEXED)
+            raise UsageError(f"{near}\nThere are {', '.join(INDEXED)}.")
     return tuple(dict.fromkeys(names))
 
 

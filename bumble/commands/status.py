@@ -5,7 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,17 +17,8 @@ from bumble.app.opening import Opened, open_entity
 from bumble.cli import listing, people
 from bumble.cli.options import EntityOption, JsonOption, NowOption
 from bumble.errors import IndexUnusableError, UserError
-from bumble.records import (
-    beliefs,
-    dreams,
-    episodes,
-    journal,
-    knowledge,
-    relationships,
-    session_files,
-    skills,
-    state,
-)
+from bumble.records import kinds, session_files, state
+from bumble.records.kinds import Kind
 from bumble.runtime import cursors
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.text import urls
@@ -219,17 +210,15 @@ def _due(opened: Opened) -> dict[str, int]:
 
 def _counts(opened: Opened) -> dict[str, int | None]:
     """Count what there is by its files, without reading them; None for a file that is broken."""
-    entity, zone = opened.entity, opening.zone(opened)
-    return {
-        "sessions": len(session_files.paths(entity.sessions)),
-        "episodes": len(episodes.paths(entity.episodes)),
-        "beliefs": len(beliefs.paths(entity.beliefs)),
-        "people": len(relationships.paths(entity.relationships)),
-        "skills": len(skills.paths(entity.skills)),
-        "dreams": len(dreams.paths(entity.dreams)),
-        "knowledge": _or(opened, lambda: len(knowledge.read(entity.knowledge).sections), None),
-        "journal": _or(opened, lambda: len(journal.read(entity.journal, zone).entries), None),
-    }
+    return {kind.key: _count(opened, kind) for kind in kinds.KINDS if kind.counted}
+
+
+def _count(opened: Opened, kind: Kind) -> int | None:
+    paths = kind.paths(opened.entity)
+    if not kind.is_file:
+        return len(paths)
+    zone = opening.zone(opened)
+    return _or(opened, lambda: sum(len(kind.read(path, zone)) for path in paths), None)
 
 
 def _index(opened: Opened) -> dict[str, Any]:
@@ -346,32 +335,12 @@ def _due_line(due: dict[str, int] | None) -> str:
 
 
 def _counts_line(counts: dict[str, int | None]) -> str:
-    singular: Sequence[tuple[str, str]] = (
-        ("sessions", "conversation"),
-        ("episodes", "episode"),
-        ("beliefs", "belief"),
-        ("skills", "skill"),
-        ("dreams", "dream"),
-        ("knowledge", "section of knowledge"),
-        ("journal", "journal entry"),
-    )
-    parts = []
-    for key, what in singular:
-        count = counts[key]
-        if count:
-            parts.append(_counted(count, what))
-    if number := counts["people"]:
-        parts.append("1 person" if number == 1 else f"{number:,} people")
+    parts = [
+        f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for kind in kinds.KINDS
+        if (count := counts.get(kind.key))
+    ]
     return ", ".join(parts) or "nothing yet"
-
-
-def _counted(count: int, what: str) -> str:
-    plurals = {"section of knowledge": "sections of knowledge", "journal entry": "journal entries"}
-    return (
-        f"{count:,} {plurals[what]}"
-        if count > 1 and what in plurals
-        else listing.counted(count, what)
-    )
 
 
 def _index_line(index: dict[str, Any]) -> str:

@@ -18,14 +18,13 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, episodes, knowledge, skills
+from bumble.records import base, episodes, kinds, knowledge, skills
 from bumble.records import beliefs as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 
-REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
@@ -148,7 +147,7 @@ def _memories(
 ) -> list[Block]:
     config = life.config
     said, limit = session.messages[-1].text, config.memory.max_recall_results
-    hits = _found(life, session, said, REMEMBERED, limit, mood, at, unseen, _asker(session))
+    hits = _found(life, session, said, kinds.UNASKED, limit, mood, at, unseen, _asker(session))
     near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
     shown |= {(hit.kind, hit.id) for hit in near}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
@@ -164,7 +163,7 @@ def _found(
     life: Runtime,
     session: Session,
     query: str,
-    kinds: Sequence[str],
+    wanted: Sequence[str],
     limit: int,
     mood: str,
     at: datetime,
@@ -174,7 +173,7 @@ def _found(
     """Find what everybody in a conversation may meet and its prompt does not hold anyway."""
     hits = life.memory.search(
         query,
-        kinds=kinds,
+        kinds=wanted,
         limit=limit,
         audience=session.people,
         outside=session.id,
@@ -204,8 +203,8 @@ def _just_before(
     room = config.prefetch.max_results - len(shown)
     if room <= 0 or len(said) < 2:
         return []
-    kinds, limit = (*REMEMBERED, "knowledge"), config.prefetch.max_results
-    hits = _found(life, session, "\n".join(said), kinds, limit, mood, at, unseen, _asker(session))
+    wanted, limit = (*kinds.UNASKED, "knowledge"), config.prefetch.max_results
+    hits = _found(life, session, "\n".join(said), wanted, limit, mood, at, unseen, _asker(session))
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     near = [hit for hit in new if _relevant(hit, config.preamble_threshold)]
     length = config.prefetch.excerpt_chars // 4
@@ -300,10 +299,9 @@ class Answer:
 
 def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
-    kinds = (*REMEMBERED, "knowledge", "person", "journal", "skill", "dream", "narrative")
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    hits = _found(life, session, query, kinds, RESULTS, mood, at, unseen)
+    hits = _found(life, session, query, kinds.INDEXED, RESULTS, mood, at, unseen)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []

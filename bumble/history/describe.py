@@ -11,16 +11,20 @@ from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
+from bumble.entity.folder import ENTITY_FILE
 from bumble.history.log import Version
 from bumble.records import (
+    automations,
     beliefs,
     dreams,
     episodes,
     journal,
+    kinds,
     knowledge,
     mapping_files,
     narrative,
     relationships,
+    reminders,
     sessions,
     skills,
 )
@@ -29,30 +33,28 @@ from bumble.text import markdown
 T = TypeVar("T")
 Describer = Callable[[str, str | None, str | None], Iterator[str]]
 
-KINDS = {  # by the file's name or folder: one, several
-    "knowledge.md": ("knowledge", "knowledge"),
-    "journal.md": ("journal", "journal"),
-    "narrative.md": ("story", "story"),
-    "soma.yaml": ("body", "body"),
-    "state.yaml": ("bookkeeping", "bookkeeping"),
-    "entity.yaml": ("settings", "settings"),
-    "episodes": ("episode", "episodes"),
-    "beliefs": ("belief", "beliefs"),
-    "relationships": ("person", "people"),
-    "dreams": ("dream", "dreams"),
-    "skills": ("skill", "skills"),
-    "sessions": ("conversation", "conversations"),
-    "workspace": ("file of the workspace", "files of the workspace"),
-}
+SETTINGS = ("settings", "settings")
+WORKSPACE = ("file of the workspace", "files of the workspace")
 OTHER = ("file", "files")
-ONE_OF_A_KIND = frozenset(name for name in KINDS if "." in name)
+# what a file holds, for one and for several, in the order of a list
+NAMES = (
+    *((kind.file_name, kind.file_name) for kind in kinds.KINDS if kind.file_name),
+    SETTINGS,
+    *((kind.singular, kind.plural) for kind in kinds.KINDS if not kind.file_name),
+    WORKSPACE,
+    OTHER,
+)
 MAX_TEXT_LINES = 12
 
 
 def kind_names(path: str) -> tuple[str, str]:
-    """Return what a file holds, for one and for several."""
-    place = PurePosixPath(path)
-    return KINDS.get(path) or (KINDS.get(place.parts[0], OTHER) if len(place.parts) > 1 else OTHER)
+    """Return what a file holds, for one and for several; the same where there is only one."""
+    kind = kinds.of_path(path)
+    if kind is not None:
+        return (kind.file_name,) * 2 if kind.file_name else (kind.singular, kind.plural)
+    if path == ENTITY_FILE:
+        return SETTINGS
+    return WORKSPACE if path.startswith("workspace/") else OTHER
 
 
 def list_kinds(paths: Sequence[str]) -> str:
@@ -60,11 +62,10 @@ def list_kinds(paths: Sequence[str]) -> str:
     counts: dict[tuple[str, str], int] = {}
     for path in paths:
         counts[kind_names(path)] = counts.get(kind_names(path), 0) + 1
-    order = [*KINDS.values(), OTHER]
     phrases = []
-    for name in sorted(counts, key=order.index):
-        alone = name in [KINDS[path] for path in ONE_OF_A_KIND]
-        phrases.append(name[0] if alone else f"{counts[name]} {name[counts[name] > 1]}")
+    for name in sorted(counts, key=NAMES.index):
+        is_alone = name[0] == name[1]
+        phrases.append(name[0] if is_alone else f"{counts[name]} {name[counts[name] > 1]}")
     return ", ".join(phrases)
 
 
@@ -75,7 +76,8 @@ def describe(version: Version) -> list[str]:
         for data in (version.before, version.after)
     ]
     place = PurePosixPath(version.path)
-    describer = DESCRIBERS.get(version.path) or DESCRIBERS.get(place.parts[0], _describe_lines)
+    kind = kinds.of_path(version.path)
+    describer = DESCRIBERS[kind.name] if kind else _describe_lines
     try:
         lines = list(describer(place.stem, texts[0], texts[1]))
     except ValueError:  # not such a record, before or after
@@ -301,16 +303,37 @@ def _describe_skill(name: str, before: str | None, after: str | None) -> Iterato
         yield f"{_new_or_gone(before)} skill {skill.name}: {skill.description}"
 
 
-DESCRIBERS: Mapping[str, Describer] = {
-    "episodes": _describe_episode,
-    "beliefs": _describe_belief,
-    "relationships": _describe_person,
-    "dreams": _describe_dream,
-    "sessions": _describe_session,
-    "skills": _describe_skill,
-    "knowledge.md": _describe_knowledge,
-    "journal.md": _describe_journal,
-    "narrative.md": _describe_narrative,
-    "soma.yaml": _describe_soma,
-    "state.yaml": _describe_state,
+def _describe_reminder(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(reminders.parse, name, text) for text in (before, after))
+    reminder = new or old
+    if reminder is not None and (old is None or new is None):
+        person = f" for {reminder.person}" if reminder.person else ""
+        yield f"{_new_or_gone(old)} reminder {name}, {reminder.at:%Y-%m-%d %H:%M}{person}"
+        yield from _quoted(reminder.text)
+
+
+def _describe_automation(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(automations.parse, name, text) for text in (before, after))
+    automation = new or old
+    if automation is not None and (old is None or new is None):
+        yield f"{_new_or_gone(old)} automation {name}, {automation.schedule}"
+        yield from _quoted(automation.prompt)
+
+
+DESCRIBERS: Mapping[str, Describer] = {  # by kind
+    "episode": _describe_episode,
+    "belief": _describe_belief,
+    "person": _describe_person,
+    "dream": _describe_dream,
+    "session": _describe_session,
+    "skill": _describe_skill,
+    "reminder": _describe_reminder,
+    "automation": _describe_automation,
+    "knowledge": _describe_knowledge,
+    "journal": _describe_journal,
+    "narrative": _describe_narrative,
+    "soma": _describe_soma,
+    "state": _describe_state,
+    "scratch": _describe_lines,
+    "handover": _describe_lines,
 }

@@ -17,16 +17,8 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import (
-    automations,
-    beliefs,
-    dreams,
-    episodes,
-    mapping_files,
-    narrative,
-    relationships,
-    reminders,
-)
+from bumble.records import kinds, mapping_files, narrative, relationships
+from bumble.records.kinds import Kind
 from bumble.text import markdown
 
 Rules = Callable[[Values, Values, Values], dict[str, Any]]
@@ -53,11 +45,12 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
 
 
 def _merger_for(path: str) -> Merge:
-    place = PurePosixPath(path)
-    if place.name in BY_NAME:
-        return BY_NAME[place.name]
-    folders = [part for part in place.parts[:-1] if part in BY_FOLDER]
-    return BY_FOLDER[folders[-1]] if folders and place.suffix == ".md" else merge_lines.merge
+    parts = PurePosixPath(path).parts
+    for number in reversed(range(len(parts))):  # the entity's folder may lie below the repository's
+        kind = kinds.of_path("/".join(parts[number:]))
+        if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
+            return MERGERS.get(kind.name, merge_lines.merge)
+    return merge_lines.merge
 
 
 def _merge_soma(base: str, current: str, incoming: str) -> Merged:
@@ -70,12 +63,12 @@ def _merge_state(base: str, current: str, incoming: str) -> Merged:
     return _merge_yaml((base, current, incoming), merge_rules.state)
 
 
-def _record_merger(parse: Callable[[str, str], object], rules: Rules) -> Merge:
+def _record_merger(kind: Kind, rules: Rules) -> Merge:
     """Return what merges records of a kind; a side that is none is refused."""
 
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
-            parse(text, "record")
+            kind.parse(text, "record")
         return _merge_document((base, current, incoming), rules)
 
     return merge
@@ -200,19 +193,17 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
         return False
 
 
-BY_NAME: Mapping[str, Merge] = {
-    "soma.yaml": _merge_soma,
-    "state.yaml": _merge_state,
-    "knowledge.md": merge_sections.knowledge,
-    "journal.md": merge_sections.journal,
-    "narrative.md": _merge_narrative,
-    "handover.md": _later_text,
-}
-BY_FOLDER: Mapping[str, Merge] = {
-    "beliefs": _record_merger(beliefs.parse, merge_rules.belief),
-    "relationships": _merge_person,
-    "episodes": _record_merger(episodes.parse, merge_rules.record),
-    "dreams": _record_merger(dreams.parse, merge_rules.record),
-    "reminders": _record_merger(reminders.parse, merge_rules.reminder),
-    "automations": _record_merger(automations.parse, merge_rules.automation),
+MERGERS: Mapping[str, Merge] = {  # by kind
+    "soma": _merge_soma,
+    "state": _merge_state,
+    "knowledge": merge_sections.knowledge,
+    "journal": merge_sections.journal,
+    "narrative": _merge_narrative,
+    "handover": _later_text,
+    "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
+    "person": _merge_person,
+    "episode": _record_merger(kinds.EPISODE, merge_rules.record),
+    "dream": _record_merger(kinds.DREAM, merge_rules.record),
+    "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
+    "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
 }

@@ -33,17 +33,6 @@ from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 
 VERSION = f"3.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
-KINDS = (
-    "episode",
-    "knowledge",
-    "belief",
-    "journal",
-    "skill",
-    "person",
-    "message",
-    "narrative",
-    "dream",
-)
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
 AROUND_WEIGHTS = (0.4, 0.2)
@@ -58,7 +47,7 @@ _MESSAGE_ID = re.compile(r'"id"\s*:\s*"([^"]+)"')
 class Chunk:
     """A passage of a record, ready to be indexed."""
 
-    kind: str  # one of KINDS
+    kind: str  # one of kinds.INDEXED
     record: str  # the record's id: `ep_…`, `msg_…`, a section's title, a person's id
     ordinal: int  # among the chunks of this record in this file, from 0
     line: int  # of the file, from 1
@@ -92,7 +81,7 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
     """Read a file as chunks.
 
     Args:
-        kind: One of KINDS.
+        kind: One of kinds.INDEXED.
         path: The file.
         name: What the entity is called: the speaker of its own messages.
         zone: The entity's time zone, for the journal.

@@ -9,19 +9,19 @@ from pathlib import Path
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
-from bumble.records import sessions, skills
+from bumble.records import kinds
 
-# kind, folder, levels of folders between it and the files, the file's name (empty: any `*.md`)
-_FOLDERS = (
-    ("belief", "beliefs", 0, ""),
-    ("dream", "dreams", 0, ""),
-    ("episode", "episodes", 2, ""),
-    ("message", sessions.FOLDER, 1, sessions.FILE),
-    ("person", "relationships", 0, ""),
-    ("skill", skills.FOLDER, 0, ""),
-    ("skill", skills.FOLDER, 1, skills.FOLDER_FILE),
-)
+_INDEXED = [kind for kind in kinds.KINDS if kind.passages]
+_FILES = [(kind.passages, kind.patterns[0]) for kind in _INDEXED if kind.is_file]
+# kind of passages, folder, levels of folders between it and the files, the file's name or `*.md`
+_FOLDERS = [
+    (kind.passages, kind.folder, pattern.count("/") - 1, pattern.rpartition("/")[2])
+    for kind in _INDEXED
+    if not kind.is_file
+    for pattern in kind.patterns
+]
 
+_PLACES = [*_FILES, *((kind, name) for kind, name, _, _ in _FOLDERS)]
 
 # Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
 # are made before each search that a plain tuple is worth its while.
@@ -31,13 +31,15 @@ Stamp = tuple[int, int, int]
 def scan(entity: Entity) -> dict[str, Stamp]:
     """Return every file that is indexed, by its path in the folder. Links are not followed."""
     stamps: dict[str, Stamp] = {}
-    for path in (entity.knowledge, entity.journal, entity.narrative):
+    for _, name in _FILES:
+        path = entity.root / name
+        files.settled(path)
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                stamps[path.name] = _stamp(path.stat())
+                stamps[name] = _stamp(path.stat())
     for _, name, levels, file in _FOLDERS:
         for place, entry in _walk(entity.root / name, name, levels):
-            if entry.name == file if file else _is_note(entry.name):
+            if _is_note(entry.name) if file == "*.md" else entry.name == file:
                 with suppress(FileNotFoundError):  # gone since it was listed
                     stat = entry.stat(follow_symlinks=False)
                     stamps[f"{place}/{entry.name}"] = _stamp(stat)
@@ -47,7 +49,7 @@ def scan(entity: Entity) -> dict[str, Stamp]:
 def kind(path: str) -> str:
     """Return the kind of the chunks in a file that is indexed, by its path in the folder."""
     top = path.split("/", 1)[0]
-    return next((kind for kind, name, _, _ in _FOLDERS if name == top), top.removesuffix(".md"))
+    return next(kind for kind, name in _PLACES if name == top)
 
 
 def _stamp(stat: os.stat_result) -> Stamp:

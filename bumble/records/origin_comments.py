@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from bumble.records import base
 from bumble.records.base import Provenance
@@ -30,12 +32,23 @@ def split(text: str) -> tuple[Provenance, str]:
 def render(origin: Provenance | None) -> str:
     """Write the comment with its line end; nothing for what a person wrote."""
     meta = origin.meta() if origin else {}
-    if not meta:
-        return ""
+    return f"<!-- {_inline(meta)} -->\n" if meta else ""
+
+
+def _inline(meta: Mapping[str, Any]) -> str:
     text = yaml_edit.inline(meta)
     if "--" in text or ">" in text:  # would end the comment
         text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
-    return f"<!-- {text} -->\n"
+    return text
+
+
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return a text with some values in its first comment of that kind; other fields stay."""
+    comment = _COMMENT.search(text)
+    if comment is None:
+        return text
+    meta = {**yaml_edit.parse_mapping(comment[1]), **values}
+    return text[: comment.start(1)] + _inline(meta) + text[comment.end(1) :]
 
 
 def harmless(text: str) -> str:

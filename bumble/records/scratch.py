@@ -22,11 +22,14 @@ KINDS = ("experience", "directive", "world_fact", "mental_model")
 MARK = "- "
 
 
+def parse(source: str, stem: str = "") -> list[str]:
+    """Return the notes in the text of the file, oldest first, a line each."""
+    return [line for line in source.splitlines() if line.startswith(MARK)]
+
+
 def lines(file: Path) -> list[str]:
     """Return the notes, oldest first; none if there is no file."""
-    if not file.is_file():
-        return []
-    return [line for line in base.read_text(file).splitlines() if line.startswith(MARK)]
+    return parse(base.read_text(file)) if file.is_file() else []
 
 
 def origin(line: str) -> Provenance:

@@ -24,6 +24,7 @@ from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.whole_text import whole
 
+HANDOVER = "handover.md"
 TAIL_BYTES = 65_536
 REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
 MAX_TRANSCRIPT_BYTES = 64_000_000
@@ -177,11 +178,12 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
 
 def read_handover(folder: Path, session_id: str) -> Document | None:
     """Read the brief that a session left for the next; None if it left none."""
-    file = folder / session_id / "handover.md"
-    return base.load(file, _handover) if file.exists() else None
+    file = folder / session_id / HANDOVER
+    return base.load(file, parse_handover) if file.exists() else None
 
 
-def _handover(source: str, _: str) -> Document:
+def parse_handover(source: str, stem: str = "") -> Document:
+    """Read a brief from the text of its file."""
     document = markdown.parse(source)
     base.field(document.meta, "at", datetime)
     base.provenance(document.meta)
@@ -192,7 +194,7 @@ def plan_handover(
     session_id: str, old: Document | None, text: str, at: datetime, origin: Provenance, why: str
 ) -> Change | None:
     """Plan to write the brief that a session leaves for the next."""
-    path = f"{sessions.FOLDER}/{session_id}/handover.md"
+    path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
     values = {"at": base.stamp(at)} | origin.meta()
     if old is None:
         return base.plan_new(path, markdown.render(values, text), why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections import defaultdict
@@ -15,26 +16,10 @@ from typing import Any
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.records import (
-    automations,
-    base,
-    beliefs,
-    dreams,
-    episodes,
-    journal,
-    knowledge,
-    narrative,
-    relationships,
-    reminders,
-    session_files,
-    sessions,
-    skills,
-    soma,
-    state,
-)
+from bumble.records import base, kinds, knowledge, session_files, sessions, soma
+from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
-from bumble.text.markdown import Document
 from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
 from bumble.upkeep.check_sources import Sources
@@ -57,12 +42,13 @@ class CheckContext:
     entity: Entity
     now: datetime
     zone: tzinfo
+    owner: str = ""  # id of whom the entity belongs to
 
 
 @dataclass(frozen=True)
 class _File:
     path: Path
-    kind: str
+    kind: Kind
     edit: str  # the command that opens it
 
 
@@ -78,6 +64,8 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
     """Read every record and yield what is wrong, in the order of the files."""
     record_files = _list_files(context.entity)
     registry = _Registry(defaultdict(list), Sources())
+    registry.sources.people |= {context.owner}
+    registry.sources.people |= {path.stem for path in kinds.PERSON.paths(context.entity)}
     for number, file in enumerate(record_files):
         yield from _check_file(context, file, registry)
         report_progress(number + 1, len(record_files))
@@ -93,51 +81,18 @@ def count(entity: Entity) -> int:
 
 
 def _list_files(entity: Entity) -> list[_File]:
-    """Return every file of every store, with the command that mends it."""
-
-    def files_of(kind: str, paths: Sequence[Path], edit: str = "") -> list[_File]:
-        return [
-            _File(
-                path,
-                kind,
-                f"{edit} {shlex.quote(path.stem)}" if edit else _edit_command(entity, path),
-            )
-            for path in paths
-        ]
-
-    def file_of(kind: str, path: Path, edit: str = "") -> list[_File]:
-        return [_File(path, kind, edit or _edit_command(entity, path))] if path.exists() else []
-
-    skills_folder = entity.skills
-    skill_files = [
-        _File(path, "skill", f"bumble skill edit {shlex.quote(_skill_name(path))}")
-        for path in skills.paths(skills_folder)
-    ]
-    handovers = sorted(entity.sessions.glob("*/handover.md"))
+    """Return every file of every kind, with the command that mends it."""
     return [
-        *file_of("knowledge", entity.knowledge, "bumble knowledge edit"),
-        *file_of("journal", entity.journal, "bumble journal edit"),
-        *file_of("narrative", entity.narrative),
-        *file_of("soma", entity.soma),
-        *file_of("state", entity.state),
-        *files_of("episode", episodes.paths(entity.episodes), "bumble episode edit"),
-        *files_of("belief", beliefs.paths(entity.beliefs), "bumble belief edit"),
-        *files_of("person", relationships.paths(entity.relationships), "bumble person edit"),
-        *skill_files,
-        *files_of("dream", dreams.paths(entity.dreams)),
-        *files_of("reminder", reminders.paths(entity.reminders)),
-        *files_of("automation", automations.paths(entity.automations)),
-        *files_of("session", session_files.paths(entity.sessions)),
-        *files_of("handover", handovers),
+        _File(path, kind, _edit_command(entity, kind, path))
+        for kind in kinds.KINDS
+        for path in kind.paths(entity)
     ]
 
 
-def _skill_name(path: Path) -> str:
-    return path.parent.name if path.name == skills.FOLDER_FILE else path.stem
-
-
-def _edit_command(entity: Entity, path: Path) -> str:
-    return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
+def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
+    if not kind.edit:
+        return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
+    return kind.edit if kind.is_file else f"{kind.edit} {shlex.quote(kind.stem(path))}"
 
 
 def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
@@ -173,137 +128,53 @@ def _find_conflict(file: _File, relative: str) -> Iterator[Finding]:
 def _read_times(
     context: CheckContext, file: _File, relative: str, registry: _Registry, also: list[Finding]
 ) -> list[Dated]:
-    """Read a record and return its times; what else is wrong with it goes to `also`.
+    """Read a file's records and return their times; what else is wrong goes to `also`.
 
     Raises:
         RecordInvalidError: If it can't be read.
     """
-    register = partial(registry.sources.record, path=relative, fix=file.edit)
-    match file.kind:
-        case "knowledge":
-            book = knowledge.read(file.path)
-            also += _check_sections(book, relative, file)
-            for section in book.sections:
-                origin = section.provenance
-                register("", origin, origin.sources, line=partial(int, section.line))
-            return []
-        case "journal":
-            entries = journal.read(file.path, context.zone).entries
-            for entry in entries:
-                origin = entry.provenance
-                register("", origin, origin.sources, line=partial(int, entry.line))
-            return [(entry.at, partial(int, entry.line)) for entry in entries]
-        case "narrative":
-            story = base.load(file.path, narrative.parse)
-            register(
-                "", story.provenance, story.provenance.sources, line=_line_finder(story.source)
-            )
-            return _list_times(story.source, at=story.at)
-        case "soma":
-            body_state.stored(file.path, soma.read(file.path))
-            return []
-        case "state":
-            state.read(file.path)
-            return []
-        case "episode":
-            episode = base.load(file.path, episodes.parse)
-            named = (episode.session, *episode.provenance.sources)
-            register(episode.id, episode.provenance, named, line=_line_finder(episode.source))
-            return _list_times(episode.source, at=episode.at)
-        case "belief":
-            belief = base.load(file.path, beliefs.parse)
-            again = belief.reinforced if belief.reinforced != belief.formed else None
-            named = (*belief.evidence, *belief.provenance.sources)
-            register(
-                belief.id, belief.provenance, named, line=_line_finder(belief.source, "evidence")
-            )
-            return _list_times(belief.source, formed=belief.formed, reinforced=again)
-        case "person":
-            return _read_person(file, relative, registry)
-        case "skill":
-            skill = skills.load(file.path)
-            register(
-                "", skill.provenance, skill.provenance.sources, line=_line_finder(skill.source)
-            )
-            return []
-        case "dream":
-            dream = base.load(file.path, dreams.parse)
-            named = (
-                *(record_id for pair in dream.pairs for record_id in pair),
-                *dream.provenance.sources,
-            )
-            register(dream.id, dream.provenance, named, line=_line_finder(dream.source, "pairs"))
-            return _list_times(dream.source, at=dream.at)
-        case "reminder":
-            reminder = reminders.load(file.path)
-            origin = reminder.provenance
-            register(reminder.id, origin, origin.sources, line=_line_finder(reminder.source))
-            if reminder.repeat:
-                also += _check_schedule(reminder.repeat, reminder.source, "repeat", relative, file)
-            return _list_times(reminder.source, delivered=reminder.delivered)  # `at` may lie ahead
-        case "automation":
-            automation = automations.load(file.path)
-            origin = automation.provenance
-            register(automation.id, origin, origin.sources, line=_line_finder(automation.source))
-            also += _check_schedule(
-                automation.schedule, automation.source, "schedule", relative, file
-            )
-            return _list_times(automation.source, last=automation.last)
-        case "handover":
-            brief = session_files.read_handover(context.entity.sessions, file.path.parent.name)
-            if brief is not None:
-                origin = base.provenance(brief.meta)
-                register("", origin, origin.sources, line=_line_finder(brief))
-            return []
-    return _read_session(file, relative, registry, also)
+    if file.kind is kinds.SESSION:
+        return _read_session(file, relative, registry, also)
+    if file.kind is kinds.SOMA:
+        body_state.stored(file.path, soma.read(file.path))
+    views = file.kind.read(file.path, context.zone)
+    if file.kind is kinds.KNOWLEDGE:
+        also += _check_sections(views, relative, file)
+    if file.kind is kinds.PERSON:
+        for name in _names_of(file.path, views):
+            registry.names[name].append(relative)
+    for view in views:
+        record_id = view.id if file.kind.prefix else ""
+        registry.sources.record(record_id, view, relative, file.edit)
+        for note in view.notes:
+            registry.sources.record("", note, relative, file.edit)
+        also += _check_schedules(view, relative, file)
+    return [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
 
 
-def _line_finder(document: Document, key: str = "") -> Callable[[], int | None]:
-    """Return how to find the line of a record that says what it rests on."""
-    return lambda: (document.line_of(key) if key else None) or document.line_of("from") or 1
-
-
-def _list_times(document: Document, **times: datetime | None) -> list[Dated]:
-    return [(at, partial(document.line_of, key)) for key, at in times.items() if at is not None]
-
-
-def _read_person(file: _File, relative: str, registry: _Registry) -> list[Dated]:
-    person = base.load(file.path, relationships.parse)
-    for name in {files.same_name(name) for name in (person.id, *person.names)}:
-        registry.names[name].append(relative)
-    origins = [
-        (person.provenance, "from"),
-        *((note.provenance, "pending") for note in person.pending),
+def _names_of(path: Path, views: Sequence[RecordView]) -> set[str]:
+    """Return what the people of a file answer to."""
+    listed = [
+        base.texts(view.document.meta, "names") for view in views if view.document is not None
     ]
-    for origin, key in origins:
-        line = _line_finder(person.source, key)
-        registry.sources.record("", origin, origin.sources, relative, line, file.edit)
-    return _list_times(
-        person.source,
-        first_met=person.first_met,
-        last_interaction=person.last_interaction,
-        last_reflection=person.last_reflection,
-    )
+    return {files.same_name(name) for name in (path.stem, *itertools.chain(*listed))}
 
 
-def _check_schedule(
-    expression: str, document: Document, key: str, relative: str, file: _File
-) -> Iterator[Finding]:
-    try:
-        schedule.check(expression)
-    except ValueError as error:
-        line = document.line_of(key)
-        yield Finding("schedule-invalid", str(error), relative, line, file.edit)
+def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[Finding]:
+    for key, expression in view.schedules.items():
+        try:
+            schedule.check(expression)
+        except ValueError as error:
+            line = view.document.line_of(key) if view.document else None
+            yield Finding("schedule-invalid", str(error), relative, line, file.edit)
 
 
-def _check_sections(book: knowledge.Knowledge, relative: str, file: _File) -> Iterator[Finding]:
-    first: dict[str, knowledge.Section] = {}
-    for section in book.sections:
-        key = knowledge.key(section.title)
+def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> Iterator[Finding]:
+    first: dict[str, RecordView] = {}
+    for section in views:
+        key = knowledge.key(section.id)
         if key in first:
-            sentence = (
-                f'"{section.title}" is there already, on line {first[key].line}: make them one'
-            )
+            sentence = f'"{section.id}" is there already, on line {first[key].line}: make them one'
             yield Finding("section-twice", sentence, relative, section.line, file.edit)
         first.setdefault(key, section)
 
@@ -374,12 +245,10 @@ def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Fin
     """Find records that two files hold: an episode in two months, a skill in both forms."""
     first: dict[tuple[str, str], str] = {}
     for file in record_files:
-        if file.kind not in ("episode", "skill"):
-            continue
-        key = (file.kind, _skill_name(file.path) if file.kind == "skill" else file.path.stem)
+        key = (file.kind.name, file.kind.stem(file.path))
         relative = entity.relative(file.path)
         if key in first:
-            sentence = f"{first[key]} holds this {file.kind} too: remove one of them"
+            sentence = f"{first[key]} holds this {file.kind.name} too: remove one of them"
             yield Finding("record-twice", sentence, relative)
         first.setdefault(key, relative)
 
@@ -396,24 +265,22 @@ def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
 
 def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
     """Find files in the folders of stores that none of them reads."""
-    for folder in (
-        entity.beliefs,
-        entity.dreams,
-        entity.episodes,
-        entity.relationships,
-        entity.reminders,
-        entity.automations,
-    ):
+    in_folders = [kind for kind in kinds.KINDS if not kind.is_file and kind.forgetting != "beside"]
+    for kind in sorted(in_folders, key=lambda kind: kind.folder):
+        if kind.folder_file:
+            continue
+        folder = entity.root / kind.folder
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path not in read_paths and not path.name.startswith("."):
                 sentence = (
                     f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md"
                 )
                 yield Finding("file-unread", sentence, entity.relative(path))
-    for folder, file in ((entity.sessions, sessions.FILE), (entity.skills, skills.FOLDER_FILE)):
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if path.is_dir() and not path.name.startswith(".") and not (path / file).exists():
-                sentence = f"nothing reads this folder: it holds no {file}"
+    for kind in in_folders:
+        folder, name = entity.root / kind.folder, kind.folder_file
+        for path in sorted(folder.iterdir()) if name and folder.is_dir() else ():
+            if path.is_dir() and not path.name.startswith(".") and not (path / name).exists():
+                sentence = f"nothing reads this folder: it holds no {name}"
                 yield Finding("file-unread", sentence, entity.relative(path))
     history = entity.root / ".history"
     for path in sorted(history.iterdir()) if history.is_dir() else ():

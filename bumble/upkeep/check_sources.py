@@ -5,11 +5,12 @@ Takes what `check_records` has read anyway: each record is read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from bumble.records import base
+from bumble.records import base, kinds
 from bumble.records.base import Provenance
+from bumble.records.kinds import RecordView
 from bumble.records.sessions import Session
 from bumble.upkeep.findings import Finding
 
@@ -18,13 +19,15 @@ MOST_NAMED = 3  # sources that one finding names
 
 @dataclass(frozen=True)
 class _Derived:
-    """A record that names sources."""
+    """A record that names sources, or people."""
 
-    origin: Provenance
-    sources: tuple[str, ...]
+    view: RecordView
     path: str
-    line: Callable[[], int | None]
     fix: str
+
+    def finding(self, code: str, sentence: str, *keys: str) -> Finding:
+        """Return a finding that names the line of the first of some keys."""
+        return Finding(code, sentence, self.path, self.view.line_of(*keys), self.fix)
 
 
 @dataclass
@@ -33,35 +36,26 @@ class Sources:
 
     origins: dict[str, Provenance] = field(default_factory=dict)  # by id: source trust and audience
     derived: list[_Derived] = field(default_factory=list)
+    people: set[str] = field(default_factory=set)  # ids of all whom a portrait or a talk knows
 
-    def record(
-        self,
-        record_id: str,
-        origin: Provenance,
-        sources: Iterable[str],
-        path: str,
-        line: Callable[[], int | None],
-        fix: str,
-    ) -> None:
+    def record(self, record_id: str, view: RecordView, path: str, fix: str) -> None:
         """Take a record in.
 
         Args:
             record_id: By which others may name it; empty if none does.
-            origin: Its provenance.
-            sources: Ids of all it rests on.
+            view: What it rests on, and whom it names.
             path: Relative to the entity's folder.
-            line: Finds the line a finding should name.
             fix: The command that opens it.
         """
         if record_id:
-            self.origins[record_id] = origin
-        named = tuple(dict.fromkeys(source for source in sources if source))
-        if named:
-            self.derived.append(_Derived(origin, named, path, line, fix))
+            self.origins[record_id] = view.origin
+        if view.sources or view.people or view.origin.audience:
+            self.derived.append(_Derived(view, path, fix))
 
     def session(self, session_id: str, session: Session) -> None:
         """Take a conversation in, with all its messages."""
         people = session.people
+        self.people.update(people)
         self.origins[session_id] = Provenance(audience=people)
         for message in session.messages:
             self.origins[message.id] = Provenance(trust=message.trust, audience=people)
@@ -71,38 +65,46 @@ class Sources:
     def check(self) -> Iterator[Finding]:
         """Compare the trust and audience of every record with those of its sources."""
         for record in self.derived:
-            gone = [name for name in record.sources if name not in self.origins]
+            view = record.view
+            gone = [name for name in view.sources if name not in self.origins]
             if gone:
                 sentence = (
                     f"it rests on {_named(gone)}, which is not here: forgotten, or not merged"
                 )
-                yield Finding("source-missing", sentence, record.path, record.line(), record.fix)
-            if record.origin.trust or record.origin.model:  # else a person vouches for it
+                yield record.finding("source-missing", sentence, view.sources_key, "from")
+            if view.origin.trust or view.origin.model:  # else a person vouches for it
                 yield from self._check_tiers(record)
+            yield from self._check_people(record)
 
     def _check_tiers(self, record: _Derived) -> Iterator[Finding]:
-        source_origins = {
-            name: self.origins[name] for name in record.sources if name in self.origins
-        }
+        view, origin = record.view, record.view.origin
+        source_origins = {name: self.origins[name] for name in view.sources if name in self.origins}
         raised = [
             name
             for name, source in source_origins.items()
-            if record.origin.trust and base.is_lower(source.trust, record.origin.trust)
+            if origin.trust and base.is_lower(source.trust, origin.trust)
         ]
         if raised:
             lowest = base.lowest_trust(source_origins[name].trust for name in raised)
-            sentence = (
-                f"it claims the trust `{record.origin.trust}`, but {_named(raised)} has `{lowest}`"
-            )
-            yield Finding("trust-raised", sentence, record.path, record.line(), record.fix)
-        narrower = [
-            name for name, source in source_origins.items() if _is_wider(record.origin, source)
-        ]
+            sentence = f"it claims the trust `{origin.trust}`, but {_named(raised)} has `{lowest}`"
+            yield record.finding("trust-raised", sentence, view.sources_key, "from")
+        narrower = [name for name, source in source_origins.items() if _is_wider(origin, source)]
         if narrower:
-            who = ", ".join(record.origin.audience) or "everyone"
+            who = ", ".join(origin.audience) or "everyone"
             private = ", ".join(source_origins[narrower[0]].audience)
             sentence = f"{who} may meet it, but {_named(narrower)} is only for {private}"
-            yield Finding("audience-wider", sentence, record.path, record.line(), record.fix)
+            yield record.finding("audience-wider", sentence, view.sources_key, "from")
+
+    def _check_people(self, record: _Derived) -> Iterator[Finding]:
+        """Find whom nothing knows any more: `person forget` leaves no id behind, a copy may."""
+        listed = kinds.unite(record.view.people, record.view.origin.audience)
+        strangers = [person for person in listed if person not in self.people]
+        if strangers:
+            sentence = (
+                f"it names {_named(strangers)}, whom no portrait and no conversation knows: "
+                "forgotten, or not merged"
+            )
+            yield record.finding("person-missing", sentence, "people", "for", "audience")
 
 
 def _is_wider(origin: Provenance, source: Provenance) -> bool:

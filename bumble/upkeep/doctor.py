@@ -19,6 +19,7 @@ from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.history import driver
+from bumble.records import relationships
 from bumble.upkeep import check_machine, check_records, check_tree
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
@@ -70,7 +71,8 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
     wanted = read.config.embedding.model if read else "auto"
     model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
-    findings += check_records.check(CheckContext(entity, inputs.now, _zone(read)), report_progress)
+    context = CheckContext(entity, inputs.now, _zone(read), _owner(read))
+    findings += check_records.check(context, report_progress)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
     findings += check_machine.check_index(entity, model)
@@ -87,6 +89,11 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
 def _zone(read: Settings | None) -> tzinfo:
     zone_name = read.identity.timezone if read and read.identity else "UTC"
     return ZoneInfo(zone_name)
+
+
+def _owner(read: Settings | None) -> str:
+    name = read.identity.owner.name if read and read.identity else ""
+    return relationships.person_id(name or "you")
 
 
 def mend_files(

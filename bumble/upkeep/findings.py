@@ -39,6 +39,9 @@ CODES: dict[str, Code] = {
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
     "source-missing": Code("note", "A record rests on something that is not here any more."),
+    "person-missing": Code(
+        "note", "A record names somebody, or is for them, whom nothing else here knows."
+    ),
     "trust-raised": Code("problem", "A record claims more trust than what it rests on."),
     "audience-wider": Code(
         "problem", "Somebody may meet a record who may not meet what it rests on: a privacy leak."

@@ -1,7 +1,8 @@
 """Forgetting a person: everything they said, and all that rests on it alone.
 
 The one thing that rewrites transcripts: lines and ids stay, the words go. What others wrote or said
-stays theirs. Everything is one change set. Git's history is not touched.
+stays theirs; what a program can't decide is named. Everything is one change set. Git's history is
+not touched.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +23,37 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.records import (
     base,
-    beliefs,
-    episodes,
-    journal,
     jsonl,
-    knowledge,
+    kinds,
     origin_comments,
     relationships,
-    scratch,
     session_files,
     sessions,
     state,
 )
-from bumble.records.base import Provenance
+from bumble.records.kinds import Forgetting as Way
+from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.text import markdown
+from bumble.text.markdown import Document
 
 SOMEBODY = "somebody"  # in the place of a name
 REDACTED = "redacted"  # field of a message whose words are gone
 HISTORY = str(changes.HISTORY)
+STILL_NAMED = "it still has the name, in words that are a person's to edit"
+NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
+RESTS_IN_PART = "it rests in part on what is forgotten"
+FILE_NAMED = "its file is named for them"
 _WORDS = ("text", "summary", "felt", "trigger", "emotion", "tool_calls", "name", "blob", "blobs")
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A file that stays and may still tell of the person: somebody has to look at it."""
+
+    path: str
+    kind: str  # name of a kind of record, or `settings`
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,12 @@ class Forgetting:
 
     changes: tuple[Change, ...]
     counts: Mapping[str, int]  # of records by kind
-    mentions: tuple[str, ...]  # files that still hold a name and are a person's to edit
+    undecided: tuple[Undecided, ...]
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """Files that still hold a name and are a person's to edit."""
+        return tuple(entry.path for entry in self.undecided if entry.reason == STILL_NAMED)
 
     @property
     def summary(self) -> str:
@@ -64,14 +82,16 @@ class _Draft:
     entity: Entity
     person: str
     names: tuple[str, ...]
-    gone: set[str] = field(default_factory=set)  # ids of messages, sessions and episodes
+    zone: tzinfo
+    gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
+    views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
     planned: dict[str, Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, change: Change | None, kind: str) -> None:
+    def add(self, change: Change | None, label: str) -> None:
         if change is not None:
             self.planned[change.path] = change
-            self.counts[kind] += 1
+            self.counts[label] += 1
 
     def replace_names(self, text: str) -> str:
         """Put "somebody" in the place of every name, as a whole word, as it is written."""
@@ -79,13 +99,14 @@ class _Draft:
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", SOMEBODY, text)
         return text
 
-    def is_own(self, origin: Provenance, evidence: Iterable[str] = ()) -> bool:
-        """Whether something is for them alone, or rests on nothing but what goes."""
-        ids = {*origin.sources, *evidence}
-        rests_on = {
-            record_id for record_id in ids if not record_id.startswith(f"{sessions.PREFIX}_")
-        } or ids
-        return origin.audience == (self.person,) or bool(rests_on and rests_on <= self.gone)
+    def is_own(self, view: RecordView) -> bool:
+        """Whether something is of or for them alone, or rests on nothing but what goes."""
+        if {self.person} in (set(view.origin.audience), set(view.people)):
+            return True
+        ids = set(view.sources)
+        mark = f"{sessions.PREFIX}_"
+        rests_on = {record_id for record_id in ids if not record_id.startswith(mark)} or ids
+        return bool(rests_on) and rests_on <= self.gone
 
 
 def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> Forgetting:
@@ -101,17 +122,34 @@ def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> For
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    draft = _Draft(entity, person, spelt)
-    _forget_sessions(draft)
-    _forget_state(draft)
-    _forget_episodes(draft)
-    _forget_beliefs(draft)
-    _forget_knowledge(draft)
-    _forget_scratch(draft)
-    _forget_journal(draft, zone)
-    _forget_people(draft)
+    draft = _Draft(entity, person, spelt, zone)
+    _forget_sessions(draft, kinds.SESSION)
+    _read_views(draft)
+    for kind in kinds.KINDS:
+        if kind is not kinds.SESSION:  # first: what goes with it decides of the others
+            FORGETTERS[kind.forgetting](draft, kind)
     _forget_history(draft)
-    return Forgetting(tuple(draft.planned.values()), dict(draft.counts), _find_mentions(draft))
+    return Forgetting(
+        tuple(draft.planned.values()), dict(draft.counts), tuple(_find_undecided(draft))
+    )
+
+
+def _read_views(draft: _Draft) -> None:
+    """Read every record but the transcripts, and find all that goes: one may rest on another."""
+    for kind in kinds.KINDS:
+        if kind is not kinds.SESSION:
+            draft.views[kind.name] = [
+                (path, kind.read(path, draft.zone)) for path in kind.paths(draft.entity)
+            ]
+    named = [
+        view
+        for kind in kinds.KINDS
+        if kind.prefix
+        for _, views in draft.views.get(kind.name, ())
+        for view in views
+    ]
+    while more := {view.id for view in named if draft.is_own(view)} - draft.gone:
+        draft.gone |= more
 
 
 def drop_caches(entity: Entity, prompt_caches: Path) -> None:
@@ -127,8 +165,8 @@ def drop_caches(entity: Entity, prompt_caches: Path) -> None:
     files.clear(prompt_caches)
 
 
-def _forget_sessions(draft: _Draft) -> None:
-    for path in session_files.paths(draft.entity.sessions):
+def _forget_sessions(draft: _Draft, kind: Kind) -> None:
+    for path in kind.paths(draft.entity):
         session = session_files.load(path)
         if draft.person not in session.people:
             continue
@@ -142,7 +180,7 @@ def _forget_sessions(draft: _Draft) -> None:
         if new != session.source:
             why = "forget what was said"
             relative = draft.entity.relative(path)
-            draft.add(_rewrite(path, relative, new, why), "conversations")
+            draft.add(_rewrite(path, relative, new, why), kind.plural)
             draft.counts["messages"] += sum(
                 alone or message.speaker == draft.person for message in session.messages
             )
@@ -209,7 +247,7 @@ def _replace_names(draft: _Draft, value: Any) -> Any:
 def _remove_beside(draft: _Draft, folder: Path, *, alone: bool) -> None:
     """Remove what lies beside a transcript and may hold their words."""
     blobs = sorted((folder / "blobs").glob("*")) if alone else []
-    for path in (*blobs, folder / "handover.md"):
+    for path in (*blobs, folder / session_files.HANDOVER):
         if path.is_file():
             draft.add(_removal(draft.entity, path), "files beside conversations")
 
@@ -218,7 +256,7 @@ def _removal(entity: Entity, path: Path) -> Change:
     return Change(entity.relative(path), "forget it", None, files.sha256(files.read(path)))
 
 
-def _forget_state(draft: _Draft) -> None:
+def _forget_state(draft: _Draft, kind: Kind) -> None:
     """Take out what waits of their talks."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
@@ -233,127 +271,116 @@ def _forget_state(draft: _Draft) -> None:
         draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 
 
-def _forget_episodes(draft: _Draft) -> None:
-    for path in episodes.paths(draft.entity.episodes):
-        episode = base.load(path, episodes.parse)
-        if episode.people == (draft.person,) or draft.is_own(episode.provenance):
-            draft.gone.add(episode.id)
-            change = base.plan_remove(draft.entity.relative(path), episode.source, "forget it")
-            draft.add(change, "episodes")
-            continue
-        text = _strip_person(draft, episode.source.text, _unite(episode.people, episode.audience))
-        draft.add(_edit(draft, path, episode.source.text, text), "episodes with the name")
+def _forget_files(draft: _Draft, kind: Kind) -> None:
+    """Remove the files that are theirs alone; the others lose the id, and the name in its words."""
+    for path, views in draft.views[kind.name]:
+        relative = draft.entity.relative(path)
+        for view in views:
+            if relative in draft.planned or view.document is None:
+                continue
+            if draft.is_own(view):
+                change = base.plan_remove(relative, view.document, "forget it")
+                draft.add(change, kind.plural)
+                continue
+            document = _without_id(draft, kind, view.document)
+            if view.origin.by or kind.own_words:
+                document = _without_name(draft, kind, document)
+            edit = base.plan_edit(relative, view.document, document, "forget a name")
+            draft.add(edit, f"{kind.plural} with the name")
 
 
-def _unite(*ids: tuple[str, ...]) -> set[str]:
-    return {person_id for several in ids for person_id in several}
-
-
-def _strip_person(draft: _Draft, source: str, ids: set[str]) -> str:
-    """Return a record's file without the person: in its lists of ids, and by name in its text."""
-    document = markdown.parse(source)
-    for key in ("people", "audience"):
-        listed = base.texts(document.meta, key)
-        if draft.person in ids and draft.person in listed:
+def _without_id(draft: _Draft, kind: Kind, document: Document) -> Document:
+    """Take a person out of a record's lists of ids; others stand in each, so none is emptied."""
+    for key in kind.people_keys:
+        if draft.person in (listed := base.texts(document.meta, key)):
             left = [person_id for person_id in listed if person_id != draft.person]
             document = base.with_values(document, {key: left or None})
-    for n, imprint in enumerate(base.field(document.meta, "imprints", list, [])):
-        if isinstance(imprint, dict) and isinstance(imprint.get("trigger"), str):
-            new = draft.replace_names(imprint["trigger"])
-            if new != imprint["trigger"]:
-                whole = list(base.field(document.meta, "imprints", list, []))
-                whole[n] = imprint | {"trigger": new}
-                document = base.with_values(document, {"imprints": whole})
+    return document
+
+
+def _without_name(draft: _Draft, kind: Kind, document: Document) -> Document:
+    """Put "somebody" in the place of the name, in the text and where the front matter has words."""
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is not None and (new := _replace_names(draft, value)) != value:
+            document = base.with_values(document, {key: new})
     body = draft.replace_names(document.body)
-    return (document.with_body(body) if body != document.body else document).text
+    return document.with_body(body) if body != document.body else document
 
 
-def _edit(draft: _Draft, path: Path, old: str, new: str) -> Change | None:
-    if new == old:
-        return None
-    return changes.write(draft.entity.relative(path), new, old, "forget a name")
+def _forget_parts(draft: _Draft, kind: Kind) -> None:
+    """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
+    for path, views in draft.views[kind.name]:
+        old = base.read_text(path)
+        starts = [0, *accumulate(len(line) for line in markdown.lines(old))]
+        pieces, end = list[str](), 0
+        for view in views:
+            start = old.index(view.source, starts[(view.line or 1) - 1])
+            part = "" if draft.is_own(view) else _strip_part(draft, view)
+            pieces += [old[end:start], part]
+            end = start + len(view.source)
+        new = "".join((*pieces, old[end:]))
+        if new != old:
+            relative = draft.entity.relative(path)
+            change = changes.write(relative, new, old, f"forget {kind.plural}")
+            draft.add(change, f"files of {kind.plural}")
 
 
-def _forget_beliefs(draft: _Draft) -> None:
-    for path in beliefs.paths(draft.entity.beliefs):
-        belief = base.load(path, beliefs.parse)
-        if draft.is_own(belief.provenance, belief.evidence):
-            change = base.plan_remove(draft.entity.relative(path), belief.source, "forget it")
-            draft.add(change, "beliefs")
-        elif belief.provenance.by:
-            text = _strip_person(draft, belief.source.text, _unite(belief.audience))
-            draft.add(_edit(draft, path, belief.source.text, text), "beliefs with the name")
+def _strip_part(draft: _Draft, view: RecordView) -> str:
+    """Take a person out of what others heard too; the words of a hand stay as they are."""
+    text, audience = view.source, list(view.origin.audience)
+    if draft.person in audience:
+        left = [person_id for person_id in audience if person_id != draft.person]
+        text = origin_comments.with_values(text, {"audience": left})
+    return draft.replace_names(text) if view.origin.by else text
 
 
-def _forget_knowledge(draft: _Draft) -> None:
-    book = knowledge.read(draft.entity.knowledge)
-    text = _remaining_text(draft, book)
-    if book.source is not None and text != book.source:
-        change = changes.write(knowledge.PATH, text, book.source, "forget facts")
-        draft.add(change, "files of knowledge")
+def _forget_portrait(draft: _Draft, kind: Kind) -> None:
+    """Remove their portrait, and what the notes in those of others hold of them alone."""
+    for path, views in draft.views[kind.name]:
+        relative = draft.entity.relative(path)
+        for view in views:
+            if view.document is None:
+                continue
+            if view.id == draft.person:
+                change = base.plan_remove(relative, view.document, "forget the portrait")
+                draft.add(change, "portrait")
+                continue
+            document = _without_notes(draft, _without_id(draft, kind, view.document), view.notes)
+            edit = base.plan_edit(relative, view.document, document, "forget notes")
+            draft.add(edit, "files with notes")
 
 
-def _remaining_text(draft: _Draft, book: knowledge.Knowledge) -> str:
-    """Return the file without the sections that are theirs alone; all other bytes stay."""
-    texts = [
-        section.tail if draft.is_own(section.provenance) else section.source
-        for section in book.sections
-    ]
-    return book.preamble + "".join(texts)
-
-
-def _forget_scratch(draft: _Draft) -> None:
-    """Take out notes that are theirs alone, and the name in the entity's others."""
-    path = draft.entity.root / scratch.PATH
-    if not path.is_file():
-        return
-    old, kept_lines = base.read_text(path), []
-    for line in old.splitlines(keepends=True):
-        origin = scratch.origin(line)
-        if not draft.is_own(origin):
-            kept_lines.append(_strip_audience(draft, line, origin))
-    if (new := "".join(kept_lines)) != old:
-        draft.add(changes.write(scratch.PATH, new, old, "forget notes"), "files of scratch notes")
-
-
-def _forget_journal(draft: _Draft, zone: tzinfo) -> None:
-    """Take out entries that were made of their talks alone, and the name in the entity's others."""
-    book = journal.read(draft.entity.journal, zone)
-    parts = [book.preamble]
-    for entry in book.entries:
-        if not draft.is_own(entry.provenance):
-            parts.append(_strip_audience(draft, entry.source, entry.provenance))
-    if (new := "".join(parts)) != book.source:
-        draft.add(changes.write(journal.PATH, new, book.source, "forget entries"), "journal")
-
-
-def _strip_audience(draft: _Draft, text: str, origin: Provenance) -> str:
-    """Take a person out of what the entity wrote and others heard too; a hand's stays as it is."""
-    if not origin.by:
-        return text
-    left = replace(
-        origin,
-        audience=tuple(person_id for person_id in origin.audience if person_id != draft.person),
-    )
-    return draft.replace_names(
-        text.replace(origin_comments.render(origin), origin_comments.render(left), 1)
-    )
-
-
-def _forget_people(draft: _Draft) -> None:
-    for path in relationships.paths(draft.entity.relationships):
-        person = base.load(path, relationships.parse)
-        if person.id == draft.person:
-            draft.add(relationships.plan_forget(person, "forget the portrait"), "portrait")
+def _without_notes(draft: _Draft, document: Document, notes: Sequence[RecordView]) -> Document:
+    raw = base.field(document.meta, "pending", list, [])
+    left = []
+    for note, value in zip(notes, raw, strict=True):
+        if draft.is_own(note):
             continue
-        left = tuple(note for note in person.pending if not draft.is_own(note.provenance))
-        if left != person.pending:
-            why = "forget notes"
-            draft.add(relationships.plan_update(person, why, pending=left), "files with notes")
+        audience = [person_id for person_id in note.origin.audience if person_id != draft.person]
+        is_named = draft.person in note.origin.audience
+        left.append({**value, "audience": audience} if is_named else value)
+    return document if left == raw else base.with_values(document, {"pending": left or None})
+
+
+def _leave(draft: _Draft, kind: Kind) -> None:
+    """Change nothing: a name in it is shown."""
+
+
+# how each way of forgetting is done
+FORGETTERS: Mapping[Way, Callable[[_Draft, Kind], None]] = {
+    "lines": _forget_sessions,
+    "beside": _forget_files,
+    "file": _forget_files,
+    "parts": _forget_parts,
+    "portrait": _forget_portrait,
+    "values": _forget_state,
+    "listed": _leave,
+}
 
 
 def _forget_history(draft: _Draft) -> None:
-    """Remove earlier versions of what goes, kept in `.history/`."""
+    """Remove earlier versions of what goes, or loses a name, kept in `.history/`."""
     history = draft.entity.root / HISTORY
     removed = {path for path, change in draft.planned.items() if change.data is None}
     removed.add(relationships.path(draft.person))
@@ -366,29 +393,51 @@ def _forget_history(draft: _Draft) -> None:
         holds = (
             original in removed
             or cut_off in {Path(removed_path).name for removed_path in removed}
-            or (original == knowledge.PATH and _holds_own_section(draft, path))
+            or _is_of_person(draft, kinds.of_path(original), path)
         )
         if holds:
             draft.add(_removal(draft.entity, path), "earlier versions")
 
 
-def _holds_own_section(draft: _Draft, path: Path) -> bool:
-    book = base.load(path, knowledge.parse)
-    return any(draft.is_own(section.provenance) for section in book.sections)
+def _is_of_person(draft: _Draft, kind: Kind | None, path: Path) -> bool:
+    """Whether an earlier version of a file of several parts holds one that is theirs alone."""
+    parts = kind.read(path, draft.zone) if kind and kind.forgetting == "parts" else ()
+    return any(draft.is_own(part) for part in parts)
 
 
-def _find_mentions(draft: _Draft) -> tuple[str, ...]:
-    """Find files that keep a name, because what stands there is somebody's own."""
+def _find_undecided(draft: _Draft) -> Iterator[Undecided]:
+    """Find what stays and may still tell of them, with what speaks for that."""
     entity = draft.entity
-    own: list[Path] = [entity.file, entity.knowledge, entity.journal, entity.narrative, entity.soma]
-    own.append(entity.root / scratch.PATH)
-    own += [*beliefs.paths(entity.beliefs), *relationships.paths(entity.relationships)]
-    mentions = []
-    for path in own:
-        relative = entity.relative(path)
-        change = draft.planned.get(relative)
-        data = change.data if change else files.read_if_there(path)
-        text = (data or b"").decode(errors="replace")
-        if draft.replace_names(text) != text:
-            mentions.append(relative)
-    return tuple(mentions)
+    yield from _judge(draft, entity.file, "settings", ())
+    for kind in kinds.KINDS:
+        for path in kind.paths(entity):
+            views = next(
+                (views for place, views in draft.views.get(kind.name, ()) if place == path), ()
+            )
+            yield from _judge(draft, path, kind.name, views)
+
+
+def _judge(
+    draft: _Draft, path: Path, kind: str, views: Sequence[RecordView]
+) -> Iterator[Undecided]:
+    relative = draft.entity.relative(path)
+    change, old = draft.planned.get(relative), files.read_if_there(path) or b""
+    new = old if change is None else change.data
+    if new is None:
+        return
+    reasons = {
+        STILL_NAMED: _is_named(draft, new),
+        NAMED_BEFORE: bool(views) and _is_named(draft, old),
+        RESTS_IN_PART: any(
+            draft.gone & set(view.sources) for view in views if not draft.is_own(view)
+        ),
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.BY_NAME[kind].stem(path)}-",
+    }
+    reason = next((text for text, holds in reasons.items() if holds), None)
+    if reason:
+        yield Undecided(relative, kind, reason)
+
+
+def _is_named(draft: _Draft, data: bytes) -> bool:
+    text = data.decode(errors="replace")
+    return draft.replace_names(text) != text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -12,28 +12,14 @@ from pathlib import Path
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
-from bumble.records import (
-    base,
-    beliefs,
-    dreams,
-    episodes,
-    journal,
-    knowledge,
-    narrative,
-    relationships,
-    sessions,
-    skills,
-)
+from bumble.records import base, journal, kinds, knowledge, relationships, skills
 from bumble.records.base import BY_HAND, Provenance
+from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Compaction, Message
-from bumble.text.markdown import Document
 from bumble.upkeep.message_index import MessageIndex
 
-KINDS = (
-    *("belief", "episode", "dream", "person", "knowledge", "skill", "journal", "narrative"),
-    *("session", "message"),
-)
-STAMP = "%Y-%m-%d %H:%M:%S"
+MESSAGE = "message"
+KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -77,13 +63,15 @@ class Library:
         """
         wanted = query.strip()
         named = _kind_of(wanted)
-        kinds = [candidate for candidate in (kind, named) if candidate][:1] or list(KINDS)
+        wanted_kinds = [name for name in (kind, named) if name][:1] or list(KINDS)
         matches = [
-            (candidate, name) for candidate in kinds for name in self._find_exact(candidate, wanted)
+            (candidate, name)
+            for candidate in wanted_kinds
+            for name in self._find_exact(candidate, wanted)
         ]
         matches = matches or [
             (candidate, name)
-            for candidate in kinds
+            for candidate in wanted_kinds
             for name in self._find_partial(candidate, wanted)
         ]
         if len(matches) > 1:
@@ -94,33 +82,31 @@ class Library:
             raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
         item = self.item(*matches[0]) if matches else None
         if item is None:
-            raise RecordMissingError(kind or named or "record", query, self._nearest(wanted, kinds))
+            raise RecordMissingError(
+                kind or named or "record", query, self._nearest(wanted, wanted_kinds)
+            )
         return item
 
     def source(self, record_id: str) -> LibraryRecord | None:
         """Return what a record names as its source; None if it is not here."""
         kind = _kind_of(record_id)
-        kinds = [kind] if kind else [name for name in KINDS if name != "message"]
+        candidates = [kind] if kind else [name for name in KINDS if name != MESSAGE]
         return next(
-            (item for candidate in kinds if (item := self.item(candidate, record_id)) is not None),
+            (
+                item
+                for candidate in candidates
+                if (item := self.item(candidate, record_id)) is not None
+            ),
             None,
         )
 
     def item(self, kind: str, record_id: str) -> LibraryRecord | None:
         """Return the record of a kind and an id; None if there is none."""
-        readers: Mapping[str, Callable[[str], LibraryRecord | None]] = {
-            "belief": self._read_belief,
-            "episode": self._read_episode,
-            "dream": self._read_dream,
-            "person": self._read_person,
-            "knowledge": self._read_knowledge,
-            "skill": self._read_skill,
-            "journal": self._read_journal,
-            "narrative": self._read_narrative,
-            "session": self._read_session,
-            "message": self._read_message,
-        }
-        return readers[kind](record_id)
+        if kind == MESSAGE:
+            return self._read_message(record_id)
+        if kind == kinds.SESSION.name:
+            return self._read_session(record_id)
+        return self._read_record(kinds.BY_NAME[kind], record_id)
 
     # what is asked for
 
@@ -135,7 +121,11 @@ class Library:
             skill = skills.match(skills.read(self.entity.skills), wanted)
             return [skill.slug] if skill else []
         if kind == "journal":
-            times = [f"{entry.at:{STAMP}}" for entry in self._diary] if _DAY.match(wanted) else []
+            times = (
+                [f"{entry.at:{kinds.JOURNAL_STAMP}}" for entry in self._diary]
+                if _DAY.match(wanted)
+                else []
+            )
             return [time for time in times if time.startswith(wanted.replace("T", " "))]
         if kind == "narrative":
             return ["narrative"] if files.same_name(wanted) == kind else []
@@ -158,27 +148,20 @@ class Library:
             record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
         ]
 
-    def _list_ids(self, kind: str) -> list[str]:
-        match kind:
-            case "belief":
-                return [path.stem for path in beliefs.paths(self.entity.beliefs)]
-            case "episode":
-                return [path.stem for path in episodes.paths(self.entity.episodes)]
-            case "dream":
-                return [path.stem for path in dreams.paths(self.entity.dreams)]
-            case "session":
-                return list(self.messages.paths)
-            case "message":
-                return list(dict.fromkeys(self.messages.ids()))
-        return []
+    def _list_ids(self, name: str) -> list[str]:
+        """Return the generated ids of a kind."""
+        if name == MESSAGE:
+            return list(dict.fromkeys(self.messages.ids()))
+        kind = kinds.BY_NAME[name]
+        return [kind.stem(path) for path in kind.paths(self.entity)] if kind.prefix else []
 
-    def _nearest(self, wanted: str, kinds: Sequence[str]) -> str | None:
-        names = [record_id for kind in kinds for record_id in self._list_ids(kind)]
-        if "person" in kinds:
+    def _nearest(self, wanted: str, candidates: Sequence[str]) -> str | None:
+        names = [record_id for name in candidates for record_id in self._list_ids(name)]
+        if "person" in candidates:
             names += [name for person in self._people for name in (person.id, *person.names)]
-        if "knowledge" in kinds:
+        if "knowledge" in candidates:
             names += [section.title for section in self._book.sections]
-        if "skill" in kinds:
+        if "skill" in candidates:
             names += [skill.name for skill in skills.read(self.entity.skills)]
         spelt = {name.casefold(): name for name in names}
         near = base.nearest(wanted.casefold(), spelt)
@@ -198,114 +181,33 @@ class Library:
 
     # one record
 
-    def _read_belief(self, belief_id: str) -> LibraryRecord | None:
-        path = self.entity.root / beliefs.path(belief_id)
-        if not base.is_id(belief_id) or not path.is_file():
-            return None
-        belief = base.load(path, beliefs.parse)
-        dreamt = (
-            [belief.origin.removeprefix("dream:")] if belief.origin.startswith("dream:") else []
-        )
-        sources = _unite(belief.evidence, belief.provenance.sources, dreamt)
-        return self._of_file("belief", belief.id, path, belief.source, belief.formed, sources)
+    def _read_record(self, kind: Kind, record_id: str) -> LibraryRecord | None:
+        paths = kind.paths(self.entity) if kind.is_file else kind.locate(self.entity, record_id)
+        for path in paths[:1]:
+            for view in kind.read(path, self.zone):
+                if _same_id(kind, view.id, record_id):
+                    return self._of_view(kind.name, view, path)
+        return None
 
-    def _read_episode(self, episode_id: str) -> LibraryRecord | None:
-        path = episodes.locate(self.entity.episodes, episode_id)
-        if path is None:
-            return None
-        episode = base.load(path, episodes.parse)
-        sources = _unite((episode.session,), episode.provenance.sources)
-        return self._of_file("episode", episode.id, path, episode.source, episode.at, sources)
-
-    def _read_dream(self, dream_id: str) -> LibraryRecord | None:
-        path = self.entity.root / dreams.path(dream_id)
-        if not base.is_id(dream_id) or not path.is_file():
-            return None
-        dream = base.load(path, dreams.parse)
-        sources = _unite(*dream.pairs, dream.provenance.sources)
-        return self._of_file("dream", dream.id, path, dream.source, dream.at, sources)
-
-    def _read_person(self, person_id: str) -> LibraryRecord | None:
-        person = next((person for person in self._people if person.id == person_id), None)
-        if person is None:
-            return None
-        path = self.entity.root / relationships.path(person.id)
-        sources = person.provenance.sources
-        item = self._of_file(
-            "person", person.id, path, person.source, person.last_reflection, sources
-        )
-        notes = tuple(
-            LibraryRecord(
-                kind="note",
-                id=f"{person.id}, note {n}",
-                text=note.text,
-                at=note.at,
-                path=item.path,
-                line=person.source.line_of("pending"),
-                origin=note.provenance,
-                sources=note.provenance.sources,
-            )
-            for n, note in enumerate(person.pending, 1)
-        )
-        return replace(item, notes=notes)
-
-    def _read_knowledge(self, title: str) -> LibraryRecord | None:
-        section = knowledge.find(self._book, title)
-        if section is None:
-            return None
+    def _of_view(self, kind: str, view: RecordView, path: Path) -> LibraryRecord:
         return LibraryRecord(
-            kind="knowledge",
-            id=section.title,
-            text=section.text,
-            path=knowledge.PATH,
-            line=section.line,
-            origin=section.provenance,
-            sources=section.provenance.sources,
+            kind=kind,
+            id=view.id,
+            text=view.text,
+            at=view.at,
+            path=self.entity.relative(path),
+            line=view.line or view.line_of(view.sources_key),
+            origin=view.origin,
+            sources=view.sources,
+            notes=tuple(self._of_view("note", note, path) for note in view.notes),
         )
-
-    def _read_skill(self, slug: str) -> LibraryRecord | None:
-        skill = next(
-            (skill for skill in skills.read(self.entity.skills) if skill.slug == slug), None
-        )
-        if skill is None:
-            return None
-        path = self.entity.root / skill.path
-        return self._of_file(
-            "skill", skill.slug, path, skill.source, None, skill.provenance.sources
-        )
-
-    def _read_journal(self, stamp: str) -> LibraryRecord | None:
-        entry = next((entry for entry in self._diary if f"{entry.at:{STAMP}}" == stamp), None)
-        if entry is None:
-            return None
-        return LibraryRecord(
-            kind="journal",
-            id=stamp,
-            text=entry.text,
-            at=entry.at,
-            path=journal.PATH,
-            line=entry.line,
-            origin=entry.provenance,
-            sources=entry.provenance.sources,
-        )
-
-    def _read_narrative(self, _: str) -> LibraryRecord | None:
-        story = narrative.read(self.entity.narrative)
-        if story is None:
-            return None
-        path, sources = self.entity.narrative, story.provenance.sources
-        return self._of_file("narrative", "narrative", path, story.source, story.at, sources)
 
     def _read_session(self, session_id: str) -> LibraryRecord | None:
         session = self.messages.session(session_id)
         if session is None:
             return None
-        path = self.entity.relative(self.messages.paths[session_id])
-        count = len(session.messages)
-        text = f"{count} message{'' if count == 1 else 's'} with {', '.join(session.people)}"
-        return LibraryRecord(
-            "session", session_id, text, session.at, path, 1, Provenance(audience=session.people)
-        )
+        view = kinds.session_view(session)
+        return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:
         found_message = self.messages.find(message_id)
@@ -337,48 +239,19 @@ class Library:
             return str(message.extra.get("tool", "a tool"))
         return str(message.extra.get("name", "")) or message.speaker
 
-    def _of_file(
-        self,
-        kind: str,
-        record_id: str,
-        path: Path,
-        document: Document,
-        at: datetime | None,
-        sources: tuple[str, ...],
-    ) -> LibraryRecord:
-        """Return a record that has a file of its own; its line is the first of its text."""
-        behind = document.source[document.body_start :]
-        blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
-        return LibraryRecord(
-            kind=kind,
-            id=record_id,
-            text=document.body,
-            at=at,
-            path=self.entity.relative(path),
-            line=document.body_line + (blank if document.body else 0),
-            origin=base.provenance(document.meta),
-            sources=sources,
-        )
 
-
-_PREFIXES = {
-    "belief": f"{beliefs.PREFIX}_",
-    "episode": f"{episodes.PREFIX}_",
-    "dream": f"{dreams.PREFIX}_",
-    "session": f"{sessions.PREFIX}_",
-    "message": f"{sessions.MESSAGE_PREFIX}_",
-    "summary": f"{sessions.COMPACTION_PREFIX}_",
-}
+def _same_id(kind: Kind, view_id: str, record_id: str) -> bool:
+    """Whether an id is that of a record; titles have many spellings."""
+    if kind is kinds.KNOWLEDGE:
+        return knowledge.key(view_id) == knowledge.key(record_id)
+    return view_id == record_id
 
 
 def _kind_of(record_id: str) -> str:
     """Return the kind that a generated id, or a beginning of one, shows; else nothing."""
-    kind = next((name for name, prefix in _PREFIXES.items() if record_id.startswith(prefix)), "")
-    return "message" if kind == "summary" else kind
-
-
-def _unite(*lists: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
+    name = kinds.of_id(record_id)
+    name = MESSAGE if name in kinds.SESSION.inner_prefixes else name
+    return name if name in KINDS else ""
 
 
 def _ids_between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:

@@ -13,11 +13,14 @@ from pathlib import Path
 
 from bumble import git, gitdir
 from bumble.history import log
+from bumble.records import kinds
 from bumble.upkeep.lookup import Library, LibraryRecord
 
-BORN_WHOLE = ("belief", "episode", "dream")  # their file came with them
-SHARED = ("knowledge", "journal", "note")  # their file holds others too
-IN_TRANSCRIPTS = ("message", "session", "summary")  # transcripts only grow
+# their file came with them
+BORN_WHOLE = [kind.name for kind in kinds.KINDS if kind.prefix and kind.forgetting == "file"]
+# their file holds others too
+SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note"]
+IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcripts only grow
 _FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
 
 

@@ -112,3 +112,13 @@ def test_nobody_is_said_beside_the_results(run: Run) -> None:
 
 def test_a_name_that_is_not_there_names_the_nearest(bo: Run) -> None:
     assert 'Did you mean "Bodil"?' in bo("person", "show", "bodhil").err
+
+
+def test_forget_names_what_it_cannot_decide(full: Run) -> None:
+    full.ok("remind", "add", "Call Sam.", "--at", "2031-01-01 09:00")
+    data = full.ok("person", "forget", "Sam", "--dry-run", "--json").data
+    places = {entry["path"]: entry["reason"] for entry in data["undecided"]}
+    assert "entity.yaml" in places
+    (reminder,) = (path for path in places if path.startswith("reminders/"))
+    ran = full.ok("person", "forget", "Sam", "--yes")
+    assert f"undecided: {reminder}: {places[reminder]}." in ran.err

@@ -16,9 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.entity import changes
+from bumble.entity import changes, create, write_ahead
 from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.history import describe, merge
+from bumble.history.log import Version
+from bumble.index import chunks, scan
 from bumble.records import (
     automations,
     base,
@@ -26,16 +31,23 @@ from bumble.records import (
     dreams,
     episodes,
     journal,
+    kinds,
     knowledge,
     mapping_files,
     narrative,
     relationships,
     reminders,
+    scratch,
     sessions,
     skills,
+    soma,
+    state,
 )
 from bumble.records.base import Provenance
+from bumble.records.kinds import Kind
 from bumble.text import markdown
+from bumble.upkeep import check_records, forget, lookup
+from bumble.upkeep.check_records import CheckContext
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Berlin")
@@ -421,3 +433,188 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
     assert sorted(texts) == ["entry 1", "entry 2", "first"]
     talk = sessions.parse((one / sessions.path("ses_1")).read_text())
     assert [message.text for message in talk.messages] == ["from 1", "from 2"]
+
+
+# what each kind of record answers to those who walk over the kinds
+
+
+def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[str, str]:
+    """A file of a kind, with what the entity wrote for some people: its path and its text."""
+    origin = Provenance("distill", "m", (), "person", audience)
+    comment = f"<!-- {{by: distill, trust: person, audience: [{', '.join(audience)}]}} -->"
+    head = "".join(f"{key}: {value}\n" for key, value in origin.meta().items()).replace("'", "")
+    talk = sessions.new("ses_1", AT, audience[0], audience[1:])
+    spoken = sessions.Message("msg_1", AT, "user", text, audience[0], trust="owner")
+    episode = episodes.new("ep_1", AT, 0.5, text, provenance=origin)
+    belief = beliefs.new("bel_1", text, "preference", 0.5, AT, provenance=origin)
+    note = relationships.Note(text, AT, origin)
+    portrait = relationships.plan_update(relationships.new("Kim", AT), "", pending=(note,))
+    dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
+    reminder = reminders.new("rem_1", AT, text, provenance=origin)
+    automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    assert portrait is not None and portrait.data is not None
+    return {
+        "knowledge": (
+            knowledge.PATH,
+            f"# Facts\n\n## Tea\n{comment}\n\n{text}\n\n## Last\n\nEnd\n",
+        ),
+        "journal": (journal.PATH, f"## 2026-05-24 05:12:47\n{comment}\n\n{text}\n"),
+        "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
+        "soma": (soma.PATH, BODY.replace("wave", text)),
+        "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
+        "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
+        "episode": ("episodes/2026/05/ep_1.md", episode.source.text),
+        "belief": ("beliefs/bel_1.md", belief.source.text),
+        "person": ("relationships/kim.md", portrait.data.decode()),
+        "skill": ("skills/tea/SKILL.md", f"---\nname: Tea\ndescription: d\n{head}---\n\n{text}\n"),
+        "dream": ("dreams/drm_1.md", dream.source.text),
+        "reminder": ("reminders/rem_1.md", reminder.source.text),
+        "automation": ("automations/aut_1.md", automation.source.text),
+        "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
+        "handover": (
+            "sessions/ses_1/handover.md",
+            f"---\nat: {base.stamp(AT)}\n{head}---\n\n{text}\n",
+        ),
+    }[name]
+
+
+HELD = "I hide marzipan."
+every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Bo", "Europe/Berlin"))
+
+
+def put(entity: Entity, kind: Kind, text: str = HELD, *audience: str) -> Path:
+    """Write a record into the folder, with the conversation that a brief lies beside."""
+    for name in ("session", kind.name) if kind.name == "handover" else (kind.name,):
+        path, source = record(name, text, audience or ("sam",))
+        file = entity.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    return file
+
+
+def contents(entity: Entity) -> str:
+    return "\n".join(
+        path.read_text()
+        for path in sorted(entity.root.rglob("*"))
+        if path.is_file() and path != entity.file and ".git" not in path.parts
+    )
+
+
+@every_kind
+def test_a_kind_knows_its_files(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    assert kind.paths(entity) == [file]
+    assert kinds.of_path(entity.relative(file)) is kind
+    assert kind.is_file or kind.locate(entity, kind.stem(file)) == [file]
+    places = {name for name, value in vars(Entity).items() if isinstance(value, property)}
+    named = {getattr(entity, name) for name in places}
+    assert kind is kinds.SCRATCH or entity.root / (kind.folder or kind.patterns[0]) in named
+    assert write_ahead.target(entity.root, entity.relative(file)) == file
+
+
+@every_kind
+def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
+    kind: Kind, entity: Entity
+) -> None:
+    file = put(entity, kind)
+    kind.parse(file.read_text(), kind.stem(file))
+    views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
+    if kind.name in ("soma", "state"):
+        assert views == []
+        return
+    assert views[0].origin.audience == ("sam",)
+    assert HELD in views[0].text or kind.name == "session"
+    assert kind.name == "scratch" or views[0].id
+    assert kinds.of_id(views[0].id) == (kind.name if kind.prefix else "") or kind.name == "handover"
+
+
+@every_kind
+def test_a_kind_is_indexed_where_it_has_passages(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    path = entity.relative(file)
+    assert (scan.kind(path) if path in scan.scan(entity) else "") == kind.passages
+    if kind.passages:
+        passages = chunks.read(kind.passages, file, name="Ada", zone=ZONE)
+        assert {passage.kind for passage in passages} == {kind.passages}
+
+
+@every_kind
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
+    path = entity.relative(put(entity, kind))
+    subprocess.run(["git", "init", "-q"], cwd=entity.root, check=True)
+    command = ["git", "check-attr", "merge", "--", path]
+    said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
+    assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
+    assert (kind.merging == "bumble") == (kind.name in merge.MERGERS)
+
+
+@every_kind
+def test_a_change_of_a_kind_is_told_in_its_words(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    path = entity.relative(file)
+    assert kind.name in describe.DESCRIBERS
+    assert describe.describe(Version(path, None, file.read_bytes()))
+    assert describe.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
+
+
+@every_kind
+def test_what_a_kind_holds_of_one_person_alone_is_forgotten(kind: Kind, entity: Entity) -> None:
+    put(entity, kind)
+    plan = forget.plan(entity, "sam", ["Sam"], ZONE)
+    changes.apply(entity.root, ChangeSet("forget", plan.changes))
+    if kind.forgetting != "listed":
+        assert "marzipan" not in contents(entity)
+        assert "sam" not in contents(entity)
+
+
+@every_kind
+def test_what_a_kind_shares_loses_the_person_and_is_named_as_undecided(
+    kind: Kind, entity: Entity
+) -> None:
+    file = put(entity, kind, "It was Sam who sang.", "bo", "sam")
+    plan = forget.plan(entity, "sam", ["Sam"], ZONE)
+    changes.apply(entity.root, ChangeSet("forget", plan.changes))
+    assert not re.search(r"\bsam\b", contents(entity))
+    if kind.name not in ("state", "handover"):  # state holds no words; a brief goes with the talk
+        assert file.exists()
+        undecided = {(entry.path, entry.kind) for entry in plan.undecided}
+        assert (entity.relative(file), kind.name) in undecided
+    assert forget.plan(entity, "sam", ["Sam"], ZONE).changes == ()
+
+
+@every_kind
+def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind, HELD, "bo", "ghost")
+    context = CheckContext(entity, AT + timedelta(days=1), ZONE, "bo")
+    strangers = [
+        finding.path
+        for finding in check_records.check(context, lambda done, total: None)
+        if finding.code == "person-missing"
+    ]
+    knows_them = kind.name in ("session", "handover")  # the talk itself was with them
+    names_nobody = kind.name in ("soma", "state")
+    assert strangers == ([] if knows_them or names_nobody else [entity.relative(file)])
+    file.write_bytes(b"\xff")
+    broken = [
+        finding.path
+        for finding in check_records.check(context, lambda done, total: None)
+        if finding.code == "record-invalid"
+    ]
+    assert broken == [entity.relative(file)]
+
+
+@every_kind
+def test_why_finds_a_kind_by_its_id(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    assert (kind.name in lookup.KINDS) == kind.explained
+    if kind.explained:
+        view = kind.read(file, ZONE)[0]
+        item = lookup.Library(entity, name="Ada", zone=ZONE).item(kind.name, view.id)
+        assert item is not None
+        assert (item.id, item.path) == (view.id, entity.relative(file))

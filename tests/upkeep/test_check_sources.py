@@ -9,6 +9,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.records import sessions
 from bumble.records.base import Provenance
+from bumble.records.kinds import RecordView
 from bumble.records.sessions import Message
 from bumble.upkeep.check_sources import Sources
 from tests.support.record_files import found, message, talk, write
@@ -22,13 +23,14 @@ def entity(tmp_path: Path) -> Entity:
 
 def taken(*rows: tuple[str, Provenance, Sequence[str]]) -> list[str]:
     """Return the codes of what is found in records that were taken in."""
-    sources = Sources()
+    sources = Sources(people={"kim"})
     said = Message("msg_1", NOON, "user", "x", "sam", trust="owner")
     read = Message("msg_2", NOON, "tool", "x", trust="tool")
     talked = sessions.new("ses_1", NOON, "sam")
     sources.session("ses_1", sessions.appended(talked, [said, read]))
     for record_id, origin, named in rows:
-        sources.record(record_id, origin, named, f"{record_id}.md", lambda: 1, "")
+        view = RecordView(record_id, "", origin, tuple(named), line=1)
+        sources.record(record_id, view, f"{record_id}.md", "")
     return [one.code for one in sources.check()]
 
 
@@ -43,6 +45,7 @@ def taken(*rows: tuple[str, Provenance, Sequence[str]]) -> list[str]:
         (Provenance("x", trust="owner", audience=("sam", "kim")), ("msg_1",), ["audience-wider"]),
         (Provenance("x", trust="owner"), ("msg_9",), ["source-missing"]),
         (Provenance("belief add"), ("msg_1",), []),
+        (Provenance("x", audience=("kim", "bo")), (), ["person-missing"]),
         (Provenance(), ("msg_2",), []),
     ],
 )
@@ -97,7 +100,8 @@ def test_ten_thousand_records_take_well_under_a_second() -> None:
     origin = Provenance("x", trust="owner")
     for n in range(10_000):
         named = [f"ep_{n - 1}", f"ep_{n // 2}"] if n else []
-        sources.record(f"ep_{n}", origin, named, "x.md", lambda: 1, "")
+        view = RecordView(f"ep_{n}", "", origin, tuple(named), line=1)
+        sources.record(view.id, view, "x.md", "")
     started = time.perf_counter()
     assert list(sources.check()) == []
     assert time.perf_counter() - started < 1

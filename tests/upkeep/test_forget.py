@@ -12,13 +12,16 @@ from bumble.entity.folder import Entity
 from bumble.portraits import reflect
 from bumble.records import (
     beliefs,
+    dreams,
     episodes,
     journal,
     knowledge,
     relationships,
+    reminders,
     scratch,
     session_files,
     sessions,
+    skills,
     state,
 )
 from bumble.records.base import Provenance
@@ -218,3 +221,68 @@ def test_a_cut_off_line_goes_too(entity: Entity) -> None:
     forgotten(entity)
     assert SECRET.encode() not in file.read_bytes()
     session_files.load(file)
+
+
+def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -> None:
+    write(
+        entity,
+        dreams.plan_new(dreams.new("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""), ""),
+        skills.plan_set(
+            [], "Bake", SECRET, SECRET, "", overwrite=False, provenance=origin("ses_1")
+        ),
+        reminders.plan_new(reminders.new("rem_1", NOON, SECRET, person="sam"), ""),
+        beliefs.plan_new(
+            beliefs.new("bel_3", SECRET, "dream_insight", 0.5, NOON, evidence=("drm_1",)), ""
+        ),
+    )
+    counts = forgotten(entity).counts
+    assert [counts[name] for name in ("dreams", "skills", "reminders")] == [1, 1, 1]
+    for folder in (entity.dreams, entity.skills, entity.reminders):
+        assert list(folder.rglob("*.md")) == []
+    assert SECRET not in "".join(one.text for one in beliefs.read(entity.beliefs))
+
+
+def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None:
+    pairs = (("ep_1", "ep_2"),)
+    shared = Provenance("distill", audience=BOTH)
+    (entity.root / "skills" / "tea-for-sam").mkdir(parents=True)
+    (entity.root / "skills" / "tea-for-sam" / "SKILL.md").write_text("Two sugars.\n")
+    write(
+        entity,
+        dreams.plan_new(dreams.new("drm_1", NOON, pairs, ("a wave",), ""), ""),
+        skills.plan_set([], "Calm Sam", "When Sam sighs.", "Sing.", "", overwrite=False),
+        skills.plan_set([], "Sing", "For Sam", "Hm.", "", overwrite=False, provenance=shared),
+        reminders.plan_new(reminders.new("rem_1", NOON, "Call Sam.", person="bo"), ""),
+    )
+    entity.narrative.write_text("---\nby: narrate\nfrom: [ep_1, ep_2]\n---\n\nSam and I sang.\n")
+    reasons = {entry.path: entry.reason for entry in forgotten(entity).undecided}
+    assert reasons["dreams/drm_1.md"] == forget.RESTS_IN_PART
+    assert reasons["skills/calm-sam.md"] == forget.STILL_NAMED
+    assert reasons["skills/tea-for-sam/SKILL.md"] == forget.FILE_NAMED
+    assert reasons["skills/sing.md"] == forget.NAMED_BEFORE
+    assert reasons["reminders/rem_1.md"] == forget.STILL_NAMED
+    assert reasons["narrative.md"] == forget.NAMED_BEFORE
+    assert reasons["sessions/ses_3/messages.jsonl"] == forget.STILL_NAMED
+    (sing,) = (one for one in skills.read(entity.skills) if one.slug == "sing")
+    assert (sing.description, sing.provenance.audience) == ("For somebody", ("bo",))
+    assert "somebody and I sang." in entity.narrative.read_text()
+
+
+def test_an_audience_that_loses_them_never_becomes_everyone(entity: Entity) -> None:
+    twice = Provenance("distill", audience=("sam", "sam"))
+    write(entity, skills.plan_set([], "Hush", "", SECRET, "", overwrite=False, provenance=twice))
+    forgotten(entity)
+    assert list(skills.read(entity.skills)) == []
+
+
+def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
+    forgotten(entity)
+    left = episodes.new("ep_9", NOON, 0.5, "x", people=("sam", "bo"))
+    write(
+        entity,
+        episodes.plan_new(left, ""),
+        reminders.plan_new(reminders.new("rem_9", NOON, "x", person="sam"), ""),
+    )
+    findings = check(CheckContext(entity, NOON, UTC, "bo"), lambda at, of: None)
+    places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
+    assert places == {("episodes/2026/05/ep_9.md", 4), ("reminders/rem_9.md", 3)}
