@@ -11,29 +11,10 @@ from dataclasses import dataclass, replace
 
 from bumble.body import affects, fields, hormones
 from bumble.body import bars as bars_module
-from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, FeltImprint
-from bumble.body.bars import BAR_NAMES
+from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
+from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL, AppraisalConfig, SomaConfig
 from bumble.body.significance import appraisal_strength
-from bumble.body.soma import FeltLine, Soma, SomaConfig
-
-
-@dataclass(frozen=True)
-class AppraisalConfig:
-    """What an appraisal may say and how strongly it counts."""
-
-    max_points: float  # most an answer may move one bar, either way
-    max_affects: int  # affect names taken from one answer
-    felt_max_chars: int
-    trigger_max_chars: int
-    full_points: float  # sum of |points| that counts as a full appraisal, > 0
-    affect_base: float  # intensity of an affect from an appraisal that moved nothing, in [0, 1]
-    affect_slope: float  # what a full appraisal adds to that; base + slope <= 1
-
-    def __post_init__(self) -> None:
-        if self.max_points <= 0 or self.full_points <= 0:
-            raise ValueError("`max_points` and `full_points` must be above 0")
-        if not 0 <= self.affect_base <= self.affect_base + self.affect_slope <= 1:
-            raise ValueError("`affect_base` and `affect_slope` must add up to 1 at most")
+from bumble.body.soma import FeltLine, Soma
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from typing import Literal
 
 from bumble.body import bars as bars_module
 from bumble.body import noise
-from bumble.body.affects import EMOTIONS, Mood, mood
-from bumble.body.bars import BAR_NAMES, FULL
-from bumble.body.soma import Soma, SomaConfig
+from bumble.body.affects import Mood, mood
+from bumble.body.bars import FULL
+from bumble.body.config import BAR_NAMES, EMOTIONS, EbbConfig, SomaConfig
+from bumble.body.soma import Soma
 
 Tier = Literal["quiet", "normal", "high"]
 
@@ -31,26 +32,6 @@ ADVICE: Mapping[Tier, str] = {
     "high": "It is hard to ignore: let it shape pace, length and choice of words, "
     "without reciting it.",
 }
-
-
-@dataclass(frozen=True)
-class EbbConfig:
-    """The weights of loudness, and how long renderings may be."""
-
-    deviation_weight: float
-    conflict_weight: float
-    impulse_weight: float
-    affects_weight: float
-    noise_weight: float
-    full_affects: int  # this many affects count as full, > 0
-    quiet_below: float
-    high_from: float
-    block_max_chars: int  # of the body block; what matters least is left out
-    tag_max_chars: int  # of an episode's tag
-
-    def __post_init__(self) -> None:
-        if self.full_affects <= 0 or self.quiet_below > self.high_from:
-            raise ValueError("`full_affects` must be above 0, `quiet_below` not above `high_from`")
 
 
 @dataclass(frozen=True)

@@ -9,30 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class SignificanceConfig:
-    """The weights of the formula."""
-
-    base: float
-    meaningful_weight: float
-    familiarity_weight: float
-    appraisal_weight: float
-    novelty_weight: float
-    meaningful_chars: int  # content longer than this is meaningful
-
-
-@dataclass(frozen=True)
-class FadingConfig:
-    """How a stored significance fades."""
-
-    memory_decay_rate: float  # per consolidation interval, before scaling, >= 0
-    memory_decay_scale: float  # >= 0
-    consolidation_interval: float  # seconds, > 0
-
-    def __post_init__(self) -> None:
-        if self.consolidation_interval <= 0:
-            raise ValueError("`consolidation_interval` must be above 0")
+from bumble.body.config import FadingConfig, SignificanceConfig
 
 
 @dataclass(frozen=True)

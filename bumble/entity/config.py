@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+from bumble.body.config import AffinityConfig, BodyConfig, SomaConfig
 from bumble.entity.config_memory import MemoryConfig
-from bumble.entity.config_soma import SomaConfig
-from bumble.entity.schema import Amount, Count, Positive, Range, Share, Temperature, TimeZone
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
+from bumble.text.schema import (
+    Amount,
+    Count,
+    Length,
+    Positive,
+    Range,
+    Share,
+    Temperature,
+    TimeZone,
+    dataclass,
+)
 
 
 @dataclass(frozen=True)
@@ -171,16 +176,6 @@ class SessionConfig:
 
 
 @dataclass(frozen=True)
-class AffinityConfig:
-    """How akin a present mood is to the one a memory was made in."""
-
-    same: Annotated[float, Range(1)]
-    low: Annotated[float, Range(1)]
-    positive: Annotated[float, Range(1)]
-    restless: Annotated[float, Range(1)]
-
-
-@dataclass(frozen=True)
 class PrefetchConfig:
     """What the last messages together bring to mind."""
 
@@ -221,6 +216,42 @@ class RecallConfig:
     prefetch: PrefetchConfig
     petri: PetriConfig
     deep: DeepRecallConfig
+
+
+@dataclass(frozen=True)
+class DreamsConfig:
+    """When and what the entity dreams."""
+
+    enabled: bool
+    model: str
+    temperature: Temperature
+    max_tokens: Positive
+    min_silence_seconds: Amount
+    min_gap_seconds: Amount
+    max_cycles_per_day: Count
+    dream_hours: tuple[Annotated[int, Range(0, 23)], ...]
+    empty_backoff_minutes: Amount
+    memory_pair_count: Positive
+    min_significance: Share
+    min_time_gap_hours: Amount
+    max_similarity: Annotated[float, Range(-1, 1)]
+    band: Annotated[tuple[Share, ...], Length((0, 2))]
+    write_journal: bool
+    write_beliefs: bool
+    belief_confidence: Annotated[float, Range(0, 0.99)]
+    inject_noise: bool
+    max_noise_fragments: Count
+
+    def __post_init__(self) -> None:
+        if self.band and self.band[0] >= self.band[1]:
+            raise ValueError("the first percentile of `band` must be below the second")
+
+
+@dataclass(frozen=True)
+class SomaSection(SomaConfig):
+    """The body, and what it does at night."""
+
+    dreams: DreamsConfig
 
 
 @dataclass(frozen=True)
@@ -319,7 +350,7 @@ class Config:
     session: SessionConfig
     recall: RecallConfig
     memory: MemoryConfig
-    soma: SomaConfig
+    soma: SomaSection
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
@@ -327,6 +358,22 @@ class Config:
     git: GitConfig
     output: OutputConfig
     log: LogConfig
+
+    @property
+    def body(self) -> BodyConfig:
+        """What the body asks of the settings."""
+        soma, memory = self.soma, self.memory
+        return BodyConfig(
+            soma=soma,
+            appraisal=soma.appraisal,
+            ebb=soma.ebb,
+            endocrine=soma.endocrine,
+            imprint=memory,
+            affinity=self.recall.affinity,
+            significance=memory.significance,
+            fading=memory,
+            scalar=memory.relational.scalar,
+        )
 
 
 @dataclass(frozen=True)

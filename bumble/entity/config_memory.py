@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from bumble.entity.schema import Above, Amount, Count, Positive, Range, Share, Temperature
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
-
-
-@dataclass(frozen=True)
-class SignificanceConfig:
-    """The weights of an event's significance."""
-
-    base: Share
-    meaningful_weight: Share
-    familiarity_weight: Share
-    appraisal_weight: Share
-    novelty_weight: Share
-    meaningful_chars: Count
-
-
-@dataclass(frozen=True)
-class ScalarConfig:
-    """A relationship in numbers only."""
-
-    initial_warmth: Share
-    initial_trust: Share
-    familiarity_half_life_hours: Above
-    familiarity_floor: Share
-    meaningful_bump: Share
-    plain_bump: Share
-    ceiling_interactions: Positive
-    step: Share
+from bumble.body.config import FadingConfig, ImprintConfig, ScalarConfig, SignificanceConfig
+from bumble.text.schema import (
+    Above,
+    Amount,
+    Count,
+    Positive,
+    Range,
+    Share,
+    Temperature,
+    dataclass,
+)
 
 
 @dataclass(frozen=True)
@@ -153,20 +132,13 @@ class AnchorsConfig:
 
 
 @dataclass(frozen=True)
-class MemoryConfig:
+class MemoryConfig(ImprintConfig, FadingConfig):
     """What is remembered, how it fades and how it is recalled."""
 
     episode_significance_threshold: Share
     max_recall_results: Positive
     embedding_dimensions: Annotated[int, Range(1)]
-    imprint_recall_weight: Amount
-    imprint_decay_half_life_seconds: Above
-    imprint_cap: Amount
-    imprint_base: Share
     narrative_every_n_consolidations: Positive
-    consolidation_interval: Above
-    memory_decay_rate: Share
-    memory_decay_scale: Amount
     dormant_below: Share
     episode_pause_minutes: Amount
     episode_max_turns: Positive

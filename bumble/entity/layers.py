@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bumble.entity import defaults, schema
+from bumble.entity import defaults
 from bumble.entity.config import Config, Identity
-from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import SettingInvalidError, UsageError
-from bumble.text import yaml_edit
+from bumble.text import schema, yaml_edit
+from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.text.whole_text import HALF
 
 NOTES = "x"  # free notes of an entity.yaml, never read
@@ -167,7 +167,7 @@ def sentence(problem: ValueProblem) -> str:
     if not isinstance(problem, UnknownKeyProblem):
         return str(problem)
     key, above = problem.keys[-1], problem.keys[:-1]
-    known = problem.known if above else (*problem.known, *schema.fields(Identity), NOTES)
+    known = problem.names if above else (*problem.names, *schema.fields(Identity), NOTES)
     hint = _hint(key, known, above) or _elsewhere(problem.keys)
     return f"`{'.'.join(problem.keys)}` is not a setting{hint}"
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
-from bumble.entity import defaults, folder_trust, schema
+from bumble.entity import defaults, folder_trust
 from bumble.entity import layers as setting_layers
 from bumble.entity.config import Config, Identity
 from bumble.entity.layers import Layer, Plain
-from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
-from bumble.text import urls, yaml_edit
+from bumble.text import schema, urls, yaml_edit
+from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 SCHEMA_VERSION = 1  # of entity.yaml
 
@@ -158,7 +158,6 @@ def _assemble(
     nothing: Plain = {}
     values = functools.reduce(setting_layers.merge, (layer.values for layer in found), nothing)
     try:
-        schema.check(Config, values, partial=False)  # an entry of a mapping may lack a field
         config = schema.build(Config, values)
     except ValueProblem as problem:
         keys = problem.keys
@@ -194,10 +193,9 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
         said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
         raise _invalid(path, source, ("schema_version",), said)
     try:
-        schema.check(Identity, own, partial=False)
+        return schema.build(Identity, own)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return schema.build(Identity, own)
 
 
 def _read(path: Path) -> tuple[Plain, str] | None:

@@ -13,7 +13,6 @@ import pytest
 
 from bumble.agent import participants, turn
 from bumble.agent.turn import Turn
-from bumble.body import parameters
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
@@ -71,7 +70,7 @@ def life_of(
         entity,
         loaded.identity,
         loaded.config,
-        parameters.read(loaded.values["soma"], loaded.values["memory"], loaded.values["recall"]),
+        loaded.config.body,
         model,
         memory,
         clock or Clock(),

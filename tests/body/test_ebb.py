@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bumble.body import affects, ebb, soma
 from bumble.body.affects import Affect
-from bumble.body.bars import BAR_NAMES
+from bumble.body.config import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
 from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bumble.entity import defaults, layers, schema, settings
+from bumble.entity import defaults, layers, settings
 from bumble.entity.config import Config
-from bumble.entity.schema import Keys
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
-from bumble.text import yaml_edit
+from bumble.text import schema, yaml_edit
+from bumble.text.schema import Keys
 
 ENTITY = """\
 # my bee
@@ -91,7 +91,7 @@ def other(kind: Any, value: Any) -> Any:
     tries += [[{"source": "social", "above": 1, "target": "social", "factor": 1}]]
     for candidate in tries:
         try:
-            schema.check(kind, candidate, ("it",), partial=False)
+            schema.build(kind, candidate, ("it",))
         except schema.ValueProblem:
             continue
         if repr(candidate) != repr(value):
