@@ -21,3 +21,4 @@ test *args:
 # The generated pages still say what the code does.
 docs:
     uv run python -m bumble.cli.reference --check docs/commands.md
+    uv run python -m bumble.cli.settings_page --check docs/settings.md

@@ -185,37 +185,13 @@ class PrefetchConfig:
 
 
 @dataclass(frozen=True)
-class PetriConfig:
-    """The overview of what memories are about."""
-
-    entities: Count
-    catalysts: Count
-    max_tokens: Count
-
-
-@dataclass(frozen=True)
-class DeepRecallConfig:
-    """The bounds of a deep recall."""
-
-    max_calls: Positive
-    max_reads: Positive
-    timeout_seconds: Amount
-    max_cost_usd: Amount
-
-
-@dataclass(frozen=True)
 class RecallConfig:
     """How memories are found and ranked."""
 
     lexical_weight: Share
-    lexical_previous_turns: Count
-    vector_previous_turns: Count
-    recency_weight: Amount
     preamble_threshold: Share
     affinity: AffinityConfig
     prefetch: PrefetchConfig
-    petri: PetriConfig
-    deep: DeepRecallConfig
 
 
 @dataclass(frozen=True)
@@ -264,19 +240,6 @@ class ToolCacheConfig:
 
 
 @dataclass(frozen=True)
-class McpServerConfig:
-    """One MCP server: a program to start, or an address."""
-
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] | None = None
-    url: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("an MCP server has either a `command` or a `url`")
-
-
-@dataclass(frozen=True)
 class ToolsConfig:
     """What the entity may use."""
 
@@ -287,7 +250,6 @@ class ToolsConfig:
     command_variables: Annotated[tuple[str, ...], OWNERS]
     output_max_tokens: Positive
     cache: ToolCacheConfig
-    mcp_servers: Annotated[Mapping[str, McpServerConfig], YOURS]
 
 
 @dataclass(frozen=True)
@@ -310,18 +272,10 @@ class AutomationsConfig:
 
 
 @dataclass(frozen=True)
-class EvolutionConfig:
-    """How fast an entity may change itself."""
-
-    max_step: Share
-
-
-@dataclass(frozen=True)
 class GitConfig:
     """What is done with a folder under git."""
 
     autocommit: bool
-    review: bool
 
 
 @dataclass(frozen=True)
@@ -354,7 +308,6 @@ class Config:
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
-    evolution: EvolutionConfig
     git: GitConfig
     output: OutputConfig
     log: LogConfig

@@ -51,7 +51,6 @@ class RelationalConfig:
     amendment_max_lines: Count
     max_loss_ratio: Share
     min_document_chars: Count
-    pending_max: Count
     pending_in_prompt: Count
     gen_recent_hours: Amount
     gen_tail_sentences: Count
@@ -116,22 +115,6 @@ class NarrativeConfig:
 
 
 @dataclass(frozen=True)
-class WorkingConfig:
-    """Guards against losing working memory in a rewrite."""
-
-    guard_above_chars: Count
-    min_kept_ratio: Share
-    min_bond_overlap: Share
-
-
-@dataclass(frozen=True)
-class AnchorsConfig:
-    """Bookmarked moments."""
-
-    max_count: Positive
-
-
-@dataclass(frozen=True)
 class MemoryConfig(ImprintConfig, FadingConfig):
     """What is remembered, how it fades and how it is recalled."""
 
@@ -150,5 +133,3 @@ class MemoryConfig(ImprintConfig, FadingConfig):
     knowledge: KnowledgeConfig
     skills: SkillsConfig
     narrative: NarrativeConfig
-    working: WorkingConfig
-    anchors: AnchorsConfig

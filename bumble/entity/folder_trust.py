@@ -28,7 +28,6 @@ LINKED = "linked"  # there too: folders that links in an entity's folder may lea
 PROGRAMS: tuple[Keys, ...] = (
     ("prompt", "host_command"),
     ("tools", "run_command"),
-    ("tools", "mcp_servers"),
 )
 
 Trusted = Mapping[str, frozenset[str]]  # folder, in full, to hashes

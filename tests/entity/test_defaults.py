@@ -106,7 +106,7 @@ def test_no_setting_has_a_default_in_python() -> None:
         for name in schema.fields(section)
         if hasattr(section, name)
     ]
-    assert len(sections) > 40
+    assert len(sections) > 35
     assert with_defaults == []
 
 

@@ -83,7 +83,6 @@ def other(kind: Any, value: Any) -> Any:
         [],
         [3],
         [0.1, 0.2],
-        {"one": {"command": ["run"]}},
         {"one": 0.5},
         {"tool": {}},
     ]
@@ -251,7 +250,7 @@ def test_an_unknown_key_cannot_be_asked_for() -> None:
     for key in (
         "memory.max_recall_result",
         "memory.max_recall_results.more",
-        "tools.mcp_servers.a",
+        "soma.bars.events.sunrise",
     ):
         with pytest.raises(UsageError):
             loaded.get(key)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from bumble.entity.config import GitConfig, Persona
+from bumble.entity.config import OutputConfig, Persona
 from bumble.text import schema
 from bumble.text.schema import Length, Names, Range, TimeZone
 
@@ -129,15 +129,15 @@ def test_the_type_of_a_field_is_found_by_its_path() -> None:
 
 
 def test_a_light_dataclass_is_a_frozen_dataclass() -> None:
-    git = GitConfig(autocommit=True, review=False)
-    assert dataclasses.asdict(git) == {"autocommit": True, "review": False}
-    assert git == GitConfig(True, False) != GitConfig(False, False)
-    assert hash(git) == hash(GitConfig(True, False))
-    assert repr(git) == "GitConfig(autocommit=True, review=False)"
-    assert dataclasses.replace(git, review=True) == GitConfig(True, True)
-    assert copy.deepcopy(git) == git
+    output = OutputConfig(usage=True, reasoning=False)
+    assert dataclasses.asdict(output) == {"usage": True, "reasoning": False}
+    assert output == OutputConfig(True, False) != OutputConfig(False, False)
+    assert hash(output) == hash(OutputConfig(True, False))
+    assert repr(output) == "OutputConfig(usage=True, reasoning=False)"
+    assert dataclasses.replace(output, reasoning=True) == OutputConfig(True, True)
+    assert copy.deepcopy(output) == output
     with pytest.raises(dataclasses.FrozenInstanceError):
-        git.review = True  # type: ignore[misc]
+        output.usage = True  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        del git.review
+        del output.usage
     assert Persona().traits == {}
