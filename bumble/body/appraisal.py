@@ -16,6 +16,9 @@ from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL, AppraisalConfig, So
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma
 
+FELT_MAX_CHARS = 200  # of the line that says what it felt like
+TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
+
 
 @dataclass(frozen=True)
 class Appraisal:
@@ -37,12 +40,12 @@ def schema(config: AppraisalConfig) -> dict[str, object]:
     imprint = {
         "emotion": {"type": "string", "enum": list(EMOTIONS)},
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
-        "trigger": {"type": "string", "maxLength": config.trigger_max_chars},
+        "trigger": {"type": "string", "maxLength": TRIGGER_MAX_CHARS},
     }
     return _closed(
         {
             # words first: a small model that begins with numbers answers with zeros
-            "felt": {"type": "string", "maxLength": config.felt_max_chars},
+            "felt": {"type": "string", "maxLength": FELT_MAX_CHARS},
             "affects": {
                 "type": "array",
                 "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
@@ -75,8 +78,8 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     return Appraisal(
         points=points,
         affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
-        felt=_line(fields.text(whole.get("felt", ""), "felt"), config.felt_max_chars),
-        imprint=_imprint(whole.get("imprint"), config),
+        felt=_line(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
+        imprint=_imprint(whole.get("imprint")),
     )
 
 
@@ -111,7 +114,7 @@ def apply(
     )
 
 
-def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
+def _imprint(value: object) -> FeltImprint | None:
     if value is None:
         return None
     section = fields.section(value, "imprint")
@@ -125,7 +128,7 @@ def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
     intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
+    return FeltImprint(emotion, intensity, _line(trigger, TRIGGER_MAX_CHARS))
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:

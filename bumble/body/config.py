@@ -137,8 +137,6 @@ class AppraisalConfig:
 
     max_points: Above
     max_affects: Count
-    felt_max_chars: Count
-    trigger_max_chars: Count
     full_points: Above
     affect_base: Share
     affect_slope: Share
@@ -157,11 +155,9 @@ class EbbConfig:
     impulse_weight: Share
     affects_weight: Share
     noise_weight: Share
-    full_affects: Positive
     quiet_below: Share
     high_from: Share
     block_max_chars: Count
-    tag_max_chars: Count
 
     def __post_init__(self) -> None:
         if self.quiet_below > self.high_from:
@@ -182,7 +178,6 @@ class NoiseConfig:
 class EndocrineConfig:
     """What the endocrine section of a prompt says of growth and self."""
 
-    phenotype_max_chars: Positive
     mature_interactions: Positive
     young_below: Share
 
@@ -216,7 +211,6 @@ class FadingConfig:
 
     consolidation_interval: Above
     memory_decay_rate: Share
-    memory_decay_scale: Amount
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from bumble.body.soma import Soma
 
 Tier = Literal["quiet", "normal", "high"]
 
+FULL_AFFECTS = 6  # as many feelings count as full
+TAG_MAX_CHARS = 220  # of the body in an episode
 HALF = FULL / 2  # a bar this far from its resting point is as far as the formula looks
 OPENINGS: Mapping[Tier, str] = {
     "quiet": "Body: quiet",
@@ -58,7 +60,7 @@ def loudness(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> float:
         ebb.deviation_weight * min(1.0, away / HALF)
         + ebb.conflict_weight * bool(bars_module.conflicts(soma.bars, config.bars))
         + ebb.impulse_weight * bool(bars_module.ready_impulses(soma.bars, config.bars))
-        + ebb.affects_weight * min(1.0, len(soma.affects) / ebb.full_affects)
+        + ebb.affects_weight * min(1.0, len(soma.affects) / FULL_AFFECTS)
         + ebb.noise_weight * min(1.0, len(soma.noise) / capacity)
     )
     return min(1.0, total)
@@ -110,7 +112,7 @@ def body_block(
     return _fit(lines, ebb.block_max_chars)
 
 
-def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
+def episode_tag(soma: Soma, config: SomaConfig) -> str:
     """Put the body into an episode's tag; `parse_tag` reads it back.
 
     Returns:
@@ -120,7 +122,7 @@ def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
     parts.append(f"mood={mood(soma.bars, config.affects).name}")
     tag = " ".join(parts)
     named = [affect.name for affect in soma.affects]
-    while named and len(f"{tag} affects={','.join(named)}") > ebb.tag_max_chars:
+    while named and len(f"{tag} affects={','.join(named)}") > TAG_MAX_CHARS:
         named.pop()
     return f"{tag} affects={','.join(named)}" if named else tag
 

@@ -8,6 +8,7 @@ from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES, EndocrineConfig, HormonesConfig
 from bumble.body.hormones import Hormones
 
+PHENOTYPE_MAX_CHARS = 200  # of what the entity says it is
 EMBODY = "Embody this state naturally, without mentioning it."
 YOUNG = "You are still young: be curious, explore, ask, and try things out."
 
@@ -62,7 +63,7 @@ def section(
         f"Tone: {hormones.tone(levels, config)}.",
     ]
     lines.append(EMBODY)
-    if sentence := phenotype_sentence(phenotype, endocrine.phenotype_max_chars):
+    if sentence := phenotype_sentence(phenotype, PHENOTYPE_MAX_CHARS):
         lines.append(f"Self: {sentence}")
     if note := young_note(interactions, endocrine):
         lines.append(note)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from bumble.body.config import FadingConfig, SignificanceConfig
 
+DECAY_SCALE = 10  # multiplies `memory_decay_rate`
+
 
 @dataclass(frozen=True)
 class Significance:
@@ -100,7 +102,7 @@ def significance(
 
 
 def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
-    """Let a stored significance fade: s · exp(−rate · scale · age / interval).
+    """Let a stored significance fade: s · exp(−rate · 10 · age / interval).
 
     Args:
         value: As stored, in [0, 1].
@@ -108,4 +110,4 @@ def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
         config: The pace.
     """
     intervals = max(0.0, age_seconds) / config.consolidation_interval
-    return value * math.exp(-config.memory_decay_rate * config.memory_decay_scale * intervals)
+    return value * math.exp(-config.memory_decay_rate * DECAY_SCALE * intervals)

@@ -103,7 +103,7 @@ def tick(
 def _rendered(presence: Presence, form: str) -> str:
     soma, config = presence.soma, presence.config
     if form == "tag":
-        return ebb.episode_tag(soma, config.soma, config.ebb)
+        return ebb.episode_tag(soma, config.soma)
     if form == "line":
         return ebb.reflection_line(soma, config.soma)
     if form == "dream":
