@@ -38,7 +38,6 @@ from zoneinfo import ZoneInfo
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble.body import parameters
 from bumble.context import compact, flush, recalled, system
 from bumble.context import transcript as history
 from bumble.context.compact import CompactJob
@@ -325,7 +324,7 @@ def life_for(
     loaded = settings.load(entity.file, flags=flags)
     if loaded.identity is None:
         raise TypeError("a newborn has an identity")
-    zone, values = ZoneInfo("Europe/Lisbon"), loaded.values
+    zone = ZoneInfo("Europe/Lisbon")
     memory = Memory(
         entity,
         lambda: embedder,
@@ -338,7 +337,7 @@ def life_for(
         entity,
         loaded.identity,
         loaded.config,
-        parameters.read(values["soma"], values["memory"], values["recall"]),
+        loaded.config.body,
         model,
         memory,
         lambda: NOON + timedelta(days=1),

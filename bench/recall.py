@@ -29,8 +29,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bumble.body import affects, parameters
-from bumble.body.parameters import BodyConfig
+from bumble.body import affects
+from bumble.body.config import EMOTIONS, BodyConfig
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Embedder
 from bumble.entity import changes, settings
@@ -183,18 +183,18 @@ def questions(asked: Sequence[Mapping[str, Any]], ids: Mapping[str, str]) -> Ite
 
 def chance_factor(question: str, body: BodyConfig) -> Factor:
     """Give every turn one or two feelings by chance, the same for all questions, and a mood."""
-    mood = random.Random(question).choice(affects.EMOTIONS)
+    mood = random.Random(question).choice(EMOTIONS)
 
     def of(hit: Hit) -> float:
         rng = random.Random(hit.id)
         felt = [
-            affects.FeltImprint(rng.choice(affects.EMOTIONS), rng.random(), "")
+            affects.FeltImprint(rng.choice(EMOTIONS), rng.random(), "")
             for _ in range(rng.randint(1, 2))
         ]
         age = rng.random() * MAX_AGE_DAYS * 86_400
         return affects.imprint_factor(felt, mood, age, body.imprint, body.affinity)
 
-    return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
+    return Factor(of, 1 + body.imprint.imprint_recall_weight * body.imprint.imprint_cap)
 
 
 def measure(
@@ -207,8 +207,7 @@ def measure(
     """
     legs = dict(legs) if embedder else {"words alone": LEGS["words alone"]}
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
-    values = settings.load().values
-    body = parameters.read(values["soma"], values["memory"], values["recall"])
+    body = settings.load().config.body
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
     for sample in json.loads(path.read_text()):

@@ -448,7 +448,7 @@ def _felt(life: Runtime, turn: Turn) -> dict[str, str]:
     except UserError as error:
         turn.notes.append(f"how the body was is not noted: {error}")
         return {}
-    return {"soma": ebb.episode_tag(soma, life.body.soma, life.body.ebb)}
+    return {"soma": ebb.episode_tag(soma, life.body.soma)}
 
 
 def _provenance(life: Runtime, turn: Turn) -> Provenance:

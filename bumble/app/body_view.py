@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bumble.app import opening
 from bumble.app.opening import Opened
-from bumble.body import affects, parameters
+from bumble.body import affects
 from bumble.body.affects import Mood
-from bumble.body.parameters import BodyConfig
+from bumble.body.config import BodyConfig
 from bumble.body.soma import Soma, advance, birth
 from bumble.records import soma
 from bumble.runtime import body_state
@@ -34,9 +34,8 @@ class Presence:
 
 
 def body_of(opened: Opened) -> BodyConfig:
-    """Read the parameters of the body from the settings in force."""
-    values = opened.settings.values
-    return parameters.read(values["soma"], values["memory"], values["recall"])
+    """Return the parameters of the body from the settings in force."""
+    return opened.config.body
 
 
 def look(opened: Opened) -> Presence:

@@ -15,16 +15,16 @@ from typing import Any
 from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.entity import changes, commits, folder_trust, layers, runnable, schema, settings
+from bumble.entity import changes, commits, folder_trust, layers, runnable, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.runnable import Runnable
-from bumble.entity.schema import ValueProblem
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
-from bumble.text import urls, yaml_edit
+from bumble.text import schema, urls, yaml_edit
+from bumble.text.schema import ValueProblem
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,6 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
         is_own = layer.name == place.name
         values = layers.merge(values, plain if is_own else layer.values)
     try:
-        schema.check(Config, values, partial=False)
         schema.build(Config, values)
     except ValueProblem as problem:
         raise UsageError(f"{problem}\nNothing was changed.") from problem

@@ -16,13 +16,16 @@ from datetime import datetime
 
 from bumble.body.bars import FULL, Bars
 from bumble.body.circadian import seconds_between
-
-NEUTRAL = "neutral"
-LOW_NEGATIVE = frozenset({"melancholy", "concerned", "anxious", "withdrawn", "frustrated"})
-POSITIVE = frozenset({"content", "affectionate", "amused", "excited", "curious"})
-RESTLESS = "restless"
-RESTLESS_KIN = frozenset({"curious", "excited", "frustrated"})
-EMOTIONS = (*sorted(POSITIVE), *sorted(LOW_NEGATIVE), RESTLESS, NEUTRAL)
+from bumble.body.config import (
+    LOW_NEGATIVE,
+    NEUTRAL,
+    POSITIVE,
+    RESTLESS,
+    RESTLESS_KIN,
+    AffectsConfig,
+    AffinityConfig,
+    ImprintConfig,
+)
 
 NAME_MAX_CHARS = 24
 
@@ -51,61 +54,6 @@ class FeltImprint:
     emotion: str  # one of EMOTIONS; a neutral one counts nothing
     intensity: float  # in [0, 1]
     trigger: str  # what gave rise to it, a few words
-
-
-@dataclass(frozen=True)
-class MoodConfig:
-    """A bar that gives a mood when high."""
-
-    mood: str  # one of EMOTIONS
-    bar: str
-    threshold: float  # in [0, 100]
-
-
-@dataclass(frozen=True)
-class AffectsConfig:
-    """Everything affects and mood need to know."""
-
-    half_life_minutes: float  # > 0
-    forget_below: float  # an affect fainter than this is gone, in [0, 1]
-    limit: int  # how many are held, the strongest
-    moods: tuple[MoodConfig, ...]  # the earlier one wins a tie
-    mood_base: float  # intensity of a mood at its threshold, in [0, 1]
-    mood_slope: float  # what a full overshoot of 100 points would add
-
-    def __post_init__(self) -> None:
-        if self.half_life_minutes <= 0 or self.limit < 0:
-            raise ValueError("`affects`: half-life is above 0 and the limit at least 0")
-        if unknown := [each.mood for each in self.moods if each.mood not in EMOTIONS]:
-            raise ValueError(f"`{unknown[0]}` is not a mood; they are {', '.join(EMOTIONS)}")
-
-
-@dataclass(frozen=True)
-class ImprintConfig:
-    """How imprints weigh in recall."""
-
-    recall_weight: float  # 0 gives plain retrieval, exactly
-    decay_half_life_seconds: float  # > 0
-    cap: float  # most that all imprints of one episode can add before weighting
-    base: float  # what an imprint counts when the mood is not akin to it
-
-    def __post_init__(self) -> None:
-        if self.decay_half_life_seconds <= 0:
-            raise ValueError("an imprint's half-life must be above 0")
-
-
-@dataclass(frozen=True)
-class AffinityConfig:
-    """How akin a mood is to a memory's emotion, each >= 1."""
-
-    same: float
-    low: float  # both in LOW_NEGATIVE
-    positive: float  # both in POSITIVE
-    restless: float  # one restless, the other in RESTLESS_KIN
-
-    def __post_init__(self) -> None:
-        if min(self.same, self.low, self.positive, self.restless) < 1:
-            raise ValueError("an affinity is at least 1")
 
 
 def slug(name: str) -> str:
@@ -208,12 +156,12 @@ def imprint_shares(
     Returns:
         intensity · (affinity − 1 + base) · .5^(age / half-life); 0 for a neutral imprint.
     """
-    left = math.exp2(-(max(0.0, age_seconds) / config.decay_half_life_seconds))
+    left = math.exp2(-(max(0.0, age_seconds) / config.imprint_decay_half_life_seconds))
     return tuple(
         0.0
         if imprint.emotion == NEUTRAL
         else imprint.intensity
-        * (affinity(present, imprint.emotion, kinship) - 1 + config.base)
+        * (affinity(present, imprint.emotion, kinship) - 1 + config.imprint_base)
         * left
         for imprint in imprints
     )
@@ -232,4 +180,4 @@ def imprint_factor(
         At least 1; exactly 1 with weight 0, without imprints, and for neutral imprints.
     """
     total = sum(imprint_shares(imprints, present, age_seconds, config, kinship))
-    return 1 + config.recall_weight * min(config.cap, total)
+    return 1 + config.imprint_recall_weight * min(config.imprint_cap, total)

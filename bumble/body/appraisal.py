@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 
 from bumble.body import affects, fields, hormones
 from bumble.body import bars as bars_module
-from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, FeltImprint
-from bumble.body.bars import BAR_NAMES
+from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
+from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL, AppraisalConfig, SomaConfig
 from bumble.body.significance import appraisal_strength
-from bumble.body.soma import FeltLine, Soma, SomaConfig
+from bumble.body.soma import FeltLine, Soma
 
-
-@dataclass(frozen=True)
-class AppraisalConfig:
-    """What an appraisal may say and how strongly it counts."""
-
-    max_points: float  # most an answer may move one bar, either way
-    max_affects: int  # affect names taken from one answer
-    felt_max_chars: int
-    trigger_max_chars: int
-    full_points: float  # sum of |points| that counts as a full appraisal, > 0
-    affect_base: float  # intensity of an affect from an appraisal that moved nothing, in [0, 1]
-    affect_slope: float  # what a full appraisal adds to that; base + slope <= 1
-
-    def __post_init__(self) -> None:
-        if self.max_points <= 0 or self.full_points <= 0:
-            raise ValueError("`max_points` and `full_points` must be above 0")
-        if not 0 <= self.affect_base <= self.affect_base + self.affect_slope <= 1:
-            raise ValueError("`affect_base` and `affect_slope` must add up to 1 at most")
+FELT_MAX_CHARS = 200  # of the line that says what it felt like
+TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
 
 
 @dataclass(frozen=True)
@@ -56,12 +40,12 @@ def schema(config: AppraisalConfig) -> dict[str, object]:
     imprint = {
         "emotion": {"type": "string", "enum": list(EMOTIONS)},
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
-        "trigger": {"type": "string", "maxLength": config.trigger_max_chars},
+        "trigger": {"type": "string", "maxLength": TRIGGER_MAX_CHARS},
     }
     return _closed(
         {
             # words first: a small model that begins with numbers answers with zeros
-            "felt": {"type": "string", "maxLength": config.felt_max_chars},
+            "felt": {"type": "string", "maxLength": FELT_MAX_CHARS},
             "affects": {
                 "type": "array",
                 "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
@@ -94,8 +78,8 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     return Appraisal(
         points=points,
         affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
-        felt=_line(fields.text(whole.get("felt", ""), "felt"), config.felt_max_chars),
-        imprint=_imprint(whole.get("imprint"), config),
+        felt=_line(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
+        imprint=_imprint(whole.get("imprint")),
     )
 
 
@@ -130,7 +114,7 @@ def apply(
     )
 
 
-def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
+def _imprint(value: object) -> FeltImprint | None:
     if value is None:
         return None
     section = fields.section(value, "imprint")
@@ -144,7 +128,7 @@ def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
     intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
+    return FeltImprint(emotion, intensity, _line(trigger, TRIGGER_MAX_CHARS))
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from bumble.body import circadian
+from bumble.body.config import BAR_NAMES, BarsConfig, CouplingConfig, ImpulseConfig
 
-BAR_NAMES = ("social", "curiosity", "creative", "tension", "comfort")
 FULL = 100.0  # the top of every bar
 CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
@@ -51,74 +51,6 @@ class Bars:
     def value(self, name: str) -> float:
         """Read one bar, in [0, 100]."""
         return self.levels[name].value
-
-
-@dataclass(frozen=True)
-class BarConfig:
-    """How one bar starts and relaxes."""
-
-    initial: float  # first value and first resting point, in [0, 100]
-    decay_percent_per_hour: float  # share of the gap to the resting point lost an hour, >= 0
-
-
-@dataclass(frozen=True)
-class CouplingConfig:
-    """One bar, when high, hurries another."""
-
-    source: str  # the bar that acts
-    above: float  # it acts while above this, in [0, 100]
-    target: str  # the bar whose rate changes; may be the source itself
-    factor: float  # the rate is multiplied by this, > 0
-
-
-@dataclass(frozen=True)
-class ImpulseConfig:
-    """An urge that a full bar gives."""
-
-    bar: str
-    threshold: float  # the urge is there from this level on, in [0, 100]
-    cooldown_seconds: float  # wall-clock time between two firings
-    cost: float  # points taken from the bar when it fires, >= 0
-
-
-@dataclass(frozen=True)
-class ConflictConfig:
-    """Bars that pull apart when all of them are high."""
-
-    bars: tuple[str, ...]
-    threshold: float  # in [0, 100]
-
-
-@dataclass(frozen=True)
-class BarsConfig:
-    """Everything the bars need to know."""
-
-    levels: Mapping[str, BarConfig]
-    resting_drift_per_hour: float  # share of the gap by which the resting point follows, >= 0
-    resting_band: float  # points a resting point may stray from where it began, >= 0
-    circadian: circadian.CircadianConfig
-    coupling: tuple[CouplingConfig, ...]
-    events: Mapping[str, Mapping[str, float]]  # points on each bar, by event
-    idle_per_minute: Mapping[str, float]  # points a minute on each bar while time passes
-    impulses: Mapping[str, ImpulseConfig]
-    conflicts: Mapping[str, ConflictConfig]
-
-    def __post_init__(self) -> None:
-        if set(self.levels) != set(BAR_NAMES):
-            raise ValueError(f"`levels` must name exactly {', '.join(BAR_NAMES)}")
-        named = {link.source for link in self.coupling} | {link.target for link in self.coupling}
-        named |= {impulse.bar for impulse in self.impulses.values()} | set(self.idle_per_minute)
-        for bars in (*self.events.values(), *(each.bars for each in self.conflicts.values())):
-            named |= set(bars)
-        if unknown := sorted(named - set(BAR_NAMES)):
-            raise ValueError(f"`{unknown[0]}` is not a bar; the bars are {', '.join(BAR_NAMES)}")
-        for name, bar in self.levels.items():
-            if not 0 <= bar.initial <= FULL or bar.decay_percent_per_hour < 0:
-                raise ValueError(f"`levels.{name}`: initial is in [0, 100] and decay at least 0")
-        if min(self.resting_drift_per_hour, self.resting_band) < 0:
-            raise ValueError("the resting points' drift and band must be >= 0")
-        if any(link.factor <= 0 for link in self.coupling):
-            raise ValueError("every coupling's factor must be > 0")
 
 
 def birth(at: datetime, config: BarsConfig) -> Bars:

@@ -9,20 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-
-@dataclass(frozen=True)
-class CircadianConfig:
-    """The daily rhythm of decay."""
-
-    amplitude: float  # share by which the rate swings about 1, in [0, 1)
-    phase_hour: float  # local hour at which the rhythm rises through 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.amplitude < 1:
-            raise ValueError("`circadian.amplitude` must be in [0, 1)")
+from bumble.body.config import CircadianConfig
 
 
 def seconds_between(earlier: datetime, later: datetime) -> float:

@@ -13,12 +13,15 @@ from typing import Literal
 
 from bumble.body import bars as bars_module
 from bumble.body import noise
-from bumble.body.affects import EMOTIONS, Mood, mood
-from bumble.body.bars import BAR_NAMES, FULL
-from bumble.body.soma import Soma, SomaConfig
+from bumble.body.affects import Mood, mood
+from bumble.body.bars import FULL
+from bumble.body.config import BAR_NAMES, EMOTIONS, EbbConfig, SomaConfig
+from bumble.body.soma import Soma
 
 Tier = Literal["quiet", "normal", "high"]
 
+FULL_AFFECTS = 6  # as many feelings count as full
+TAG_MAX_CHARS = 220  # of the body in an episode
 HALF = FULL / 2  # a bar this far from its resting point is as far as the formula looks
 OPENINGS: Mapping[Tier, str] = {
     "quiet": "Body: quiet",
@@ -31,26 +34,6 @@ ADVICE: Mapping[Tier, str] = {
     "high": "It is hard to ignore: let it shape pace, length and choice of words, "
     "without reciting it.",
 }
-
-
-@dataclass(frozen=True)
-class EbbConfig:
-    """The weights of loudness, and how long renderings may be."""
-
-    deviation_weight: float
-    conflict_weight: float
-    impulse_weight: float
-    affects_weight: float
-    noise_weight: float
-    full_affects: int  # this many affects count as full, > 0
-    quiet_below: float
-    high_from: float
-    block_max_chars: int  # of the body block; what matters least is left out
-    tag_max_chars: int  # of an episode's tag
-
-    def __post_init__(self) -> None:
-        if self.full_affects <= 0 or self.quiet_below > self.high_from:
-            raise ValueError("`full_affects` must be above 0, `quiet_below` not above `high_from`")
 
 
 @dataclass(frozen=True)
@@ -77,7 +60,7 @@ def loudness(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> float:
         ebb.deviation_weight * min(1.0, away / HALF)
         + ebb.conflict_weight * bool(bars_module.conflicts(soma.bars, config.bars))
         + ebb.impulse_weight * bool(bars_module.ready_impulses(soma.bars, config.bars))
-        + ebb.affects_weight * min(1.0, len(soma.affects) / ebb.full_affects)
+        + ebb.affects_weight * min(1.0, len(soma.affects) / FULL_AFFECTS)
         + ebb.noise_weight * min(1.0, len(soma.noise) / capacity)
     )
     return min(1.0, total)
@@ -129,7 +112,7 @@ def body_block(
     return _fit(lines, ebb.block_max_chars)
 
 
-def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
+def episode_tag(soma: Soma, config: SomaConfig) -> str:
     """Put the body into an episode's tag; `parse_tag` reads it back.
 
     Returns:
@@ -139,7 +122,7 @@ def episode_tag(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> str:
     parts.append(f"mood={mood(soma.bars, config.affects).name}")
     tag = " ".join(parts)
     named = [affect.name for affect in soma.affects]
-    while named and len(f"{tag} affects={','.join(named)}") > ebb.tag_max_chars:
+    while named and len(f"{tag} affects={','.join(named)}") > TAG_MAX_CHARS:
         named.pop()
     return f"{tag} affects={','.join(named)}" if named else tag
 

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from bumble.body import hormones
-from bumble.body.hormones import HORMONE_NAMES, Hormones, HormonesConfig
+from bumble.body.config import HORMONE_NAMES, EndocrineConfig, HormonesConfig
+from bumble.body.hormones import Hormones
 
+PHENOTYPE_MAX_CHARS = 200  # of what the entity says it is
 EMBODY = "Embody this state naturally, without mentioning it."
 YOUNG = "You are still young: be curious, explore, ask, and try things out."
-
-
-@dataclass(frozen=True)
-class EndocrineConfig:
-    """What the section says of growth and self."""
-
-    phenotype_max_chars: int
-    mature_interactions: int  # exchanges after which maturity is 1, > 0
-    young_below: float  # maturity under which the note for the young is added, in [0, 1]
-
-    def __post_init__(self) -> None:
-        if self.mature_interactions <= 0 or self.phenotype_max_chars < 1:
-            raise ValueError("`mature_interactions` and `phenotype_max_chars` must be above 0")
 
 
 def maturity(interactions: int, config: EndocrineConfig) -> float:
@@ -75,7 +63,7 @@ def section(
         f"Tone: {hormones.tone(levels, config)}.",
     ]
     lines.append(EMBODY)
-    if sentence := phenotype_sentence(phenotype, endocrine.phenotype_max_chars):
+    if sentence := phenotype_sentence(phenotype, PHENOTYPE_MAX_CHARS):
         lines.append(f"Self: {sentence}")
     if note := young_note(interactions, endocrine):
         lines.append(note)

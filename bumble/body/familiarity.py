@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bumble.body.config import ScalarConfig
+
 
 @dataclass(frozen=True)
 class Bond:
@@ -19,24 +21,6 @@ class Bond:
     familiarity: float
     warmth: float
     trust: float
-
-
-@dataclass(frozen=True)
-class ScalarConfig:
-    """Everything the scalar relationship needs to know."""
-
-    initial_warmth: float  # of somebody new, in [0, 1]
-    initial_trust: float  # likewise
-    familiarity_half_life_hours: float  # > 0
-    familiarity_floor: float  # fading stops here, in [0, 1]
-    meaningful_bump: float  # familiarity won by an exchange of substance
-    plain_bump: float  # familiarity won by any other
-    ceiling_interactions: int  # exchanges after which familiarity may be full, > 0
-    step: float  # by which warmth and trust move
-
-    def __post_init__(self) -> None:
-        if self.familiarity_half_life_hours <= 0 or self.ceiling_interactions <= 0:
-            raise ValueError("`familiarity_half_life_hours`, `ceiling_interactions`: above 0")
 
 
 def stranger(config: ScalarConfig) -> Bond:

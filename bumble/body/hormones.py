@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble.body.circadian import seconds_between
+from bumble.body.config import HORMONE_NAMES, HormonesConfig
 
-HORMONE_NAMES = ("dopamine", "cortisol", "oxytocin")
 PLAIN_NAMES = {"dopamine": "drive", "cortisol": "strain", "oxytocin": "closeness"}
 
 DOMINANT, ACTIVE, BASELINE = "DOMINANT", "active", "baseline"
@@ -37,39 +37,6 @@ class Hormones:
 
     at: datetime  # timezone-aware
     levels: Mapping[str, float]  # in [0, 1], by the names of HORMONE_NAMES, in that order
-
-
-@dataclass(frozen=True)
-class HormoneConfig:
-    """How one hormone relaxes."""
-
-    half_life_minutes: float  # time in which half the gap to the rest is gone, > 0
-    rest: float  # in [0, 1)
-
-
-@dataclass(frozen=True)
-class HormonesConfig:
-    """Everything the hormones need to know."""
-
-    levels: Mapping[str, HormoneConfig]
-    events: Mapping[str, Mapping[str, float]]  # change of each hormone, by event
-    per_point: Mapping[str, Mapping[str, float]]  # change per point an appraisal moves a bar up
-    active_above: float  # share of the way from rest to full, in (0, 1]
-    dominant_above: float  # likewise; at most one hormone dominates
-    show_names: bool  # False: plain words stand for the hormones' names
-    anchor_blend: float  # share of a recalled anchor in the new levels, in [0, 1]
-
-    def __post_init__(self) -> None:
-        if set(self.levels) != set(HORMONE_NAMES):
-            raise ValueError(f"`levels` must name exactly {', '.join(HORMONE_NAMES)}")
-        for name, hormone in self.levels.items():
-            if hormone.half_life_minutes <= 0 or not 0 <= hormone.rest < 1:
-                raise ValueError(f"`levels.{name}`: half-life is above 0 and rest in [0, 1)")
-        for deltas in (*self.events.values(), *self.per_point.values()):
-            if unknown := sorted(set(deltas) - set(HORMONE_NAMES)):
-                raise ValueError(f"`{unknown[0]}` is not one of {', '.join(HORMONE_NAMES)}")
-        if not 0 <= self.anchor_blend <= 1:
-            raise ValueError("`anchor_blend` must be in [0, 1]")
 
 
 def birth(at: datetime, config: HormonesConfig) -> Hormones:
@@ -117,25 +84,6 @@ def apply_bar_deltas(
         for name, per_point in config.per_point.get(bar, {}).items():
             total[name] += points * per_point
     return nudge(hormones, total)
-
-
-def blend(hormones: Hormones, anchor: Mapping[str, float], config: HormonesConfig) -> Hormones:
-    """Pull the levels toward those of a recalled anchor: level ← (1 − b) · level + b · anchor.
-
-    Args:
-        anchor: Levels in [0, 1] by hormone; one that is missing stays as it is.
-
-    Raises:
-        ValueError: If an anchor's level is out of range.
-    """
-    if any(not 0 <= anchor.get(name, 0.0) <= 1 for name in HORMONE_NAMES):
-        raise ValueError("an anchor's levels must be in [0, 1]")
-    share = config.anchor_blend
-    levels = {
-        name: (1 - share) * level + share * anchor.get(name, level)
-        for name, level in hormones.levels.items()
-    }
-    return replace(hormones, levels=levels)
 
 
 def excess(hormones: Hormones, config: HormonesConfig) -> dict[str, float]:

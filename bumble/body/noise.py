@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bumble.body.circadian import seconds_between
+from bumble.body.config import NoiseConfig
 
 THOUGHT, DREAM = "thought", "dream"
 MARK = "[dream]"
@@ -26,16 +27,6 @@ class Fragment:
     salience: float  # how much it stands out, in [0, 1]
     at: datetime  # timezone-aware
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
-
-
-@dataclass(frozen=True)
-class NoiseConfig:
-    """Everything the ring needs to know."""
-
-    interval_seconds: float  # least time between two ticks
-    capacity: int  # fragments held
-    duplicate_jaccard: float  # a fragment as like another as this is refused, in (0, 1]
-    dream_protected_hours: float  # a dream's fragment younger than this is never pushed out
 
 
 def fragment(

@@ -9,30 +9,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from bumble.body.config import FadingConfig, SignificanceConfig
 
-@dataclass(frozen=True)
-class SignificanceConfig:
-    """The weights of the formula."""
-
-    base: float
-    meaningful_weight: float
-    familiarity_weight: float
-    appraisal_weight: float
-    novelty_weight: float
-    meaningful_chars: int  # content longer than this is meaningful
-
-
-@dataclass(frozen=True)
-class FadingConfig:
-    """How a stored significance fades."""
-
-    memory_decay_rate: float  # per consolidation interval, before scaling, >= 0
-    memory_decay_scale: float  # >= 0
-    consolidation_interval: float  # seconds, > 0
-
-    def __post_init__(self) -> None:
-        if self.consolidation_interval <= 0:
-            raise ValueError("`consolidation_interval` must be above 0")
+DECAY_SCALE = 10  # multiplies `memory_decay_rate`
 
 
 @dataclass(frozen=True)
@@ -123,7 +102,7 @@ def significance(
 
 
 def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
-    """Let a stored significance fade: s · exp(−rate · scale · age / interval).
+    """Let a stored significance fade: s · exp(−rate · 10 · age / interval).
 
     Args:
         value: As stored, in [0, 1].
@@ -131,4 +110,4 @@ def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
         config: The pace.
     """
     intervals = max(0.0, age_seconds) / config.consolidation_interval
-    return value * math.exp(-config.memory_decay_rate * config.memory_decay_scale * intervals)
+    return value * math.exp(-config.memory_decay_rate * DECAY_SCALE * intervals)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from bumble.body import affects, bars, fields, hormones, noise
-from bumble.body.affects import Affect, AffectsConfig
-from bumble.body.bars import BAR_NAMES, FULL, Bar, Bars, BarsConfig
-from bumble.body.hormones import HORMONE_NAMES, Hormones, HormonesConfig
-from bumble.body.noise import Fragment, NoiseConfig
+from bumble.body.affects import Affect
+from bumble.body.bars import FULL, Bar, Bars
+from bumble.body.config import BAR_NAMES, HORMONE_NAMES, SomaConfig
+from bumble.body.hormones import Hormones
+from bumble.body.noise import Fragment
 
 DECIMALS = 4  # of a stored value; finer than anything shown
 IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
@@ -44,16 +45,6 @@ class Soma:
     def at(self) -> datetime:
         """The time this state stands for."""
         return self.bars.at
-
-
-@dataclass(frozen=True)
-class SomaConfig:
-    """Everything that moves the body."""
-
-    bars: BarsConfig
-    hormones: HormonesConfig
-    affects: AffectsConfig
-    noise: NoiseConfig
 
 
 def birth(at: datetime, config: SomaConfig) -> Soma:

@@ -13,13 +13,13 @@ from bumble.app.opening import shell_of
 from bumble.app.process import Shell
 from bumble.app.setting_files import SettingsFile
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
-from bumble.entity import defaults, folder_trust, layers, schema, setting_edits, settings
+from bumble.entity import defaults, folder_trust, layers, setting_edits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.schema import ValueProblem
 from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UsageError
-from bumble.text import yaml_render
+from bumble.text import schema, yaml_render
+from bumble.text.schema import ValueProblem
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
 

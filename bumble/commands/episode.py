@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened, open_entity
-from bumble.body.significance import FadingConfig, decayed
+from bumble.body.significance import decayed
 from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.listing import LimitOption, SinceOption
@@ -190,10 +190,7 @@ def _path(opened: Opened, episode_id: str) -> Path:
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:
     """Return what tells how much an episode matters now."""
-    memory, at = opened.config.memory, opened.shell.now()
-    config = FadingConfig(
-        memory.memory_decay_rate, memory.memory_decay_scale, memory.consolidation_interval
-    )
+    config, at = opened.config.body.fading, opened.shell.now()
 
     def left(episode: Episode) -> float:
         return decayed(episode.significance, (at - episode.at).total_seconds(), config)

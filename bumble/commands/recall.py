@@ -17,8 +17,7 @@ from bumble.errors import UsageError
 from bumble.records import session_files
 
 if TYPE_CHECKING:
-    from bumble.body.affects import ImprintConfig
-    from bumble.body.parameters import BodyConfig
+    from bumble.body.config import BodyConfig, ImprintConfig
     from bumble.context.emotion_weight import Weight
     from bumble.index.search import Hit, Parts
 
@@ -125,12 +124,11 @@ def recall(
 
 def _present(opened: Opened) -> tuple[BodyConfig, str, datetime]:
     """Return the parameters of the body, its mood, and the present."""
-    from bumble.body import affects, parameters
+    from bumble.body import affects
     from bumble.records import soma
     from bumble.runtime import body_state
 
-    values = opened.settings.values
-    body = parameters.read(values["soma"], values["memory"], values["recall"])
+    body = opened.config.body
     at, place = opened.shell.now(), opened.entity.soma
     felt = body_state.present(place, soma.read(place), at, opening.zone(opened), body.soma)
     return body, affects.mood(felt.bars, body.soma.affects).name, at
@@ -195,12 +193,12 @@ def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
         trigger = f" ({share.trigger})" if share.trigger else ""
         yield (
             f"felt     {share.emotion} {share.intensity:.2f} × ({share.affinity:.2f} - 1 +"
-            f" {config.base:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
+            f" {config.imprint_base:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
         )
     total = sum(share.share for share in felt.shares)
     yield (
-        f"factor   1 + {config.recall_weight:.2f} × min({config.cap:.2f}, {total:.3f}) ="
-        f" {felt.factor:.3f}   {felt.age_days:.1f} days later"
+        f"factor   1 + {config.imprint_recall_weight:.2f} × min({config.imprint_cap:.2f},"
+        f" {total:.3f}) = {felt.factor:.3f}   {felt.age_days:.1f} days later"
     )
 
 

@@ -13,8 +13,7 @@ from bumble.app.opening import Opened, open_entity
 from bumble.body import bars, ebb, endocrine, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
-from bumble.body.hormones import HORMONE_NAMES
-from bumble.body.parameters import BodyConfig
+from bumble.body.config import HORMONE_NAMES, BodyConfig
 from bumble.body.soma import Soma
 from bumble.cli import listing, run_job
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
@@ -104,7 +103,7 @@ def tick(
 def _rendered(presence: Presence, form: str) -> str:
     soma, config = presence.soma, presence.config
     if form == "tag":
-        return ebb.episode_tag(soma, config.soma, config.ebb)
+        return ebb.episode_tag(soma, config.soma)
     if form == "line":
         return ebb.reflection_line(soma, config.soma)
     if form == "dream":

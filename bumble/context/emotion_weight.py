@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bumble.body import affects
-from bumble.body.parameters import BodyConfig
+from bumble.body.config import BodyConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index.search import Factor, Hit
@@ -48,14 +48,14 @@ def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor 
         mood: The mood now.
         at: The present.
     """
-    if not body.imprint.recall_weight:
+    if not body.imprint.imprint_recall_weight:
         return None
 
     def of(hit: Hit) -> float:
         imprint_weight = weight(entity, body, mood, at, hit)
         return imprint_weight.factor if imprint_weight else 1.0
 
-    return Factor(of, 1 + body.imprint.recall_weight * body.imprint.cap)
+    return Factor(of, 1 + body.imprint.imprint_recall_weight * body.imprint.imprint_cap)
 
 
 def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) -> Weight | None:
@@ -78,7 +78,7 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
 def _shares(
     felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
 ) -> tuple[ImprintShare, ...]:
-    decay = math.exp2(-age_seconds / body.imprint.decay_half_life_seconds)
+    decay = math.exp2(-age_seconds / body.imprint.imprint_decay_half_life_seconds)
     counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
     return tuple(
         ImprintShare(

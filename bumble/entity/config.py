@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+from bumble.body.config import AffinityConfig, BodyConfig, SomaConfig
 from bumble.entity.config_memory import MemoryConfig
-from bumble.entity.config_soma import SomaConfig
-from bumble.entity.schema import Amount, Count, Positive, Range, Share, Temperature, TimeZone
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
+from bumble.text.schema import (
+    Amount,
+    Count,
+    Length,
+    Positive,
+    Range,
+    Share,
+    Temperature,
+    TimeZone,
+    dataclass,
+)
 
 
 @dataclass(frozen=True)
@@ -171,16 +176,6 @@ class SessionConfig:
 
 
 @dataclass(frozen=True)
-class AffinityConfig:
-    """How akin a present mood is to the one a memory was made in."""
-
-    same: Annotated[float, Range(1)]
-    low: Annotated[float, Range(1)]
-    positive: Annotated[float, Range(1)]
-    restless: Annotated[float, Range(1)]
-
-
-@dataclass(frozen=True)
 class PrefetchConfig:
     """What the last messages together bring to mind."""
 
@@ -190,38 +185,50 @@ class PrefetchConfig:
 
 
 @dataclass(frozen=True)
-class PetriConfig:
-    """The overview of what memories are about."""
-
-    entities: Count
-    catalysts: Count
-    max_tokens: Count
-
-
-@dataclass(frozen=True)
-class DeepRecallConfig:
-    """The bounds of a deep recall."""
-
-    max_calls: Positive
-    max_reads: Positive
-    timeout_seconds: Amount
-    max_cost_usd: Amount
-
-
-@dataclass(frozen=True)
 class RecallConfig:
     """How memories are found and ranked."""
 
     late_interaction: bool
     lexical_weight: Share
-    lexical_previous_turns: Count
-    vector_previous_turns: Count
-    recency_weight: Amount
     preamble_threshold: Share
     affinity: AffinityConfig
     prefetch: PrefetchConfig
-    petri: PetriConfig
-    deep: DeepRecallConfig
+
+
+@dataclass(frozen=True)
+class DreamsConfig:
+    """When and what the entity dreams."""
+
+    enabled: bool
+    model: str
+    temperature: Temperature
+    max_tokens: Positive
+    min_silence_seconds: Amount
+    min_gap_seconds: Amount
+    max_cycles_per_day: Count
+    dream_hours: tuple[Annotated[int, Range(0, 23)], ...]
+    empty_backoff_minutes: Amount
+    memory_pair_count: Positive
+    min_significance: Share
+    min_time_gap_hours: Amount
+    max_similarity: Annotated[float, Range(-1, 1)]
+    band: Annotated[tuple[Share, ...], Length((0, 2))]
+    write_journal: bool
+    write_beliefs: bool
+    belief_confidence: Annotated[float, Range(0, 0.99)]
+    inject_noise: bool
+    max_noise_fragments: Count
+
+    def __post_init__(self) -> None:
+        if self.band and self.band[0] >= self.band[1]:
+            raise ValueError("the first percentile of `band` must be below the second")
+
+
+@dataclass(frozen=True)
+class SomaSection(SomaConfig):
+    """The body, and what it does at night."""
+
+    dreams: DreamsConfig
 
 
 @dataclass(frozen=True)
@@ -231,19 +238,6 @@ class ToolCacheConfig:
     max_entries: Count
     ttl_seconds: Amount
     tools: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class McpServerConfig:
-    """One MCP server: a program to start, or an address."""
-
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] | None = None
-    url: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("an MCP server has either a `command` or a `url`")
 
 
 @dataclass(frozen=True)
@@ -257,7 +251,6 @@ class ToolsConfig:
     command_variables: Annotated[tuple[str, ...], OWNERS]
     output_max_tokens: Positive
     cache: ToolCacheConfig
-    mcp_servers: Annotated[Mapping[str, McpServerConfig], YOURS]
 
 
 @dataclass(frozen=True)
@@ -280,18 +273,10 @@ class AutomationsConfig:
 
 
 @dataclass(frozen=True)
-class EvolutionConfig:
-    """How fast an entity may change itself."""
-
-    max_step: Share
-
-
-@dataclass(frozen=True)
 class GitConfig:
     """What is done with a folder under git."""
 
     autocommit: bool
-    review: bool
 
 
 @dataclass(frozen=True)
@@ -320,14 +305,29 @@ class Config:
     session: SessionConfig
     recall: RecallConfig
     memory: MemoryConfig
-    soma: SomaConfig
+    soma: SomaSection
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
-    evolution: EvolutionConfig
     git: GitConfig
     output: OutputConfig
     log: LogConfig
+
+    @property
+    def body(self) -> BodyConfig:
+        """What the body asks of the settings."""
+        soma, memory = self.soma, self.memory
+        return BodyConfig(
+            soma=soma,
+            appraisal=soma.appraisal,
+            ebb=soma.ebb,
+            endocrine=soma.endocrine,
+            imprint=memory,
+            affinity=self.recall.affinity,
+            significance=memory.significance,
+            fading=memory,
+            scalar=memory.relational.scalar,
+        )
 
 
 @dataclass(frozen=True)

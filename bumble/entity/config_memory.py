@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from bumble.entity.schema import Above, Amount, Count, Positive, Range, Share, Temperature
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
-
-
-@dataclass(frozen=True)
-class SignificanceConfig:
-    """The weights of an event's significance."""
-
-    base: Share
-    meaningful_weight: Share
-    familiarity_weight: Share
-    appraisal_weight: Share
-    novelty_weight: Share
-    meaningful_chars: Count
-
-
-@dataclass(frozen=True)
-class ScalarConfig:
-    """A relationship in numbers only."""
-
-    initial_warmth: Share
-    initial_trust: Share
-    familiarity_half_life_hours: Above
-    familiarity_floor: Share
-    meaningful_bump: Share
-    plain_bump: Share
-    ceiling_interactions: Positive
-    step: Share
+from bumble.body.config import FadingConfig, ImprintConfig, ScalarConfig, SignificanceConfig
+from bumble.text.schema import (
+    Above,
+    Amount,
+    Count,
+    Positive,
+    Range,
+    Share,
+    Temperature,
+    dataclass,
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +51,6 @@ class RelationalConfig:
     amendment_max_lines: Count
     max_loss_ratio: Share
     min_document_chars: Count
-    pending_max: Count
     pending_in_prompt: Count
     gen_recent_hours: Amount
     gen_tail_sentences: Count
@@ -137,36 +115,13 @@ class NarrativeConfig:
 
 
 @dataclass(frozen=True)
-class WorkingConfig:
-    """Guards against losing working memory in a rewrite."""
-
-    guard_above_chars: Count
-    min_kept_ratio: Share
-    min_bond_overlap: Share
-
-
-@dataclass(frozen=True)
-class AnchorsConfig:
-    """Bookmarked moments."""
-
-    max_count: Positive
-
-
-@dataclass(frozen=True)
-class MemoryConfig:
+class MemoryConfig(ImprintConfig, FadingConfig):
     """What is remembered, how it fades and how it is recalled."""
 
     episode_significance_threshold: Share
     max_recall_results: Positive
     embedding_dimensions: Annotated[int, Range(1)]
-    imprint_recall_weight: Amount
-    imprint_decay_half_life_seconds: Above
-    imprint_cap: Amount
-    imprint_base: Share
     narrative_every_n_consolidations: Positive
-    consolidation_interval: Above
-    memory_decay_rate: Share
-    memory_decay_scale: Amount
     dormant_below: Share
     episode_pause_minutes: Amount
     episode_max_turns: Positive
@@ -178,5 +133,3 @@ class MemoryConfig:
     knowledge: KnowledgeConfig
     skills: SkillsConfig
     narrative: NarrativeConfig
-    working: WorkingConfig
-    anchors: AnchorsConfig

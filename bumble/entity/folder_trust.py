@@ -14,13 +14,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from bumble.entity import runnable, schema
+from bumble.entity import runnable
 from bumble.entity.config import OWNERS, YOURS, Config
 from bumble.entity.layers import Layer
 from bumble.entity.runnable import Runnable
-from bumble.entity.schema import Keys
 from bumble.errors import SettingInvalidError
-from bumble.text import yaml_edit
+from bumble.text import schema, yaml_edit
+from bumble.text.schema import Keys
 
 KEY = "trusted"  # in the user's config: folder to the hashes of what can run there
 LINKED = "linked"  # there too: folders that links in an entity's folder may lead to
@@ -28,7 +28,6 @@ LINKED = "linked"  # there too: folders that links in an entity's folder may lea
 PROGRAMS: tuple[Keys, ...] = (
     ("prompt", "host_command"),
     ("tools", "run_command"),
-    ("tools", "mcp_servers"),
 )
 
 Trusted = Mapping[str, frozenset[str]]  # folder, in full, to hashes

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bumble.entity import defaults, schema
+from bumble.entity import defaults
 from bumble.entity.config import Config, Identity
-from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import SettingInvalidError, UsageError
-from bumble.text import yaml_edit
+from bumble.text import schema, yaml_edit
+from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.text.whole_text import HALF
 
 NOTES = "x"  # free notes of an entity.yaml, never read
@@ -152,8 +152,8 @@ def parse_value(keys: Keys, text: str, *, root: type = Config) -> Any:
 def place(name: str, source: str, keys: Keys) -> str:
     """Name the file and the line of the deepest of `keys` that stands in it."""
     lines, plain = _lines(source), tuple(key.partition("[")[0] for key in keys)  # `hours[3]`
-    found = (lines.get(plain[:depth]) for depth in range(len(plain), 0, -1))
-    line = next((line for line in found if line is not None), None)
+    deepest_first = (lines.get(plain[:depth]) for depth in range(len(plain), 0, -1))
+    line = next((line for line in deepest_first if line is not None), None)
     return name if line is None else f"{name}:{line}"
 
 
@@ -167,24 +167,24 @@ def sentence(problem: ValueProblem) -> str:
     if not isinstance(problem, UnknownKeyProblem):
         return str(problem)
     key, above = problem.keys[-1], problem.keys[:-1]
-    known = problem.known if above else (*problem.known, *schema.fields(Identity), NOTES)
-    hint = _hint(key, known, above) or _elsewhere(problem.keys)
+    names = problem.names if above else (*problem.names, *schema.fields(Identity), NOTES)
+    hint = _hint(key, names, above) or _elsewhere(problem.keys)
     return f"`{'.'.join(problem.keys)}` is not a setting{hint}"
 
 
-def _hint(name: str, known: Iterable[str], above: Keys = ()) -> str:
-    near = difflib.get_close_matches(name, list(known), 1, CLOSE_ENOUGH)
+def _hint(name: str, names: Iterable[str], above: Keys = ()) -> str:
+    near = difflib.get_close_matches(name, list(names), 1, CLOSE_ENOUGH)
     return f"; did you mean `{'.'.join((*above, near[0]))}`?" if near else ""
 
 
 def _elsewhere(keys: Keys) -> str:
     """Suggest the setting that has this name, or one like it, in another section."""
-    every = [there for there, _ in schema.walk(Config) if there]
-    near = difflib.get_close_matches(keys[-1], {there[-1] for there in every}, 1, CLOSE_ENOUGH)
-    same = [there for there in every if near and there[-1] == near[0]]
+    every = [path for path, _ in schema.walk(Config) if path]
+    near = difflib.get_close_matches(keys[-1], {path[-1] for path in every}, 1, CLOSE_ENOUGH)
+    same = [path for path in every if near and path[-1] == near[0]]
     if not same:
         return ""
-    best = max(same, key=lambda there: len(set(there) & set(keys)))
+    best = max(same, key=lambda path: len(set(path) & set(keys)))
     return f"; did you mean `{'.'.join(best)}`?"
 
 

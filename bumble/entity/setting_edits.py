@@ -6,11 +6,11 @@ as far as a new text.
 
 from __future__ import annotations
 
-from bumble.entity import layers, schema
+from bumble.entity import layers
 from bumble.entity.config import Config, Identity
-from bumble.entity.schema import Keys, ValueProblem
 from bumble.errors import SettingInvalidError, UsageError
-from bumble.text import yaml_edit
+from bumble.text import schema, yaml_edit
+from bumble.text.schema import Keys, ValueProblem
 
 
 def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml") -> str:

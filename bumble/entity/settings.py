@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
-from bumble.entity import defaults, folder_trust, schema
+from bumble.entity import defaults, folder_trust
 from bumble.entity import layers as setting_layers
 from bumble.entity.config import Config, Identity
 from bumble.entity.layers import Layer, Plain
-from bumble.entity.schema import Keys, UnknownKeyProblem, ValueProblem
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
-from bumble.text import urls, yaml_edit
+from bumble.text import schema, urls, yaml_edit
+from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 SCHEMA_VERSION = 1  # of entity.yaml
 
@@ -41,7 +41,7 @@ class Settings:
             UsageError: If there is none of that name.
         """
         value: Any = self.values
-        for name in _known(key, self.values):
+        for name in _path(key, self.values):
             value = value[name]
         return urls.masked(value)
 
@@ -51,7 +51,7 @@ class Settings:
         Raises:
             UsageError: If there is no setting of that name.
         """
-        return self._origin(_known(key, self.values))
+        return self._origin(_path(key, self.values))
 
     def flat(self) -> Iterator[tuple[str, Any, str]]:
         """Yield every setting in the order of the defaults: dotted key, value, origin.
@@ -62,8 +62,8 @@ class Settings:
             yield ".".join(keys), urls.masked(value), self._origin(keys)
 
     def _origin(self, keys: Keys) -> str:
-        given = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))
-        return next(given).origin(keys)
+        holders = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))
+        return next(holders).origin(keys)
 
 
 def load(
@@ -85,7 +85,7 @@ def load(
         SettingInvalidError: If a file or the environment has a name or value that is no setting.
         UsageError: If a flag has.
     """
-    found = [Layer("default", defaults.read())]
+    layers = [Layer("default", defaults.read())]
     trusted: folder_trust.Trusted = {}
     identity: Identity | None = None
     warnings: list[str] = []
@@ -93,16 +93,16 @@ def load(
         plain, source = _read(user_file) or ({}, "")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
         plain.pop(folder_trust.LINKED, None)
-        found.append(_layer(user_file, plain, source, name=str(user_file)))
+        layers.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
         identity, own, warnings = _entity_layer(entity_file)
-        found.append(own)
-    found.append(Layer("environment", setting_layers.from_environment(environ or {})))
-    found.append(Layer("flag", setting_layers.from_flags(flags or {})))
+        layers.append(own)
+    layers.append(Layer("environment", setting_layers.from_environment(environ or {})))
+    layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
     if entity_file is None:
-        return _assemble(tuple(found), identity, tuple(warnings))
-    found, doubts = _as_trusted(found, own, entity_file, trusted)
-    assembled = _assemble(tuple(found), identity, (*warnings, *doubts))
+        return _assemble(tuple(layers), identity, tuple(warnings))
+    layers, doubts = _as_trusted(layers, own, entity_file, trusted)
+    assembled = _assemble(tuple(layers), identity, (*warnings, *doubts))
     as_it_is = folder_trust.doubt(trusted, entity_file.parent, own.values) is None
     return replace(assembled, trusted=as_it_is)
 
@@ -153,18 +153,17 @@ def linked(user_file: Path) -> tuple[Path, ...]:
 
 
 def _assemble(
-    found: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
+    layers: tuple[Layer, ...], identity: Identity | None, warnings: tuple[str, ...]
 ) -> Settings:
     nothing: Plain = {}
-    values = functools.reduce(setting_layers.merge, (layer.values for layer in found), nothing)
+    values = functools.reduce(setting_layers.merge, (layer.values for layer in layers), nothing)
     try:
-        schema.check(Config, values, partial=False)  # an entry of a mapping may lack a field
         config = schema.build(Config, values)
     except ValueProblem as problem:
         keys = problem.keys
-        deepest = max(reversed(found[1:]), key=lambda layer: layer.depth(keys))
+        deepest = max(reversed(layers[1:]), key=lambda layer: layer.depth(keys))
         raise SettingInvalidError(deepest.origin(keys), str(problem)) from problem
-    return Settings(config, identity, values, found, warnings)
+    return Settings(config, identity, values, layers, warnings)
 
 
 def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
@@ -191,13 +190,12 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
         raise _invalid(path, source, (key,), "a folder can't trust itself")
     version = own.get("schema_version")
     if type(version) is int and version > SCHEMA_VERSION:
-        said = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
-        raise _invalid(path, source, ("schema_version",), said)
+        newer = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
+        raise _invalid(path, source, ("schema_version",), newer)
     try:
-        schema.check(Identity, own, partial=False)
+        return schema.build(Identity, own)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return schema.build(Identity, own)
 
 
 def _read(path: Path) -> tuple[Plain, str] | None:
@@ -223,11 +221,11 @@ def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
     return Layer("file", plain, name, source)
 
 
-def _invalid(path: Path, source: str, keys: Keys, said: str) -> SettingInvalidError:
-    return SettingInvalidError(setting_layers.place(str(path), source, keys), said)
+def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:
+    return SettingInvalidError(setting_layers.place(str(path), source, keys), problem)
 
 
-def _known(key: str, values: Mapping[str, Any]) -> Keys:
+def _path(key: str, values: Mapping[str, Any]) -> Keys:
     keys = tuple(key.split("."))
     if Layer("default", values).depth(keys) == len(keys):
         return keys

@@ -19,9 +19,9 @@ from itertools import takewhile
 
 from bumble import prompts
 from bumble.body import appraisal
-from bumble.body.affects import EMOTIONS
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
+from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.grounding import claims

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from bumble import files
 from bumble.body import affects, ebb, significance
 from bumble.body.bars import Bar, Bars
+from bumble.body.config import NEUTRAL
 from bumble.body.significance import Significance
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
@@ -325,7 +326,7 @@ def _imprints(
         return _mood(life, messages[-1].at, tag)
     strongest: dict[str, Imprint] = {}
     for appraisal in sorted(felt, key=lambda appraisal: appraisal.intensity):
-        if appraisal.emotion not in ("", affects.NEUTRAL) and appraisal.intensity > 0:
+        if appraisal.emotion not in ("", NEUTRAL) and appraisal.intensity > 0:
             strongest[appraisal.emotion] = Imprint(
                 appraisal.emotion, appraisal.intensity, appraisal.trigger
             )

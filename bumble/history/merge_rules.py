@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bumble.body import fields, noise
-from bumble.body.noise import NoiseConfig
+from bumble.body.config import NoiseConfig
 from bumble.entity import defaults
 from bumble.history.merge_values import (
     ABSENT,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from bumble.body import affects, bars
 from bumble.body import soma as body
 from bumble.body.affects import Mood
-from bumble.body.soma import Soma, SomaConfig
+from bumble.body.config import SomaConfig
+from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.records import soma as store

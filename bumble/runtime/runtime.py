@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from bumble.body.parameters import BodyConfig
+from bumble.body.config import BodyConfig
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import affects
-from bumble.body.affects import EMOTIONS, Affect, FeltImprint, Mood
+from bumble.body.affects import Affect, FeltImprint, Mood
+from bumble.body.config import EMOTIONS
 from tests.support.body_defaults import BODY, NOON, bars_at
 
 CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
@@ -124,10 +125,8 @@ IMPRINTS = st.lists(
 def test_weight_zero_is_plain_retrieval_exactly(
     imprints: list[FeltImprint], mood: str, age: float
 ) -> None:
-    assert (
-        affects.imprint_factor(imprints, mood, age, replace(IMPRINT, recall_weight=0.0), KINSHIP)
-        == 1.0
-    )
+    plain = replace(IMPRINT, imprint_recall_weight=0.0)
+    assert affects.imprint_factor(imprints, mood, age, plain, KINSHIP) == 1.0
 
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
@@ -138,8 +137,3 @@ def test_the_factor_is_bounded_and_the_shares_add_up(
     factor = affects.imprint_factor(imprints, mood, age, IMPRINT, KINSHIP)
     assert 1 <= factor <= 1 + 0.35 * 1.5
     assert factor == pytest.approx(1 + 0.35 * min(1.5, sum(shares)))
-
-
-def test_a_mood_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="giddy"):
-        replace(CONFIG, moods=(replace(CONFIG.moods[0], mood="giddy"),))

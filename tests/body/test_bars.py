@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bumble.body import bars, circadian
-from bumble.body.bars import BAR_NAMES, Bar, Bars, BarsConfig
+from bumble.body.bars import Bar, Bars
+from bumble.body.config import BAR_NAMES, BarsConfig
 from tests.support.body_defaults import BODY, NOON, bars_at
 
 CONFIG = BODY.soma.bars
@@ -241,5 +242,3 @@ def test_a_conflict_needs_all_its_bars() -> None:
 def test_a_name_that_is_no_bar_is_refused() -> None:
     with pytest.raises(ValueError, match="`hunger` is not a bar"):
         bars.nudge(bars_at(), {"hunger": 1})
-    with pytest.raises(ValueError, match="`hunger` is not a bar"):
-        replace(CONFIG, events={"meal": {"hunger": -5}})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bumble.body import affects, ebb, soma
 from bumble.body.affects import Affect
-from bumble.body.bars import BAR_NAMES
+from bumble.body.config import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
 from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body
@@ -121,7 +121,7 @@ def test_what_matters_least_is_left_out_first() -> None:
 
 
 def test_the_tag_of_an_episode() -> None:
-    tag = ebb.episode_tag(STIRRED, CONFIG, EBB)
+    tag = ebb.episode_tag(STIRRED, CONFIG)
     assert tag == (
         "social=85% curiosity=74% creative=40% tension=15% comfort=71% "
         "mood=content affects=amused,a-little-proud"
@@ -130,7 +130,7 @@ def test_the_tag_of_an_episode() -> None:
 
 @given(BODIES)
 def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
-    tag = ebb.episode_tag(state, CONFIG, EBB)
+    tag = ebb.episode_tag(state, CONFIG)
     assert len(tag) <= 220
     found = ebb.parse_tag(f"soma: {tag}")
     assert found.bars == {name: round(state.bars.value(name)) for name in BAR_NAMES}
@@ -142,7 +142,7 @@ def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
 def test_a_tag_names_as_many_affects_as_fit() -> None:
     names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
     crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
-    tag = ebb.episode_tag(crowd, CONFIG, EBB)
+    tag = ebb.episode_tag(crowd, CONFIG)
     assert list(ebb.parse_tag(tag).affects) == names[:6]
     assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
 

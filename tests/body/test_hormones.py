@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import hormones
-from bumble.body.hormones import HORMONE_NAMES, Hormones
+from bumble.body.config import HORMONE_NAMES
+from bumble.body.hormones import Hormones
 from tests.support.body_defaults import BODY, BORN, NOON
 
 CONFIG = BODY.soma.hormones
@@ -76,13 +76,6 @@ def test_a_tense_appraisal_raises_cortisol_and_a_comforting_one_lowers_it() -> N
     assert soothed.levels["cortisol"] == pytest.approx(tense.levels["cortisol"] - 0.15)
 
 
-def test_a_recalled_anchor_blends_in_by_exactly_its_share() -> None:
-    blended = hormones.blend(levels(0.5, 0.1, 0.3), {"dopamine": 1.0, "cortisol": 0.0}, CONFIG)
-    assert blended.levels == pytest.approx({"dopamine": 0.65, "cortisol": 0.07, "oxytocin": 0.3})
-    with pytest.raises(ValueError, match="anchor"):
-        hormones.blend(RESTED, {"dopamine": 1.2}, CONFIG)
-
-
 @pytest.mark.parametrize(
     ("state", "given", "tone"),
     [
@@ -115,8 +108,3 @@ def test_labels_and_tone_follow_the_levels(
 def test_every_hormone_has_its_words() -> None:
     tables = (hormones.TONES, hormones.UNDERTONES, hormones.PLAIN_NAMES)
     assert all(tuple(table) == HORMONE_NAMES for table in tables)
-
-
-def test_a_hormone_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="adrenaline"):
-        replace(CONFIG, events={"fright": {"adrenaline": 1.0}})

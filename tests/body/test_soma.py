@@ -14,8 +14,9 @@ from ruamel.yaml import YAML
 
 from bumble.body import noise, soma
 from bumble.body.affects import Affect
-from bumble.body.bars import BAR_NAMES, Bar, Bars
-from bumble.body.hormones import HORMONE_NAMES, Hormones
+from bumble.body.bars import Bar, Bars
+from bumble.body.config import BAR_NAMES, HORMONE_NAMES
+from bumble.body.hormones import Hormones
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
 from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body

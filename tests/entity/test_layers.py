@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.entity import layers, schema
+from bumble.entity import layers
 from bumble.entity.config import Config
 from bumble.errors import SettingInvalidError, UsageError
+from bumble.text import schema
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 LEAVES = (

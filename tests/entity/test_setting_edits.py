@@ -57,7 +57,7 @@ def test_setting_what_is_set_already_changes_nothing() -> None:
         ("memory.max_recall_results", "many", 'must be a whole number of at least 1, not "many"'),
         ("memory.max_recall_results", "[3", "must be a whole number"),
         ("memory.max_recall_results", "", "must be a whole number of at least 1, not empty"),
-        ("memory", "3", "is a section; name one of its settings: episode_significance_threshold,"),
+        ("memory", "3", "is a section; name one of its settings: consolidation_interval,"),
         ("soma.bars.levels.joy.initial", "3", "`soma.bars.levels.joy` is not a setting"),
         ("timezone", "Nowhere", "names a time zone"),
         ("nonsense", "3", "`nonsense` is not a setting"),

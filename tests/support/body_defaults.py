@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bumble.body import bars, parameters, soma
+from bumble.body import bars, soma
 from bumble.body.affects import Affect
 from bumble.body.bars import Bar, Bars
+from bumble.body.config import BodyConfig
 from bumble.body.noise import Fragment
-from bumble.body.parameters import BodyConfig
 from bumble.body.soma import FeltLine, Soma
 from bumble.entity import settings
 
 NOON = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
-SETTINGS = settings.load().values
-BODY: BodyConfig = parameters.read(SETTINGS["soma"], SETTINGS["memory"], SETTINGS["recall"])
+BODY: BodyConfig = settings.load().config.body
 BORN: Soma = soma.birth(NOON, BODY.soma)
 
 

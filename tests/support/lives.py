@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.body import parameters
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
@@ -45,7 +44,6 @@ def life_of(
     """Wake an entity up; `flags` are settings by their dotted names."""
     loaded = settings.load(entity.file, None, {}, flags or {})
     assert loaded.identity is not None
-    values = loaded.values
     memory = Memory(
         entity,
         HashingEmbedder if embeds else lambda: None,
@@ -58,7 +56,7 @@ def life_of(
         entity,
         loaded.identity,
         loaded.config,
-        parameters.read(values["soma"], values["memory"], values["recall"]),
+        loaded.config.body,
         model or ScriptedModel([]),
         memory,
         clock or Clock(),

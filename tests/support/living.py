@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.body import parameters
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import changes, create, settings
 from bumble.entity.changes import Change, ChangeSet
@@ -45,7 +44,7 @@ def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any)
         entity,
         loaded.identity,
         loaded.config,
-        parameters.read(loaded.values["soma"], loaded.values["memory"], loaded.values["recall"]),
+        loaded.config.body,
         ScriptedModel(replies),
         memory,
         lambda: at,

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from bumble.agent import participants, turn
 from bumble.agent.turn import Turn
-from bumble.body import parameters
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
@@ -57,7 +56,7 @@ def life_of(
         entity,
         loaded.identity,
         loaded.config,
-        parameters.read(loaded.values["soma"], loaded.values["memory"], loaded.values["recall"]),
+        loaded.config.body,
         model,
         memory,
         clock or Clock(),

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from bumble.entity import schema
-from bumble.entity.config import GitConfig, Persona
-from bumble.entity.schema import Length, Range, TimeZone
+from bumble.entity.config import OutputConfig, Persona
+from bumble.text import schema
+from bumble.text.schema import Length, Names, Range, TimeZone
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Insect:
     flies: bool
     wings: Annotated[tuple[int, ...], Length((0, 2))]
     habits: Mapping[str, Annotated[float, Range(0, 1)]]
-    colours: Mapping[Literal["back", "belly"], str]
+    colours: Mapping[Annotated[str, Names(("back", "belly"))], str]
     home: str | None
     zone: Annotated[str, TimeZone()] = "UTC"
 
@@ -49,7 +49,6 @@ BEE: dict[str, Any] = {
 
 
 def test_a_right_value_builds_a_frozen_value() -> None:
-    schema.check(Insect, BEE, partial=False)
     bee = schema.build(Insect, BEE)
     assert bee.legs == (Leg(5, "walking"),)
     assert (bee.weight, type(bee.weight)) == (1.0, float)
@@ -108,7 +107,7 @@ def test_a_long_wrong_value_is_cut_in_the_error() -> None:
 def test_only_a_whole_value_must_have_every_field() -> None:
     schema.check(Insect, {"name": "bee"})
     with pytest.raises(schema.ValueProblem, match="`legs` is missing"):
-        schema.check(Insect, {"name": "bee"}, partial=False)
+        schema.build(Insect, {"name": "bee"})
 
 
 def test_a_section_with_nothing_below_it_is_empty() -> None:
@@ -130,15 +129,15 @@ def test_the_type_of_a_field_is_found_by_its_path() -> None:
 
 
 def test_a_light_dataclass_is_a_frozen_dataclass() -> None:
-    git = GitConfig(autocommit=True, review=False)
-    assert dataclasses.asdict(git) == {"autocommit": True, "review": False}
-    assert git == GitConfig(True, False) != GitConfig(False, False)
-    assert hash(git) == hash(GitConfig(True, False))
-    assert repr(git) == "GitConfig(autocommit=True, review=False)"
-    assert dataclasses.replace(git, review=True) == GitConfig(True, True)
-    assert copy.deepcopy(git) == git
+    output = OutputConfig(usage=True, reasoning=False)
+    assert dataclasses.asdict(output) == {"usage": True, "reasoning": False}
+    assert output == OutputConfig(True, False) != OutputConfig(False, False)
+    assert hash(output) == hash(OutputConfig(True, False))
+    assert repr(output) == "OutputConfig(usage=True, reasoning=False)"
+    assert dataclasses.replace(output, reasoning=True) == OutputConfig(True, True)
+    assert copy.deepcopy(output) == output
     with pytest.raises(dataclasses.FrozenInstanceError):
-        git.review = True  # type: ignore[misc]
+        output.usage = True  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        del git.review
+        del output.usage
     assert Persona().traits == {}

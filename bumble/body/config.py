@@ -1,25 +1,34 @@
-"""The settings under `soma` as typed fields: bars, hormones, affects, noise, dreams….
+"""Every number of the body and of what it leaves in memory: the types of these settings.
 
-Names and shapes are those of the parameters in `bumble.body`, which are read from the same section.
+A field's name is the setting's name: `SomaConfig.bars` is `soma.bars`, and so on down. What a
+setting does and its default stand in `bumble/defaults.yaml`. Knows nothing of where values come
+from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
-from bumble.entity.schema import Above, Amount, Count, Length, Positive, Range, Share, Temperature
+from bumble.text.schema import Above, Amount, Count, Names, Positive, Range, Share, dataclass
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from bumble.entity.schema import light_dataclass as dataclass  # starts faster
+BAR_NAMES = ("social", "curiosity", "creative", "tension", "comfort")
+HORMONE_NAMES = ("dopamine", "cortisol", "oxytocin")
 
-BarName = Literal["social", "curiosity", "creative", "tension", "comfort"]
-HormoneName = Literal["dopamine", "cortisol", "oxytocin"]
-Level = Annotated[float, Range(0, 100)]
+NEUTRAL = "neutral"
+LOW_NEGATIVE = frozenset({"melancholy", "concerned", "anxious", "withdrawn", "frustrated"})
+POSITIVE = frozenset({"content", "affectionate", "amused", "excited", "curious"})
+RESTLESS = "restless"
+RESTLESS_KIN = frozenset({"curious", "excited", "frustrated"})
+EMOTIONS = (*sorted(POSITIVE), *sorted(LOW_NEGATIVE), RESTLESS, NEUTRAL)
+
+BarName = Annotated[str, Names(BAR_NAMES)]
+HormoneName = Annotated[str, Names(HORMONE_NAMES)]
+Emotion = Annotated[str, Names(EMOTIONS)]
+Level = Annotated[float, Range(0, 100)]  # of a bar
 Points = Annotated[float, Range(-100, 100)]
-Step = Annotated[float, Range(-1, 1)]
+Step = Annotated[float, Range(-1, 1)]  # of a hormone
+Affinity = Annotated[float, Range(1)]
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class CouplingConfig:
 
     source: BarName
     above: Level
-    target: BarName
+    target: BarName  # may be the source itself
     factor: Above
 
 
@@ -99,14 +108,13 @@ class HormonesConfig:
     active_above: Share
     dominant_above: Share
     show_names: bool
-    anchor_blend: Share
 
 
 @dataclass(frozen=True)
 class MoodConfig:
     """A bar that gives a mood when high."""
 
-    mood: str
+    mood: Emotion
     bar: BarName
     threshold: Level
 
@@ -118,7 +126,7 @@ class AffectsConfig:
     half_life_minutes: Above
     forget_below: Share
     limit: Count
-    moods: tuple[MoodConfig, ...]
+    moods: tuple[MoodConfig, ...]  # the earlier one wins a tie
     mood_base: Share
     mood_slope: Share
 
@@ -129,8 +137,6 @@ class AppraisalConfig:
 
     max_points: Above
     max_affects: Count
-    felt_max_chars: Count
-    trigger_max_chars: Count
     full_points: Above
     affect_base: Share
     affect_slope: Share
@@ -149,11 +155,9 @@ class EbbConfig:
     impulse_weight: Share
     affects_weight: Share
     noise_weight: Share
-    full_affects: Positive
     quiet_below: Share
     high_from: Share
     block_max_chars: Count
-    tag_max_chars: Count
 
     def __post_init__(self) -> None:
         if self.quiet_below > self.high_from:
@@ -174,43 +178,13 @@ class NoiseConfig:
 class EndocrineConfig:
     """What the endocrine section of a prompt says of growth and self."""
 
-    phenotype_max_chars: Positive
     mature_interactions: Positive
     young_below: Share
 
 
 @dataclass(frozen=True)
-class DreamsConfig:
-    """When and what the entity dreams."""
-
-    enabled: bool
-    model: str
-    temperature: Temperature
-    max_tokens: Positive
-    min_silence_seconds: Amount
-    min_gap_seconds: Amount
-    max_cycles_per_day: Count
-    dream_hours: tuple[Annotated[int, Range(0, 23)], ...]
-    empty_backoff_minutes: Amount
-    memory_pair_count: Positive
-    min_significance: Share
-    min_time_gap_hours: Amount
-    max_similarity: Annotated[float, Range(-1, 1)]
-    band: Annotated[tuple[Share, ...], Length((0, 2))]
-    write_journal: bool
-    write_beliefs: bool
-    belief_confidence: Annotated[float, Range(0, 0.99)]
-    inject_noise: bool
-    max_noise_fragments: Count
-
-    def __post_init__(self) -> None:
-        if self.band and self.band[0] >= self.band[1]:
-            raise ValueError("the first percentile of `band` must be below the second")
-
-
-@dataclass(frozen=True)
 class SomaConfig:
-    """The body, and what it does at night."""
+    """The body by day: `soma` without its dreams."""
 
     bars: BarsConfig
     hormones: HormonesConfig
@@ -219,4 +193,72 @@ class SomaConfig:
     ebb: EbbConfig
     noise: NoiseConfig
     endocrine: EndocrineConfig
-    dreams: DreamsConfig
+
+
+@dataclass(frozen=True)
+class ImprintConfig:
+    """How imprints weigh in recall: part of `memory`."""
+
+    imprint_recall_weight: Amount
+    imprint_decay_half_life_seconds: Above
+    imprint_cap: Amount
+    imprint_base: Share
+
+
+@dataclass(frozen=True)
+class FadingConfig:
+    """How a stored significance fades: part of `memory`."""
+
+    consolidation_interval: Above
+    memory_decay_rate: Share
+
+
+@dataclass(frozen=True)
+class AffinityConfig:
+    """How akin a present mood is to the one a memory was made in."""
+
+    same: Affinity
+    low: Affinity
+    positive: Affinity
+    restless: Affinity
+
+
+@dataclass(frozen=True)
+class SignificanceConfig:
+    """The weights of an event's significance."""
+
+    base: Share
+    meaningful_weight: Share
+    familiarity_weight: Share
+    appraisal_weight: Share
+    novelty_weight: Share
+    meaningful_chars: Count
+
+
+@dataclass(frozen=True)
+class ScalarConfig:
+    """A relationship in numbers only."""
+
+    initial_warmth: Share
+    initial_trust: Share
+    familiarity_half_life_hours: Above
+    familiarity_floor: Share
+    meaningful_bump: Share
+    plain_bump: Share
+    ceiling_interactions: Positive
+    step: Share
+
+
+@dataclass(frozen=True)
+class BodyConfig:
+    """All of these, from the sections where they stand."""
+
+    soma: SomaConfig
+    appraisal: AppraisalConfig
+    ebb: EbbConfig
+    endocrine: EndocrineConfig
+    imprint: ImprintConfig
+    affinity: AffinityConfig
+    significance: SignificanceConfig
+    fading: FadingConfig
+    scalar: ScalarConfig

@@ -1,8 +1,8 @@
 """Type checking of settings: plain YAML values against types, into frozen dataclasses.
 
-A type is a dataclass, `Mapping[str, T]` (or with a `Literal` for the keys), `tuple[T, ...]`,
-`Literal`, `T | None`, or a plain bool, int, float or str, each perhaps `Annotated` with what it
-must satisfy. Knows nothing of files or of settings.
+A type is a dataclass, `Mapping[str, T]`, `tuple[T, ...]`, `Literal`, `T | None`, or a plain bool,
+int, float or str, each (and the keys of a mapping too) perhaps `Annotated` with what it must
+satisfy. Knows nothing of files or of settings.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import math
 import types
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -35,6 +35,50 @@ KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 SHOWN_CHARS = 60  # of a wrong value in its error
 
 
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(*, frozen: Literal[True]) -> Callable[[type[T]], type[T]]:
+        """Make a class a frozen dataclass, at a quarter of the cost.
+
+        `dataclasses` compiles six methods a class; for some sixty sections that is 50 to 80 ms of
+        every command on Python 3.11. Here they share their methods, and only `__init__` is
+        compiled.
+        """
+
+        def decorate(cls: type[T]) -> type[T]:
+            light = dataclasses.dataclass(repr=False, eq=False)(cls)
+            light.__setattr__, light.__delattr__ = _set_once, _delete_never
+            light.__eq__, light.__hash__, light.__repr__ = _equal, _hash, _represent
+            return light
+
+        return decorate
+
+
+def _set_once(self: object, name: str, value: object) -> None:
+    if name in vars(self):
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _delete_never(self: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _equal(self: object, other: object) -> bool:
+    return type(self) is type(other) and vars(self) == vars(other)
+
+
+def _hash(self: object) -> int:
+    return hash(tuple(vars(self).values()))
+
+
+def _represent(self: object) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+    return f"{type(self).__name__}({values})"
+
+
 class ValueProblem(ValueError):
     """A value is not what its type wants."""
 
@@ -46,8 +90,8 @@ class ValueProblem(ValueError):
 class UnknownKeyProblem(ValueProblem):
     """A section holds a key that it does not know."""
 
-    def __init__(self, keys: Keys, known: tuple[str, ...]) -> None:
-        self.known = known
+    def __init__(self, keys: Keys, names: tuple[str, ...]) -> None:
+        self.names = names  # that it knows
         super().__init__(keys, "is not known")
 
 
@@ -93,6 +137,21 @@ class Length:
 
 
 @dataclass(frozen=True)
+class Names:
+    """Text that is one of some names: a choice for the reader of types, plain text for mypy."""
+
+    allowed: tuple[str, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether it is such a name."""
+        return value in self.allowed
+
+    def __str__(self) -> str:
+        *names, last = self.allowed
+        return f"that is {', '.join(names)} or {last}"
+
+
+@dataclass(frozen=True)
 class TimeZone:
     """The name of a time zone."""
 
@@ -114,45 +173,6 @@ Above = Annotated[float, Range(0.001)]  # above zero, because something is divid
 Count = Annotated[int, Range(0)]
 Positive = Annotated[int, Range(1)]
 Temperature = Annotated[float, Range(0, 2)]
-
-
-def light_dataclass(*, frozen: Literal[True]) -> Callable[[type[T]], type[T]]:
-    """Make a class a frozen dataclass, at a quarter of the cost.
-
-    `dataclasses` compiles six methods a class; for some sixty sections that is 50 to 80 ms of every
-    command on Python 3.11. Here they share their methods, and only `__init__` is compiled.
-    """
-
-    def decorate(cls: type[T]) -> type[T]:
-        made: Any = dataclasses.dataclass(repr=False, eq=False)(cls)
-        made.__setattr__, made.__delattr__ = _set_once, _delete_never
-        made.__eq__, made.__hash__, made.__repr__ = _equal, _hash, _represent
-        return cast("type[T]", made)
-
-    return decorate
-
-
-def _set_once(self: object, name: str, value: object) -> None:
-    if name in vars(self):
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-    object.__setattr__(self, name, value)
-
-
-def _delete_never(self: object, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _equal(self: object, other: object) -> bool:
-    return type(self) is type(other) and vars(self) == vars(other)
-
-
-def _hash(self: object) -> int:
-    return hash(tuple(vars(self).values()))
-
-
-def _represent(self: object) -> str:
-    named = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-    return f"{type(self).__name__}({named})"
 
 
 @functools.cache
@@ -178,7 +198,7 @@ def walk(kind: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 
 
 def at(kind: Any, keys: Keys) -> Any:
-    """Return the type found under `keys`.
+    """Return the type of what stands under `keys`.
 
     Raises:
         UnknownKeyProblem: If there is nothing of that name.
@@ -186,76 +206,115 @@ def at(kind: Any, keys: Keys) -> Any:
     for depth, key in enumerate(keys):
         base = bare(kind)[0]
         if get_origin(base) is Mapping:
-            named, kind = get_args(base)
-            if get_origin(named) is Literal and key not in get_args(named):
-                raise UnknownKeyProblem(keys[: depth + 1], get_args(named))
+            key_kind, kind = get_args(base)
+            _check_key(key_kind, key, keys[: depth + 1])
             continue
-        known = fields(base) if is_section(base) else {}
-        if key not in known:
-            raise UnknownKeyProblem(keys[: depth + 1], tuple(known))
-        kind = known[key]
+        below = fields(base) if is_section(base) else {}
+        if key not in below:
+            raise UnknownKeyProblem(keys[: depth + 1], tuple(below))
+        kind = below[key]
     return kind
 
 
-def check(kind: Any, value: object, keys: Keys = (), *, partial: bool = True) -> None:
-    """Hold a value against a type.
+def _check_key(kind: Any, key: str, keys: Keys) -> None:
+    for note in bare(kind)[1]:
+        if isinstance(note, Names) and not note.holds(key):
+            raise UnknownKeyProblem(keys, note.allowed)
+
+
+def check(kind: Any, value: object, keys: Keys = ()) -> None:
+    """Hold a value against a type; sections may leave fields out, but not those in lists.
 
     Args:
         kind: The type.
         value: As YAML gives it.
         keys: Where the value stands, for errors.
-        partial: Whether sections may leave fields out.
 
     Raises:
         ValueProblem: Naming the first place that will not do.
     """
+    _convert(kind, value, keys, whole=False)
+
+
+def build(kind: type[T], value: object, keys: Keys = ()) -> T:
+    """Make a dataclass of a value.
+
+    Raises:
+        ValueProblem: Naming the first place that will not do, or lacks a field; or if values that
+            are right each by itself do not go together.
+    """
+    return cast("T", _convert(kind, value, keys, whole=True))
+
+
+def _convert(kind: Any, value: object, keys: Keys, *, whole: bool) -> Any:
+    """Hold a value against a type and build it; of a section that is not `whole`, None."""
     base, notes = bare(kind)
     origin, inner = get_origin(base), get_args(base)
-    constraints = [cast("Constraint", note) for note in notes if hasattr(note, "holds")]
-    if value is None and _optional(base):
-        return
     if _optional(base):
-        _check_optional(kind, value, keys, partial=partial)
-    elif is_section(base):
-        _check_section(base, value, keys, partial=partial)
+        return None if value is None else _convert_optional(kind, value, keys, whole=whole)
+    if is_section(base):
+        built = _convert_section(base, value, keys, whole=whole)
     elif origin is Mapping:
-        for key, below in _mapping(value, keys).items():
-            if get_origin(inner[0]) is Literal and key not in get_args(inner[0]):
-                raise UnknownKeyProblem((*keys, key), get_args(inner[0]))
-            check(inner[1], below, (*keys, key), partial=partial)
+        built = _convert_mapping(inner, value, keys, whole=whole)
     elif origin is tuple and isinstance(value, list):
-        for n, item in enumerate(value):
-            check(inner[0], item, (*keys[:-1], f"{keys[-1]}[{n}]"), partial=False)
-    elif not _fits(base, value):
+        places = ((*keys[:-1], f"{keys[-1]}[{number}]") for number in range(len(value)))
+        built = tuple(
+            _convert(inner[0], item, place, whole=True)
+            for item, place in zip(value, places, strict=True)
+        )
+    elif _fits(base, value):
+        built = float(cast("float", value)) if base is float else value
+    else:
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
+    constraints = (cast("Constraint", note) for note in notes if hasattr(note, "holds"))
     if not all(constraint.holds(value) for constraint in constraints):
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
+    return built
 
 
-def _check_optional(kind: Any, value: object, keys: Keys, *, partial: bool) -> None:
+def _convert_optional(kind: Any, value: object, keys: Keys, *, whole: bool) -> Any:
     try:
-        check(_without_none(bare(kind)[0]), value, keys, partial=partial)
+        return _convert(_without_none(bare(kind)[0]), value, keys, whole=whole)
     except ValueProblem as problem:
         if problem.keys != keys:
             raise
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}") from problem
 
 
-def _check_section(section: Any, value: object, keys: Keys, *, partial: bool) -> None:
-    given, known = _mapping(value, keys), fields(section)
-    for key, below in given.items():
-        if key not in known:
-            raise UnknownKeyProblem((*keys, key), tuple(known))
-        check(known[key], below, (*keys, key), partial=partial)
-    required = [
+def _convert_section(section: Any, value: object, keys: Keys, *, whole: bool) -> Any:
+    values, kinds = _mapping(value, keys), fields(section)
+    built = {}
+    for key, below in values.items():
+        if key not in kinds:
+            raise UnknownKeyProblem((*keys, key), tuple(kinds))
+        built[key] = _convert(kinds[key], below, (*keys, key), whole=whole)
+    if not whole:
+        return None
+    if missing := _required(section) - set(built):
+        raise ValueProblem((*keys, next(name for name in kinds if name in missing)), "is missing")
+    try:
+        return section(**built)
+    except ValueError as problem:
+        raise ValueProblem(keys, f"does not hold together: {problem}") from problem
+
+
+def _convert_mapping(
+    inner: tuple[Any, ...], value: object, keys: Keys, *, whole: bool
+) -> Mapping[str, Any]:
+    built = {}
+    for key, below in _mapping(value, keys).items():
+        _check_key(inner[0], key, (*keys, key))
+        built[key] = _convert(inner[1], below, (*keys, key), whole=whole)
+    return types.MappingProxyType(built)
+
+
+@functools.cache
+def _required(section: Any) -> frozenset[str]:
+    return frozenset(
         field.name
         for field in dataclasses.fields(section)
-        if field.name not in given
-        and field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING
-    ]
-    if required and not partial:
-        raise ValueProblem((*keys, required[0]), "is missing")
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    )
 
 
 def _mapping(value: object, keys: Keys) -> Mapping[str, object]:
@@ -294,16 +353,16 @@ def is_section(kind: Any) -> bool:
 def expected(kind: Any) -> str:
     """Say what a type allows."""
     base, notes = bare(kind)
-    said = " ".join(str(note) for note in notes if hasattr(note, "holds"))
-    return f"{_expected(base)} {said}".rstrip()
+    constraints = " ".join(str(note) for note in notes if hasattr(note, "holds"))
+    return f"{_expected(base)} {constraints}".rstrip()
 
 
 def _expected(base: Any) -> str:
     if _optional(base):
         return f"{expected(_without_none(base))}, or null"
     if get_origin(base) is Literal:
-        *others, last = get_args(base)
-        return f"{', '.join(others)} or {last}"
+        *choices, last = get_args(base)
+        return f"{', '.join(choices)} or {last}"
     if get_origin(base) is tuple:
         return f"a list (each {expected(get_args(base)[0])})"
     return KINDS.get(base, "a section")
@@ -317,35 +376,3 @@ def shown(value: object) -> str:
         return str(value).lower()
     text = urls.masked(f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
-
-
-def build(kind: type[T], value: object) -> T:
-    """Make a dataclass of a value that `check` let pass, nothing left out.
-
-    Raises:
-        ValueProblem: If values that are right one by one do not go together.
-    """
-    return cast("T", _build(kind, value, ()))
-
-
-def _build(kind: Any, value: Any, keys: Keys) -> Any:
-    base = bare(kind)[0]
-    if _optional(base):
-        return None if value is None else _build(_without_none(base), value, keys)
-    if is_section(base):
-        given = {
-            name: _build(below, value[name], (*keys, name))
-            for name, below in fields(base).items()
-            if name in (value or {})
-        }
-        try:
-            return base(**given)
-        except ValueError as problem:
-            raise ValueProblem(keys, f"does not hold together: {problem}") from problem
-    inner = get_args(base)
-    if get_origin(base) is Mapping:
-        items = (value or {}).items()
-        return types.MappingProxyType({k: _build(inner[1], v, (*keys, k)) for k, v in items})
-    if get_origin(base) is tuple:
-        return tuple(_build(inner[0], item, keys) for item in value)
-    return float(value) if base is float else value
