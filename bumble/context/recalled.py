@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
-from bumble.context import emotion_weight, system, trust_tiers
+from bumble.context import emotion_weight, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.facts import beliefs
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, episodes, knowledge, skills
+from bumble.records import base, episodes, knowledge, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
@@ -225,7 +225,7 @@ def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
 
 def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
     """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
-    own = [text for tier, text in lines if not trust_tiers.is_quoted(tier)]
+    own = [text for tier, text in lines if not provenance.is_untrusted(tier)]
     found = []
     if own:
         inside = prompts.tagged("memory", "\n".join(own))
@@ -300,9 +300,8 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
     lines = []
     for hit in hits:
         kind = hit.kind
-        if trust_tiers.is_quoted(hit.trust):
+        if provenance.is_untrusted(hit.trust):
             kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
-    return Answer(
-        "\n".join(lines), is_memory=True, trust=trust_tiers.quoted(hit.trust for hit in hits)
-    )
+    trust = provenance.lowest_untrusted(hit.trust for hit in hits)
+    return Answer("\n".join(lines), is_memory=True, trust=trust)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts
-from bumble.grounding import claims, excerpt, support
+from bumble.grounding import excerpt, grounded, support
 from bumble.grounding.excerpt import SpokenLine
 from bumble.llm import structured
 from bumble.records import relationships
 from bumble.records.sessions import Message
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 
 HEADINGS = {
     "goal": "Goal",
@@ -100,9 +100,9 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
 def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
     known_names = _known_names(life)
-    lines = [claims.supported(line, sources, known_names) for line in text.splitlines()]
+    lines = [grounded.supported(line, sources, known_names) for line in text.splitlines()]
     if life.local:
-        parts = [part for line in lines for part in claims.sentences(line)]
+        parts = [part for line in lines for part in words.sentences(line)]
         lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
     return "\n".join(filter(None, lines))
 

@@ -10,10 +10,10 @@ from datetime import datetime, tzinfo
 from bumble.grounding import excerpt, secrets
 from bumble.grounding.excerpt import SpokenLine
 from bumble.records import base
+from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.text import tokens
 
-SPOKEN = ("owner", "person", "entity", "")  # what somebody said; tools and imports are no evidence
 USER = "user"
 
 
@@ -92,7 +92,7 @@ class Window:
         return (
             message is not None
             and message.role != "tool"
-            and message.trust in SPOKEN
+            and not is_untrusted(message.trust)
             and bool(message.text.strip())
         )
 

@@ -16,6 +16,7 @@ from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft
 from bumble.records import base, episodes, relationships, session_files
 from bumble.records.episodes import Episode
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
@@ -142,7 +143,7 @@ def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[E
         for episode in episodes.read(life.entity.episodes)
         if person.id in episode.people
         and base.may_read(episode.audience, (person.id,))
-        and episode.provenance.trust not in portrait_update.UNTRUSTED
+        and not is_untrusted(episode.provenance.trust)
     ]
     chosen: list[Episode] = []
     for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
