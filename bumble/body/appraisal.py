@@ -15,6 +15,7 @@ from bumble.body.affects import EMOTIONS, NAME_MAX_CHARS, NEUTRAL, FeltImprint
 from bumble.body.bars import BAR_NAMES
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma, SomaConfig
+from bumble.text.words import shorten
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     return Appraisal(
         points=points,
         affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
-        felt=_line(fields.text(whole.get("felt", ""), "felt"), config.felt_max_chars),
+        felt=shorten(fields.text(whole.get("felt", ""), "felt"), config.felt_max_chars),
         imprint=_imprint(whole.get("imprint"), config),
     )
 
@@ -144,7 +145,7 @@ def _imprint(value: object, config: AppraisalConfig) -> FeltImprint | None:
     intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, _line(trigger, config.trigger_max_chars))
+    return FeltImprint(emotion, intensity, shorten(trigger, config.trigger_max_chars))
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:
@@ -154,8 +155,3 @@ def _closed(properties: dict[str, object]) -> dict[str, object]:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _line(value: str, max_chars: int) -> str:
-    line = " ".join(value.split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

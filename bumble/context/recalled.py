@@ -23,6 +23,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 REMEMBERED = ("episode", "belief", "message")  # what a memory can be; the journal is not among them
 MEMORY_TOKENS = 80  # of one memory in the preamble
@@ -277,7 +278,7 @@ def _hearsay(tier: str) -> str:
 
 
 def _line(text: str, limit_tokens: int) -> str:
-    return tokens.cut(" ".join(text.split()), limit_tokens)
+    return tokens.cut(one_line(text), limit_tokens)
 
 
 @dataclass(frozen=True)

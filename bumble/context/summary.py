@@ -19,6 +19,7 @@ from bumble.records.sessions import Message
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
+from bumble.text.words import one_line
 
 HEADINGS = {
     "goal": "Goal",
@@ -180,7 +181,7 @@ def _ask(life: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> di
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     request = job_request.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
     answer = structured.answer(life.model, request, _schema(chars))
-    return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
+    return {name: one_line(str(answer[name])) for name in HEADINGS}
 
 
 def _once(text: str) -> str:

@@ -32,6 +32,7 @@ from bumble.runtime import body_state, cursors, job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
+from bumble.text.words import one_line
 
 KEY: cursors.Key = (cursors.APPRAISE,)
 STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
@@ -164,7 +165,7 @@ def _render(messages: Sequence[Message], budget_chars: int) -> str:
     lines = []
     for message in spoken_messages:
         who = "I answered" if message.role == "assistant" else f"{_name(message)} said"
-        text = " ".join(message.text.split()).replace('"', "'")
+        text = one_line(message.text).replace('"', "'")
         lines.append(f'{who}: "{tokens.cut(text, most // 4)}"')
     return "\n".join(lines)
 

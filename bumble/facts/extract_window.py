@@ -13,6 +13,7 @@ from bumble.records import base
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 USER = "user"
 
@@ -119,7 +120,7 @@ def day(at: datetime, zone: tzinfo) -> str:
 
 
 def _shown(text: str, limit_chars: int) -> str:
-    line = secrets.redacted(" ".join(text.split())).replace("</", "‹/")
+    line = secrets.redacted(one_line(text)).replace("</", "‹/")
     return tokens.cut(line, max(1, limit_chars // 4))
 
 

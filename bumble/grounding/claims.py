@@ -124,7 +124,8 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
-    return sentence.tokens[n][0].islower() and sentence.plain[n] not in stop_words.WORDS
+    word = sentence.plain[n]
+    return sentence.tokens[n][0].islower() and word not in stop_words.WORDS | _ARTICLE
 
 
 def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:

@@ -23,6 +23,7 @@ from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
 EPISODE_TOKENS = 160  # of one episode
@@ -155,7 +156,7 @@ def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[E
 
 
 def _text_of(episode: Episode) -> str:
-    text = tokens.cut(" ".join(episode.text.split()), EPISODE_TOKENS)
+    text = tokens.cut(one_line(episode.text), EPISODE_TOKENS)
     return f"- {episode.at:%Y-%m-%d}: {text}"
 
 

@@ -31,13 +31,13 @@ MONTHS = (
 )
 OWN_LETTERS = 2  # at the end of stems that begin alike
 _MONTH_NAMES = frozenset(" ".join(MONTHS).split())
-_SCRIPTS = (  # the stemmers of languages that their letters tell
-    ("ru", re.compile("[\u0400-\u04ff]")),
-    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("ar", re.compile("[\u0600-\u06ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
+_SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges of these
+    ("ru", range(0x400, 0x530)),
+    ("el", range(0x370, 0x400)),
+    ("hy", range(0x530, 0x590)),
+    ("ar", range(0x600, 0x700)),
+    ("hi", range(0x900, 0x980)),
+    ("ta", range(0xB80, 0xC00)),
 )
 # German verbs keep this ending in Snowball's stems: "wohnt" beside "wohn" of "wohne".
 _GERMAN_ENDING = re.compile(r"(?<=\w{3})e?t\Z")
@@ -105,7 +105,8 @@ def stem(word: str, language: str) -> str:
         word: Case folded, as `stop_words.words` gives it.
         language: Its code: `de`. One that Snowball has no stemmer for, or none: English.
     """
-    code = next((code for code, letters in _SCRIPTS if letters.search(word)), language)
+    first = ord(word[:1] or " ")
+    code = next((code for code, letters in _SCRIPTS if first in letters), language)
     stemmed: str = _stemmer(code).stemWord(word.removesuffix("'s").removesuffix("'"))
     return folded(_GERMAN_ENDING.sub("", stemmed) if code == "de" else stemmed)
 
@@ -134,7 +135,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def shorten(text: str, max_chars: int) -> str:
-    """Return a text on one line, cut to a length, the cut marked."""
+def shorten(text: str, max_chars: int, *, at_word: bool = False) -> str:
+    """Return a text on one line, cut to a length, at a word if asked for, the cut marked."""
     line = one_line(text)
-    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+    if len(line) <= max_chars:
+        return line
+    head = line[: max_chars - 1]
+    return (head.rsplit(" ", 1)[0].rstrip(" ,;:") if at_word else head.rstrip()) + "…"
