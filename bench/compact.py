@@ -46,7 +46,7 @@ from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import Newborn
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, excerpt
+from bumble.grounding import excerpt
 from bumble.grounding.excerpt import SpokenLine
 from bumble.index.memory import Memory
 from bumble.llm import scripted
@@ -58,6 +58,7 @@ from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import cursors, job
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens
+from bumble.text.words import sentences
 from bumble.weights import catalog, embedders, store
 
 OUT = Path(__file__).parent / "out"
@@ -523,7 +524,7 @@ def locomo(path: Path, share: float) -> dict[str, dict[str, float]]:
         lines = [
             SpokenLine("", turn["speaker"], text)
             for turn in turns
-            for text in claims.sentences(turn["text"])
+            for text in sentences(turn["text"])
         ]
         answers = [
             words

@@ -43,6 +43,7 @@ ONLY_IN = {
     "apsw": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
+    "Stemmer": ("text",),
     "onnxruntime": ("embed",),
     "xllamacpp": ("llm",),
     "openai": ("llm",),

@@ -15,6 +15,7 @@ from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import structured
 from bumble.llm.protocol import Message, Model, Request
+from bumble.text.words import one_line
 
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
@@ -87,7 +88,7 @@ class Gate:
             return ""  # a judge that can't say, or is not there, holds nobody up
         if answer["verdict"] == VERDICT_DONE:
             return ""
-        return " ".join(answer["missing"].split()) or "what was asked for is not done"
+        return one_line(answer["missing"]) or "what was asked for is not done"
 
 
 def is_chatter(reply: str) -> bool:

@@ -24,6 +24,7 @@ from bumble.llm import actions
 from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
 from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 # Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
 # misses; or on the way: the person broke it off, no answer could be read, or the model failed.
@@ -98,7 +99,7 @@ class Outcome:
         """The last tools that ran, each with the beginning of its result."""
         pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
         return [
-            ToolUse(call.name, " ".join(result.text.split())[: config.preview_chars], result.failed)
+            ToolUse(call.name, one_line(result.text)[: config.preview_chars], result.failed)
             for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
         ]
 
@@ -404,7 +405,7 @@ def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
         "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
         "person": person,
-        "message": transcript.spoken(person, tokens.cut(" ".join(message.split()), MESSAGE_TOKENS)),
+        "message": transcript.spoken(person, tokens.cut(one_line(message), MESSAGE_TOKENS)),
     }
     if failed:
         return prompts.load("failed").fill(**slots, failed=", ".join(dict.fromkeys(failed)))

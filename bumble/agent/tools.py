@@ -16,15 +16,14 @@ from jsonschema import Draft202012Validator
 
 from bumble.agent import workspace
 from bumble.agent.tool_cache import ToolCache
-from bumble.context import trust_tiers
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.grounding import secrets
+from bumble.grounding import grounded, secrets
 from bumble.llm.protocol import Tool
-from bumble.records import base, journal, knowledge, scratch, skills
+from bumble.records import base, journal, knowledge, provenance, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.skills import Skill
 from bumble.text import stop_words
@@ -168,7 +167,7 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
         if name in WRITES:
             secrets.refuse(*(str(value) for value in arguments.values()))
         result = _RUNNERS[name](dict(arguments), context)
-        context.read.update({trust_tiers.of_result(name, result.trust)} - {""})
+        context.read.update({provenance.of_result(name, result.trust)} - {""})
         return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
@@ -187,7 +186,7 @@ def _vouch(context: Context, *texts: str) -> None:
     Raises:
         RefusedError: If it was.
     """
-    if context.read and not trust_tiers.was_said("\n".join(texts), context.said, context.known):
+    if context.read and not grounded.was_said("\n".join(texts), context.said, context.known):
         raise RefusedError(
             "that was only read, and nobody here said so; write down what the person tells you"
         )
@@ -213,7 +212,7 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Con
     """
     words = set(stop_words.telling_words(there))
     kept = words & set(stop_words.telling_words(new))
-    small = len(words) < LEAST_WORDS or trust_tiers.is_quoted(origin.trust)
+    small = len(words) < LEAST_WORDS or provenance.is_untrusted(origin.trust)
     if small or len(kept) >= len(words) * LEAST_KEPT or name.casefold() in context.warned:
         return
     context.warned.add(name.casefold())
@@ -286,7 +285,7 @@ def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
         if word in f"{skill.name} {skill.description} {skill.text}".casefold()
     ]
     lines = [f"- {skill.name}: {skill.description}" for skill in found]
-    lowest = trust_tiers.quoted(skill.provenance.trust for skill in found)
+    lowest = provenance.lowest_untrusted(skill.provenance.trust for skill in found)
     return Result("\n".join(lines) or "no skill like that", trust=lowest)
 
 
@@ -295,7 +294,7 @@ def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
     skill = skills.match(there, name)
     if skill is None:
         raise RecordMissingError("skill", name, base.nearest(name, [one.name for one in there]))
-    return Result(skill.text, trust=trust_tiers.quoted((skill.provenance.trust,)))
+    return Result(skill.text, trust=provenance.lowest_untrusted((skill.provenance.trust,)))
 
 
 def _skills(context: Context) -> list[Skill]:

@@ -32,7 +32,6 @@ from bumble.context import (
     recalled,
     system,
     transcript,
-    trust_tiers,
 )
 from bumble.context.system import Block, Stable
 from bumble.entity.changes import Change, ChangeSet
@@ -46,7 +45,7 @@ from bumble.errors import (
 )
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.records import base, session_files, sessions, state
+from bumble.records import base, provenance, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, cursors, people
@@ -140,7 +139,7 @@ def prepare(
     request = fitting(life, _request(life, session, profile, messages))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.read |= {block.trust for block in kept if block.trust}
-    turn.read |= trust_tiers.read_in(session.messages[:-1])
+    turn.read |= provenance.untrusted_tiers(session.messages[:-1])
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")

@@ -169,8 +169,9 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
 
 def shorten(text: str, width: int = 80) -> str:
     """Return the start of a text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+    from bumble.text import words  # no command that prints no table waits for it
+
+    return words.shorten(text, width)
 
 
 def size(count: float) -> str:

@@ -15,6 +15,7 @@ from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
 from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL, AppraisalConfig, SomaConfig
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma
+from bumble.text.words import shorten
 
 FELT_MAX_CHARS = 200  # of the line that says what it felt like
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
@@ -78,7 +79,7 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     return Appraisal(
         points=points,
         affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
-        felt=_line(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
+        felt=shorten(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
         imprint=_imprint(whole.get("imprint")),
     )
 
@@ -128,7 +129,7 @@ def _imprint(value: object) -> FeltImprint | None:
     intensity = min(1.0, max(0.0, raw_intensity))
     if emotion == NEUTRAL or intensity == 0:
         return None
-    return FeltImprint(emotion, intensity, _line(trigger, TRIGGER_MAX_CHARS))
+    return FeltImprint(emotion, intensity, shorten(trigger, TRIGGER_MAX_CHARS))
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:
@@ -138,8 +139,3 @@ def _closed(properties: dict[str, object]) -> dict[str, object]:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _line(value: str, max_chars: int) -> str:
-    line = " ".join(value.split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

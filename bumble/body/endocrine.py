@@ -7,6 +7,7 @@ import re
 from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES, EndocrineConfig, HormonesConfig
 from bumble.body.hormones import Hormones
+from bumble.text.words import one_line, shorten
 
 PHENOTYPE_MAX_CHARS = 200  # of what the entity says it is
 EMBODY = "Embody this state naturally, without mentioning it."
@@ -20,13 +21,8 @@ def maturity(interactions: int, config: EndocrineConfig) -> float:
 
 def phenotype_sentence(text: str, max_chars: int) -> str:
     """Take the first sentence of an entity's view of itself, on one line, cut at a word."""
-    line = " ".join(text.split())
-    first = re.split(r"(?<=[.!?…])\s", line, maxsplit=1)[0]
-    if len(first) <= max_chars:
-        return first
-    cut = first[: max_chars - 1]
-    whole_words = cut if first[max_chars - 1] == " " else cut.rsplit(" ", 1)[0]
-    return whole_words.rstrip(" ,;:") + "…"
+    first = re.split(r"(?<=[.!?…])\s", one_line(text), maxsplit=1)[0]
+    return shorten(first, max_chars, at_word=True)
 
 
 def young_note(interactions: int, config: EndocrineConfig) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import NoiseConfig
+from bumble.text.words import one_line, shorten
 
 THOUGHT, DREAM = "thought", "dream"
 MARK = "[dream]"
@@ -37,9 +38,8 @@ def fragment(
     Raises:
         ValueError: If nothing is left, the kind is unknown, or the salience out of range.
     """
-    plain = re.sub(r"^(?:\[dream\]|[-*•\s])+", "", " ".join(text.split()), flags=re.IGNORECASE)
-    if len(plain) > TEXT_MAX_CHARS:
-        plain = plain[: TEXT_MAX_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    bare = re.sub(r"^(?:\[dream\]|[-*•\s])+", "", one_line(text), flags=re.IGNORECASE)
+    plain = shorten(bare, TEXT_MAX_CHARS, at_word=True)
     if not words(plain):
         raise ValueError("a fragment needs words")
     if kind not in (THOUGHT, DREAM):

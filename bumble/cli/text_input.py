@@ -15,7 +15,7 @@ from bumble.app.process import Shell
 from bumble.cli import editor
 from bumble.errors import RefusedError, UsageError
 from bumble.grounding import secrets
-from bumble.text import markdown
+from bumble.text import markdown, words
 
 TextArgument = Annotated[
     list[str] | None,
@@ -136,7 +136,7 @@ def one_line(text: str, what: str) -> str:
     Raises:
         UsageError: If it is empty or holds what a line can't show.
     """
-    line = " ".join(text.split())
+    line = words.one_line(text)
     if not line:
         raise UsageError(f"The {what} is empty; nothing was changed.")
     if any(unicodedata.category(char) in UNPRINTABLE for char in line):

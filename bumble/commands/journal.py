@@ -19,6 +19,7 @@ from bumble.errors import UsageError
 from bumble.records import journal
 from bumble.records.journal import Entry
 from bumble.text import stop_words
+from bumble.text.words import one_line
 
 app = typer.Typer(
     add_completion=False,
@@ -189,7 +190,7 @@ def _has(entry: Entry, wanted: Sequence[str]) -> bool:
 
 def _excerpt(entry: Entry, word: str) -> str:
     """Return the text around the first place a word stands."""
-    line = " ".join(entry.text.split())
+    line = one_line(entry.text)
     at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
     start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
     return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)

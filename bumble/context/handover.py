@@ -17,7 +17,7 @@ from bumble import prompts
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims
+from bumble.grounding import claims, grounded
 from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.records import base, session_files, state
@@ -29,6 +29,7 @@ from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.markdown import Document
+from bumble.text.words import one_line
 
 HEADINGS = {
     "subject": "What it was about",
@@ -179,7 +180,7 @@ def _ask_brief(life: Runtime, session: Session, sources: list[str]) -> Mapping[s
     answer = structured.answer(life.model, _request(life, sources), _schema())
     known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
     return {
-        name: claims.supported(" ".join(str(answer[name]).split()), sources, known_names)
+        name: grounded.supported(one_line(str(answer[name])), sources, known_names)
         for name in HEADINGS
     }
 

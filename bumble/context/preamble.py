@@ -15,6 +15,7 @@ from bumble.records import narrative
 from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
@@ -91,7 +92,7 @@ def workspace_text(life: Runtime, names: Sequence[str]) -> str:
         return ""
     if not names:
         return ""
-    named = [prompts.harmless(" ".join(name.split())[:NAME_CHARS]) for name in names[:NAMED_FILES]]
+    named = [prompts.harmless(one_line(name)[:NAME_CHARS]) for name in names[:NAMED_FILES]]
     more = f" and {len(names) - len(named)} more (`list_files`)" if len(names) > len(named) else ""
     return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
-from bumble.context import emotion_weight, system, trust_tiers
+from bumble.context import emotion_weight, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -18,12 +18,13 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, episodes, kinds, knowledge, skills
+from bumble.records import base, episodes, kinds, knowledge, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
@@ -233,7 +234,7 @@ def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
 
 def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
     """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
-    own = [text for tier, text in lines if not trust_tiers.is_quoted(tier)]
+    own = [text for tier, text in lines if not provenance.is_untrusted(tier)]
     found = []
     if own:
         inside = prompts.tagged("memory", "\n".join(own))
@@ -285,7 +286,7 @@ def _hearsay(tier: str) -> str:
 
 
 def _line(text: str, limit_tokens: int) -> str:
-    return tokens.cut(" ".join(text.split()), limit_tokens)
+    return tokens.cut(one_line(text), limit_tokens)
 
 
 @dataclass(frozen=True)
@@ -307,9 +308,8 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
     lines = []
     for hit in hits:
         kind = hit.kind
-        if trust_tiers.is_quoted(hit.trust):
+        if provenance.is_untrusted(hit.trust):
             kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
-    return Answer(
-        "\n".join(lines), is_memory=True, trust=trust_tiers.quoted(hit.trust for hit in hits)
-    )
+    trust = provenance.lowest_untrusted(hit.trust for hit in hits)
+    return Answer("\n".join(lines), is_memory=True, trust=trust)

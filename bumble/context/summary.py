@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts
-from bumble.grounding import claims, excerpt, support
+from bumble.grounding import excerpt, grounded, support
 from bumble.grounding.excerpt import SpokenLine
 from bumble.llm import structured
 from bumble.records import relationships
 from bumble.records.sessions import Message
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
+from bumble.text.words import one_line
 
 HEADINGS = {
     "goal": "Goal",
@@ -100,9 +101,9 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
 def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
     known_names = _known_names(life)
-    lines = [claims.supported(line, sources, known_names) for line in text.splitlines()]
+    lines = [grounded.supported(line, sources, known_names) for line in text.splitlines()]
     if life.local:
-        parts = [part for line in lines for part in claims.sentences(line)]
+        parts = [part for line in lines for part in words.sentences(line)]
         lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
     return "\n".join(filter(None, lines))
 
@@ -184,7 +185,7 @@ def _ask(life: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> di
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     request = job_request.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
     answer = structured.answer(life.model, request, _schema(chars))
-    return {name: " ".join(str(answer[name]).split()) for name in HEADINGS}
+    return {name: one_line(str(answer[name])) for name in HEADINGS}
 
 
 def _once(text: str) -> str:

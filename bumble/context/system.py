@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bumble import prompts
-from bumble.context import prompt_files, trust_tiers
+from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Tool
-from bumble.records import base
+from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
@@ -130,12 +130,12 @@ def stable(
 
 def _is_told(story: Narrative) -> bool:
     """Whether a story is the entity's own, and not a quotation."""
-    return not trust_tiers.is_quoted(story.provenance.trust)
+    return not provenance.is_untrusted(story.provenance.trust)
 
 
 def _for_all(origin: Provenance) -> bool:
     """Whether a text may stand where everybody's prompt begins, and not as a quotation."""
-    return not origin.audience and not trust_tiers.is_quoted(origin.trust)
+    return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
 def always(section: Section) -> bool:
@@ -157,7 +157,7 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
             f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}",
         )
         for skill in sorted(skills, key=lambda skill: skill.path)
-        if not trust_tiers.is_quoted(skill.provenance.trust)
+        if not provenance.is_untrusted(skill.provenance.trust)
     )
 
 

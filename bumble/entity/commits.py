@@ -27,6 +27,7 @@ from bumble.entity.write_ahead import Step
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Git, GitResult
 from bumble.text import yaml_edit
+from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
@@ -493,5 +494,4 @@ def _message(sets: Sequence[Note]) -> str:
 def _line(text: str) -> str:
     """Return a text as one line that git's log and ours can show."""
     plain = "".join(c if c.isprintable() else " " for c in text)
-    line = " ".join(plain.split())
-    return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 1] + "…"
+    return shorten(plain, MAX_LINE_CHARS)

@@ -20,6 +20,7 @@ from bumble import files, git, gitdir
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.gitdir import Repository
 from bumble.text import markdown
+from bumble.text.words import one_line
 
 INCLUDED = re.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
 DIGEST_CHARS = 32  # of 64: 128 bits
@@ -100,7 +101,7 @@ def _automation(entity: Entity, file: Path) -> Runnable | None:
         return _unreadable(path, file)
     if document.meta.get("enabled") is False:
         return None
-    summary = " ".join(document.body.split())
+    summary = one_line(document.body)
     return _runnable(path, summary, document.meta.get("schedule"), document.body)
 
 

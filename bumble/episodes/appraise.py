@@ -24,14 +24,15 @@ from bumble.body.circadian import seconds_between
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.grounding import claims
+from bumble.grounding import grounded, support
 from bumble.llm import structured
 from bumble.records import session_files, sessions, state
 from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import body_state, cursors, job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens
+from bumble.text import stop_words, tokens, words
+from bumble.text.words import one_line
 
 KEY: cursors.Key = (cursors.APPRAISE,)
 STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
@@ -54,7 +55,6 @@ FEELINGS = frozenset(COMMON_FEELINGS.split()) | set(EMOTIONS)
 
 
 NO_FEELINGS = frozenset({"creativity", "creative", "social", "comfort"})  # bars, not feelings
-SHARED_LETTERS = 5  # of two forms of one word
 LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobody spoke of one
 
 
@@ -165,7 +165,7 @@ def _render(messages: Sequence[Message], budget_chars: int) -> str:
     lines = []
     for message in spoken_messages:
         who = "I answered" if message.role == "assistant" else f"{_name(message)} said"
-        text = " ".join(message.text.split()).replace('"', "'")
+        text = one_line(message.text).replace('"', "'")
         lines.append(f'{who}: "{tokens.cut(text, most // 4)}"')
     return "\n".join(lines)
 
@@ -180,7 +180,7 @@ def _guarded(assessment: Appraisal, stretch: Sequence[Message]) -> Appraisal:
     speaker_names = [_name(message) for message in stretch if message.role == "user"]
     imprint = assessment.imprint
     if imprint is not None:
-        trigger = claims.supported(imprint.trigger, texts, speaker_names)
+        trigger = grounded.supported(imprint.trigger, texts, speaker_names)
         # what nobody spoke of left nothing behind: a small model takes it from the examples
         spoken_of = _spoken_of(trigger, texts, speaker_names)
         trigger = trigger if spoken_of > LEAST_SPOKEN_OF else ""
@@ -192,18 +192,16 @@ def _guarded(assessment: Appraisal, stretch: Sequence[Message]) -> Appraisal:
         for name in assessment.affects
         if name not in NO_FEELINGS and not (set(name.split("-")) - FEELINGS) & their_words
     )
-    felt = claims.supported(assessment.felt, texts, speaker_names)
+    felt = grounded.supported(assessment.felt, texts, speaker_names)
     return replace(assessment, affects=named, felt=felt, imprint=imprint)
 
 
 def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str]) -> float:
     """Return which share of what a text names, persons left out, was spoken of."""
-    names = {word for name in speaker_names for word in stop_words.telling_words(name)}
-    words = {word.removesuffix("'s") for word in stop_words.telling_words(trigger)} - names
-    spoken_stems = {
-        word[:SHARED_LETTERS] for text in texts for word in stop_words.telling_words(text)
-    }
-    return sum(word[:SHARED_LETTERS] in spoken_stems for word in words) / max(1, len(words))
+    language = words.language(trigger, *texts)
+    if not support.own_words(trigger, speaker_names, language, every_word=True):
+        return 0.0
+    return support.share(trigger, ["\n".join(texts)], speaker_names, language, every_word=True)
 
 
 def _felt(

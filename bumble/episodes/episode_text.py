@@ -13,7 +13,8 @@ from typing import Any
 
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, speakers, support
+from bumble.grounding import grounded, speakers, support
+from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.records import episodes
@@ -22,7 +23,7 @@ from bumble.records.sessions import Appraised, Message
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens
+from bumble.text import stop_words, tokens, words
 
 PURPOSE = "remember"
 TEMPERATURE = 0.3
@@ -36,7 +37,6 @@ LEAST_CHARS = 20  # of a narrative
 EXCERPT_LINES, EXCERPT_TOKENS = 6, 60  # at most; of one line
 FULL_WORDS = 20  # telling words beyond these make a message no more telling
 _ASKED_ME = re.compile(r"\basked me\b", re.IGNORECASE)
-SHARED_LETTERS = 4  # two forms of one word begin alike
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,8 @@ def tell(life: Runtime, scene: Scene) -> TellingResult:
     except NO_ANSWER as error:
         reason = f"no usable answer of a model ({type(error).__name__})"
         return TellingResult(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
-    keeps = _keeper(scene)
-    narrative, dropped = _sift("\n".join(answer["narrative"]), keeps, _rests_on(scene))
-    reflection, dropped_too = _sift(str(answer["reflection"]), keeps, _adds_nothing(scene))
+    narrative, dropped = _sift("\n".join(answer["narrative"]), _narrative_check(scene))
+    reflection, dropped_too = _sift(str(answer["reflection"]), _reflection_check(scene))
     dropped += dropped_too
     text = " ".join(narrative[:NARRATIVE_SENTENCES])
     if len(text) < LEAST_CHARS:
@@ -125,10 +124,10 @@ def excerpt(scene: Scene) -> Telling:
     messages = scene.spoken_messages
 
     def weight(message: Message) -> float:
-        words = min(FULL_WORDS, len(set(stop_words.telling_words(message.text))))
+        count = min(FULL_WORDS, len(set(stop_words.telling_words(message.text))))
         moved = scene.appraisals.get(message.id)
         points = sum(abs(point) for point in moved.points.values()) if moved else 0.0
-        return (words + points) * (1.0 if message.role == "user" else 0.5)
+        return (count + points) * (1.0 if message.role == "user" else 0.5)
 
     best = sorted(messages, key=weight, reverse=True)[:EXCERPT_LINES]
     return Telling("\n>\n".join(_quoted(scene, message) for message in messages if message in best))
@@ -141,8 +140,8 @@ def is_excerpt(scene: Scene, text: str) -> bool:
 
 
 def _quoted(scene: Scene, message: Message) -> str:
-    line = " ".join(message.text.split())
-    return f"> {scene.speaker(message)}: {tokens.cut(line, EXCERPT_TOKENS)}"
+    line = tokens.cut(words.one_line(message.text), EXCERPT_TOKENS)
+    return f"> {scene.speaker(message)}: {line}"
 
 
 def _schema(life: Runtime, scene: Scene) -> dict[str, Any]:
@@ -184,7 +183,7 @@ def transcript(scene: Scene) -> str:
 
 
 def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
-    text = " ".join(message.text.split()).replace('"', "'")
+    text = words.one_line(message.text).replace('"', "'")
     if message.role == "tool" or not text:
         used = ", ".join(call.name for call in message.tool_calls)
         return f"I used {used}." if used else ""
@@ -193,104 +192,74 @@ def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
     return f'{who}{verb}: "{tokens.cut(text, limit_tokens)}"'
 
 
-def _keeper(scene: Scene) -> Callable[[str], bool]:
-    """Return what tells whether a sentence keeps to what was said, and to who said it."""
-    sources = [message.text for message in scene.spoken_messages]
-    known_names = (scene.name, scene.day, *scene.names.values())
-    their_texts = [message.text for message in scene.spoken_messages if message.role == "user"]
-
-    def keeps(sentence: str) -> bool:
-        if claims.unsupported(sentence, sources, known_names):
-            return False
-        return speakers.borrowed(sentence, their_texts) is None
-
-    return keeps
+def _speakers(scene: Scene) -> Speakers:
+    statements: dict[str, list[str]] = {name: [] for name in scene.names.values()}
+    for message in scene.spoken_messages:
+        if message.role == "user":
+            statements.setdefault(scene.speaker(message), []).append(message.text)
+    return Speakers((scene.day,), scene.name, statements)
 
 
-def _rests_on(scene: Scene) -> Callable[[str], bool]:
-    """Return what tells whether a sentence says what one message says.
+def _narrative_check(scene: Scene) -> Callable[[str], bool]:
+    """Return what tells whether a sentence says what one message says, and who said it.
 
     What somebody told must stand in a message of theirs, outside of its questions: not in what the
     entity answered, nor in what they only asked.
     """
-    names = (scene.name, *scene.names.values())
-    their_messages = [message for message in scene.spoken_messages if message.role == "user"]
+    participants = _speakers(scene)
+    sources = [message.text for message in scene.spoken_messages]
     answers = [message.text for message in scene.spoken_messages if message.role != "user"]
-    asked = [message.text for message in their_messages if "?" in message.text]
+    their_texts = [text for texts in participants.statements.values() for text in texts]
+    names = (scene.name, *scene.names.values())
 
-    def sources(sentence: str) -> list[str]:
+    def messages(sentence: str) -> list[str]:
         if _ASKED_ME.search(sentence):
-            return asked
-        first = sentence.casefold()
-        who = [
-            message
-            for message in their_messages
-            if first.startswith(scene.speaker(message).casefold())
-        ]
-        statements = [_without_questions(message.text) for message in who or their_messages]
-        return statements if who else [*statements, *answers]
+            return [text for text in their_texts if "?" in text]
+        teller = participants.teller(sentence)
+        texts = participants.statements.get(teller or "", ()) or their_texts
+        statements = [_without_questions(text) for text in texts]
+        return statements if teller else [*statements, *answers]
 
-    def rests(sentence: str) -> bool:
+    def stands(sentence: str) -> bool:
         if sentence.endswith("?"):
             return False  # a question of the conversation, without who asked it
-        if _given_away(scene, sentence):
-            return False
-        says = support.own_words(sentence, names)  # "Sam asked how I was" is nothing to remember
-        return bool(says) and support.is_borne_out(sentence, sources(sentence), names)
+        if not support.own_words(sentence, names):
+            return False  # "Sam asked how I was" is nothing to remember
+        reason = grounded.check(sentence, sources, participants, messages=messages(sentence))
+        return reason is None
 
-    return rests
-
-
-def _given_away(scene: Scene, sentence: str) -> bool:
-    """Whether what somebody told of their own has become another's."""
-    their_messages = [message for message in scene.spoken_messages if message.role == "user"]
-    first = sentence.casefold()
-    teller = next((n for n in scene.names.values() if first.startswith(n.casefold())), None)
-    if teller is None:
-        return False
-    their_texts = [message.text for message in their_messages if scene.speaker(message) == teller]
-    other_names = [name for name in scene.names.values() if name != teller]
-    return speakers.given_away(sentence, their_texts, scene.name, other_names) is not None
+    return stands
 
 
 def _without_questions(text: str) -> str:
     return " ".join(
-        sentence for sentence in claims.sentences(text) if not sentence.endswith(("?", "？"))
+        sentence for sentence in words.sentences(text) if not sentence.endswith(("?", "？"))
     )
 
 
-def _adds_nothing(scene: Scene) -> Callable[[str], bool]:
+def _reflection_check(scene: Scene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says only how something said was felt."""
-    name_stems = {word for name in (scene.name, *scene.names.values()) for word in _stems(name)}
-    spoken_stems = {word for message in scene.spoken_messages for word in _stems(message.text)}
+    sources = [message.text for message in scene.spoken_messages]
+    everything = ["\n".join(sources)]
 
-    def adds_nothing(sentence: str) -> bool:
-        own = _stems(sentence) - name_stems - _FELT_STEMS
-        is_own = speakers.OF_ONESELF.intersection(stop_words.words(sentence))
-        return bool(is_own) and own <= spoken_stems
+    def stands(sentence: str) -> bool:
+        if not speakers.OF_ONESELF.intersection(stop_words.words(sentence)):
+            return False
+        reason = grounded.check(sentence, sources, _speakers(scene), messages=everything, least=1.0)
+        return reason is None
 
-    return adds_nothing
-
-
-def _stems(text: str) -> set[str]:
-    words = (word for word in stop_words.telling_words(text) if word not in speakers.IN_TALK)
-    return {word[:SHARED_LETTERS] for word in words}
+    return stands
 
 
-_FELT_STEMS = frozenset(_stems(speakers.FELT_WORDS))
-
-
-def _sift(
-    text: str, keeps: Callable[[str], bool], rests: Callable[[str], bool]
-) -> tuple[list[str], tuple[str, ...]]:
+def _sift(text: str, stands: Callable[[str], bool]) -> tuple[list[str], tuple[str, ...]]:
     """Part the sentences of a text into those that are kept and those that are not."""
     kept_sentences: list[str] = []
     dropped = []
-    for raw in claims.sentences(text):
+    for raw in words.sentences(text):
         sentence = re.sub(r"^[#>*\-\s]+", "", raw)
         if not sentence or sentence in kept_sentences:
             continue
-        if keeps(sentence) and rests(sentence):
+        if stands(sentence):
             kept_sentences.append(sentence)
         else:
             dropped.append(sentence)

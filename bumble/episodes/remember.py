@@ -37,6 +37,7 @@ from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
 COMPARED = 20  # earlier episodes that novelty looks at
@@ -138,7 +139,7 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
     result = episode_text.tell(life, scene)
     episode = _episode(life, session, job, scene, weight, result)
     label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
-    title = tokens.cut(" ".join(result.telling.narrative.split()), LINE_TOKENS)
+    title = tokens.cut(one_line(result.telling.narrative), LINE_TOKENS)
     return JobResult(
         title=f"remember: {title}",
         plan=lambda: _planned(life, job, episode),

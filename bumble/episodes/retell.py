@@ -14,6 +14,7 @@ from bumble.records.episodes import Episode
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
 
@@ -73,7 +74,7 @@ def run(life: Runtime, job: RetellJob) -> JobResult:
             lines=(f"{episode.id} stays an excerpt: {result.excerpt}",),
             data=data,
         )
-    title = tokens.cut(" ".join(result.telling.narrative.split()), remember.LINE_TOKENS)
+    title = tokens.cut(one_line(result.telling.narrative), remember.LINE_TOKENS)
     origin = replace(episode.provenance, by=episode_text.PURPOSE, model=life.model.name)
 
     def plan() -> list[Change | None]:

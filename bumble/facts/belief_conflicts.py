@@ -17,14 +17,15 @@ from bumble.embed import calibrate
 from bumble.embed.protocol import Embedder
 from bumble.facts import beliefs
 from bumble.facts.beliefs import Claim, Verdict
-from bumble.grounding import claims
-from bumble.index import terms
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records import beliefs as store
 from bumble.records.beliefs import Belief
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words, words
 
 PURPOSE = "judge_beliefs"
 MAX_TOKENS, TEMPERATURE = 300, 0.1
@@ -113,7 +114,7 @@ def _judged(
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split()).replace("<", "‹")
+    return words.one_line(text).replace("<", "‹")
 
 
 def _schema(letters: str, count: int) -> dict[str, Any]:
@@ -137,26 +138,31 @@ def _schema(letters: str, count: int) -> dict[str, Any]:
 
 def _related(claim: Claim, belief: Belief, likeness: float | None) -> bool:
     """Whether two claims are near enough that one may contradict the other."""
-    shared = set(terms.terms(claim.text)) & set(terms.terms(belief.text))
-    return len(shared) >= RELATED_WORDS or (likeness or 0.0) >= RELATED
+    stems, other_stems = _stems(claim, belief)
+    return len(stems & other_stems) >= RELATED_WORDS or (likeness or 0.0) >= RELATED
 
 
 def _same(claim: Claim, belief: Belief, likeness: float | None, limit: float) -> bool:
     """Whether a claim that nobody judged is a belief in nearly the same words."""
     if belief.category != claim.category or (likeness is not None and likeness < limit):
         return False
-    words, other_words = set(terms.terms(claim.text)), set(terms.terms(belief.text))
+    stems, other_stems = _stems(claim, belief)
     return (
-        len(words & other_words) >= SHARED_WORDS * len(words | other_words)
+        len(stems & other_stems) >= SHARED_WORDS * len(stems | other_stems)
         and _negated(claim.text) == _negated(belief.text)
-        and not claims.unsupported(claim.text, [belief.text])
-        and not claims.unsupported(belief.text, [claim.text])
+        and grounded.check(claim.text, [belief.text], Speakers()) is None
+        and grounded.check(belief.text, [claim.text], Speakers()) is None
     )
 
 
+def _stems(claim: Claim, belief: Belief) -> tuple[set[str], set[str]]:
+    language = words.language(claim.text, belief.text)
+    return words.stems(claim.text, language), words.stems(belief.text, language)
+
+
 def _negated(text: str) -> bool:
-    words = text.casefold().replace("’", "'").split()
-    return any(word.strip(".,;!?") in _NEGATION or "n't" in word for word in words)
+    tokens = stop_words.words(text)
+    return any(token in _NEGATION or "n't" in token for token in tokens)
 
 
 def _limit(life: Runtime, held: Sequence[Belief]) -> float:

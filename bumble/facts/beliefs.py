@@ -20,6 +20,7 @@ from bumble.records import base, beliefs
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
 
 Verdict = Literal["same", "contradicts"]
 CORRECTION, DREAMT = "correction", "dream_insight"
@@ -233,7 +234,7 @@ def _akin(claim: Claim, belief: Belief) -> bool:
 
 
 def _bare(text: str) -> str:
-    return " ".join(text.split()).rstrip(".!")
+    return one_line(text).rstrip(".!")
 
 
 def may_meet(people: Sequence[str], belief: Belief) -> bool:

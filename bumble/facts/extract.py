@@ -17,6 +17,7 @@ from bumble.facts.extract_window import Window, day
 from bumble.llm import structured
 from bumble.llm.protocol import Model, Request
 from bumble.runtime import job_request
+from bumble.text.words import one_line
 from bumble.weights import catalog
 
 Kind = Literal["knowledge", "relational", "belief"]
@@ -229,7 +230,7 @@ def _belief(raw_item: Mapping[str, Any], options: Options) -> ExtractedItem:
     confidence = min(max(float(raw_item["confidence"]), LOWEST), HIGHEST)
     return ExtractedItem(
         "belief",
-        " ".join(raw_item["content"].split()),
+        one_line(raw_item["content"]),
         tuple(raw_item["from"]),
         category=raw_item["category"],
         confidence=confidence,
@@ -240,7 +241,7 @@ def _note(raw_item: Mapping[str, Any], options: Options) -> ExtractedItem:
     limit = options.max_delta
     return ExtractedItem(
         "relational",
-        " ".join(raw_item["note"].split()),
+        one_line(raw_item["note"]),
         tuple(raw_item["from"]),
         person=raw_item["person"],
         warmth=min(max(float(raw_item.get("warmth_delta", 0)), -limit), limit),

@@ -10,10 +10,11 @@ from datetime import datetime, tzinfo
 from bumble.grounding import excerpt, secrets
 from bumble.grounding.excerpt import SpokenLine
 from bumble.records import base
+from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.text import tokens
+from bumble.text.words import one_line
 
-SPOKEN = ("owner", "person", "entity", "")  # what somebody said; tools and imports are no evidence
 USER = "user"
 
 
@@ -92,7 +93,7 @@ class Window:
         return (
             message is not None
             and message.role != "tool"
-            and message.trust in SPOKEN
+            and not is_untrusted(message.trust)
             and bool(message.text.strip())
         )
 
@@ -119,7 +120,7 @@ def day(at: datetime, zone: tzinfo) -> str:
 
 
 def _shown(text: str, limit_chars: int) -> str:
-    line = secrets.redacted(" ".join(text.split())).replace("</", "‹/")
+    line = secrets.redacted(one_line(text)).replace("</", "‹/")
     return tokens.cut(line, max(1, limit_chars // 4))
 
 

@@ -17,14 +17,13 @@ from bumble.facts import beliefs
 from bumble.facts.beliefs import Claim
 from bumble.facts.extract import SELF_INSIGHT, ExtractedItem
 from bumble.facts.extract_window import Window
-from bumble.grounding import claims
 from bumble.records import base, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, Section
 from bumble.records.relationships import Note, Relationship, Scores
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import words
 
 BY = "distill"
 TAG = "distillation"
@@ -156,22 +155,20 @@ def corrected(old: str, new: str) -> str:
     Sentences that the new text says nothing about stay, so that one remark does not wipe out all
     that was known.
     """
-    fresh = claims.sentences(new)
+    fresh = words.sentences(new)
     kept_sentences = [
         sentence
-        for sentence in claims.sentences(old)
+        for sentence in words.sentences(old)
         if not any(_same_thing(sentence, n) for n in fresh)
     ]
     return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
 
 
 def _same_thing(sentence: str, other: str) -> bool:
-    words, other_words = (
-        set(stop_words.telling_words(sentence)),
-        set(stop_words.telling_words(other)),
-    )
-    least = min(len(words), len(other_words))
-    return least == 0 or len(words & other_words) >= SAME_SHARE * least
+    language = words.language(sentence, other)
+    stems, other_stems = words.stems(sentence, language), words.stems(other, language)
+    least = min(len(stems), len(other_stems))
+    return least == 0 or len(stems & other_stems) >= SAME_SHARE * least
 
 
 def _plan_notes(

@@ -13,17 +13,18 @@ from bumble import prompts
 from bumble.facts.extract import PURPOSE as DISTILL
 from bumble.facts.extract import SELF_INSIGHT, ExtractedItem, Extraction, Options
 from bumble.facts.extract_window import Window
-from bumble.grounding import claims, secrets
+from bumble.grounding import claims, grounded, secrets
 from bumble.llm import structured
 from bumble.llm.protocol import Model, Request
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 PURPOSE = "judge_evidence"
 MAX_TOKENS = 60
 REACH = 4  # messages back or on that a name may come from: small models count badly, and
 # "Nine years old" answers "How old is Rex?"
+SHARED_LETTERS = 4  # of two words that may be of one family: bake, baker
 SHORT_WORDS = 8  # of an answer that is a yes to the question before it
 _YES_WORDS = """
 yes yeah yep right exactly correct true ja genau stimmt sim sí si oui sì
@@ -131,13 +132,10 @@ def _copied(window: Window, text: str, before: str = "") -> list[str]:
 
     In a long stretch of small talk a small model writes down what the examples say.
     """
-    spoken_words = {*_words(window, window.numbers), *stop_words.words(before)}
-    example_words = [
-        word for word in stop_words.words(text) if word in prompts.load(DISTILL).example_words
-    ]
-    return [
-        word for word in example_words if not any(_alike(word, other) for other in spoken_words)
-    ]
+    spoken_texts = [*_texts(window, window.numbers), before]
+    example_words = prompts.load(DISTILL).example_words
+    copied = " ".join(word for word in stop_words.words(text) if word in example_words)
+    return _unspoken(copied, spoken_texts) if copied else []
 
 
 def _in_their_words(window: Window, item: ExtractedItem, own: Sequence[int]) -> bool:
@@ -145,24 +143,35 @@ def _in_their_words(window: Window, item: ExtractedItem, own: Sequence[int]) -> 
     names = {word for name in (window.entity, *window.speakers) for word in stop_words.words(name)}
     if len(own) == 1 and _says_yes(window, own[0]):
         return True
-    spoken_words = _words(window, own)
     telling = [word for word in stop_words.telling_words(item.text) if word not in names]
-    return any(_alike(word, other) for word in telling for other in spoken_words) or not telling
+    return not telling or len(_unspoken(" ".join(telling), _texts(window, own))) < len(telling)
 
 
-def _words(window: Window, numbers: Iterable[int]) -> set[str]:
-    return {word for n in numbers for word in stop_words.words(window.messages[n - 1].text)}
+def _unspoken(text: str, spoken_texts: Sequence[str]) -> list[str]:
+    """Return the words of a text that no spoken one has, in any form or of the same beginning."""
+    language = words.language(text, *spoken_texts)
+    spoken_stems = {
+        words.stem(word, language) for spoken in spoken_texts for word in stop_words.words(spoken)
+    }
+    stems = {word: words.stem(word, language) for word in stop_words.words(text)}
+    return [
+        word
+        for word in stop_words.words(text)
+        if not any(_alike(stems[word], other) for other in spoken_stems)
+    ]
+
+
+def _alike(stem: str, other: str) -> bool:
+    return stem == other or words.akin(stem, other, SHARED_LETTERS)
+
+
+def _texts(window: Window, numbers: Iterable[int]) -> list[str]:
+    return [window.messages[n - 1].text for n in numbers]
 
 
 def _says_yes(window: Window, number: int) -> bool:
-    words = stop_words.words(window.messages[number - 1].text)
-    return len(words) <= SHORT_WORDS and bool(_YES & set(words))
-
-
-def _alike(word: str, other: str) -> bool:
-    """Whether two words are forms of one, as far as their beginnings tell."""
-    length = max(4, min(len(word), len(other)) - 2)
-    return word == other or (len(word) >= 4 and word[:length] == other[:length])
+    answer = stop_words.words(window.messages[number - 1].text)
+    return len(answer) <= SHORT_WORDS and bool(_YES & set(answer))
 
 
 def judge(
@@ -202,7 +211,7 @@ def judge(
 def journal(window: Window, extraction: Extraction) -> str:
     """Return what of the diary entry the messages bear out."""
     sources = [window.source(n) for n in window.numbers if window.is_evidence(n)]
-    entry = claims.supported(extraction.journal, sources, [window.entity, *window.speakers])
+    entry = grounded.supported(extraction.journal, sources, [window.entity, *window.speakers])
     if secrets.find_secret(entry) or secrets.HIDDEN in entry or _copied(window, entry):
         return ""
     return entry

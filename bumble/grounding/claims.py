@@ -1,32 +1,25 @@
-"""Whether a text of a model keeps to what was said: names, words, sentence splitting.
+"""The names, numbers and dates in a text that a model wrote, and which of them nobody gave.
 
-Names, numbers and dates are what a small model makes up and what does the harm; a sentence that
-holds one which nobody said is not kept. Needs no model. Capital letters mark names where a script
-has them; in German, which writes every noun with one, a noun behind an article is none. What no
-capital letter and no digit marks is not checked.
+They are what a small model makes up and what does the harm. Needs no model. Capital letters mark
+names where a script has them; in German, which writes every noun with one, a noun behind an
+article is none. What no capital letter and no digit marks is no claim.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bumble.grounding import numbers
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _SIGNS = re.compile(f"[{_UNSPACED}]")
 _LETTER = rf"(?:(?![{_UNSPACED}])\w)"
 _WORD = re.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
-_END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
-_NO_END = re.compile(
-    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|ca|vs|nr|e\.g|i\.e)"
-    r"|\b\d{1,2})\.\s*\Z",
-    re.IGNORECASE,
-)
 _GENITIVE = re.compile(r"'s?\Z")
 _JOINTS = re.compile(r"[-.'/]")
 # A first word before one of these is whom or what its sentence is about.
@@ -43,40 +36,13 @@ unsere im am zum zur vom beim als ins ans viele
 _VERB = frozenset(_VERBS.split())
 _ARTICLE = frozenset(_ARTICLES.split())
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
-_GERMAN = frozenset(stop_words.GERMAN.split())
-_OTHERS = frozenset(
-    " ".join((stop_words.ENGLISH, stop_words.FRENCH, stop_words.SPANISH, stop_words.OTHERS)).split()
-)
-_SHARED_PREFIX = 5  # letters that two forms of one word have in common at least
-_SHARED_PREFIX_INFLECTED = 3  # where names are inflected: Анна, Анны
-
-
-def sentences(text: str) -> list[str]:
-    """Split a text into sentences, at full stops and line ends."""
-    parts, start = [], 0
-    for end in _END.finditer(text):
-        before, behind = text[start : end.end()], text[end.end() :]
-        if "\n" not in end[0] and _goes_on(before, behind):
-            continue
-        parts.append(before)
-        start = end.end()
-    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
-
-
-def _goes_on(before: str, behind: str) -> bool:
-    """Whether a full stop ends an abbreviation or an ordinal, not the sentence."""
-    if behind[:1].islower():
-        return before.rstrip().endswith(".")
-    if not _NO_END.search(before):
-        return False
-    following = _WORD.match(behind)
-    if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
-        return following is not None and numbers.month(_plain(following[0])) is not None
-    return not before.rstrip().endswith(" I.")
+# A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
+SHARED_LETTERS = 5
+_STEM = "~"  # marks a stem among the forms of a source
 
 
 def unsupported(
-    text: str, sources: Iterable[str], known_names: Iterable[str] = ()
+    text: str, sources: Iterable[str], known_names: Iterable[str] = (), language: str = ""
 ) -> tuple[str, ...]:
     """Return the names, numbers and dates in a text that occur in none of its sources.
 
@@ -84,51 +50,47 @@ def unsupported(
         text: What a model wrote.
         sources: What it may rest on: the messages, with the times and names they carry.
         known_names: Names that need no source: the entity's own, those of the people who took part.
+        language: Of the text: `de`; by default as its stop words tell.
     """
-    source_forms = {form for source in (*sources, *known_names) for form in _forms(source)}
-    return tuple(dict.fromkeys(word for word in claims(text) if not _occurs(word, source_forms)))
+    grounds = (*sources, *known_names)
+    code = language or words.language(text, *grounds)
+    claimed = dict.fromkeys(claims(text, code))
+    source_forms = frozenset[str]().union(*(_forms(source, code) for source in grounds if claimed))
+    return tuple(word for word in claimed if not _occurs(word, source_forms, code))
 
 
-def supported(text: str, sources: Sequence[str], known_names: Sequence[str] = ()) -> str:
-    """Return the sentences of a text that hold no name, number or date of their own."""
-    kept_sentences = [
-        sentence for sentence in sentences(text) if not unsupported(sentence, sources, known_names)
-    ]
-    return " ".join(kept_sentences)
-
-
-def _forms(source: str) -> Iterator[str]:
-    """Yield the forms of a source that a claim may match: words, their parts, numbers, months."""
-    words = [_plain(word) for word in _WORD.findall(source)]
-    for word in words:
-        yield word
-        yield _GENITIVE.sub("", word)
-        yield from _JOINTS.split(word)
-    yield from numbers.find_forms(words)
-    yield from numbers.find_forms_in_signs(source)
+@lru_cache(maxsize=512)
+def _forms(source: str, language: str) -> frozenset[str]:
+    """Return the forms of a source that a claim may match: words, stems, parts, numbers, months."""
+    plain = [words.folded(word) for word in _WORD.findall(source)]
+    parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
+    stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
+    return frozenset(
+        (*parts, *stems, *numbers.find_forms(plain), *numbers.find_forms_in_signs(source))
+    )
 
 
 @dataclass(frozen=True)
 class _Sentence:
-    words: Sequence[str]
+    tokens: Sequence[str]
     plain: Sequence[str]
     german: bool
     unspaced: bool  # whether part of it is in a script without spaces
 
 
-def _read(sentence: str) -> _Sentence:
-    words = _WORD.findall(sentence)
-    plain = [_plain(word) for word in words]
-    german = sum(word in _GERMAN and word not in _OTHERS for word in plain)
-    other = sum(word in _OTHERS and word not in _GERMAN for word in plain)
-    return _Sentence(words, plain, german > other, _SIGNS.search(sentence) is not None)
+def _read(sentence: str, language: str) -> _Sentence:
+    tokens = _WORD.findall(sentence)
+    german = words.language(sentence, default=language) == "de"
+    plain = [words.folded(token) for token in tokens]
+    return _Sentence(tokens, plain, german, _SIGNS.search(sentence) is not None)
 
 
-def claims(text: str) -> list[str]:
+def claims(text: str, language: str = "") -> list[str]:
     """Return the words that say something checkable: amounts, months, names."""
+    code = language or words.language(text)
     claim_words = []
-    for sentence in map(_read, sentences(text)):
-        for n, word in enumerate(sentence.words):
+    for sentence in (_read(part, code) for part in words.sentences(text)):
+        for n, word in enumerate(sentence.tokens):
             capital = word[0].isupper()
             if numbers.claims(sentence.plain, n, capital=capital) or (
                 capital and _is_name(sentence, n)
@@ -144,9 +106,9 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         return False
     if n > 0:
         return not (sentence.german and _follows_article(sentence, n))
-    following = sentence.words[1].casefold() if len(sentence.words) > 1 else ""
+    following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
     return (  # a first word has a capital in any case
-        sum(char.isupper() for char in sentence.words[0]) > 1
+        sum(char.isupper() for char in sentence.tokens[0]) > 1
         or _GENITIVE.search(word) is not None
         or sentence.unspaced
         or following in _VERB
@@ -162,31 +124,21 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
-    return sentence.words[n][0].islower() and sentence.plain[n] not in stop_words.WORDS
+    word = sentence.plain[n]
+    return sentence.tokens[n][0].islower() and word not in stop_words.WORDS | _ARTICLE
 
 
-def _occurs(word: str, source_forms: set[str]) -> bool:
-    """Whether a word stands in the sources, in this form or another of the same stem."""
-    plain = _plain(word)
-    if plain in source_forms or _GENITIVE.sub("", plain) in source_forms:
+def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
+    """Whether a word stands in the sources, in this form or another."""
+    plain = words.folded(word)
+    bare = _GENITIVE.sub("", plain)
+    if source_forms & {plain, bare, plain.removesuffix("s")}:
         return True
-    needed = numbers.needed(plain)
-    if needed:
-        return all(any(form in source_forms for form in either) for either in needed)
-    parts = [part for part in _JOINTS.split(_GENITIVE.sub("", plain)) if part]
-    if len(parts) > 1:
+    if needed := numbers.needed(plain):
+        return all(source_forms.intersection(either) for either in needed)
+    if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
-        return all(_occurs(part, source_forms) for part in marked)
-    if (
-        plain.endswith("s") and plain[:-1] in source_forms
-    ):  # the genitive of names without apostrophe
-        return True
-    least = _SHARED_PREFIX if plain.isascii() else _SHARED_PREFIX_INFLECTED
-    stem = plain[: max(least, len(plain) - 3)]
-    return len(plain) >= least and any(other.startswith(stem) for other in source_forms)
-
-
-def _plain(word: str) -> str:
-    """Return a word without case, accents and the genitive's other apostrophe."""
-    folded = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
-    return "".join(char for char in folded if not unicodedata.combining(char))
+        return all(_occurs(part, source_forms, language) for part in marked)
+    stem = _STEM + words.stem(bare, language)
+    least = len(_STEM) + SHARED_LETTERS
+    return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)

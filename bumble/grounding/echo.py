@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bumble.grounding import claims, speakers
-from bumble.text import stop_words
+from bumble.grounding import speakers
+from bumble.text import stop_words, words
 
 LEAST_WORDS = 4  # of a sentence: a shorter one is said by anybody
 ENDS = " \n\t.,;:!?…–-\"'”’»"  # signs that end an echo, and go with it
@@ -17,28 +17,28 @@ ENDS = " \n\t.,;:!?…–-\"'”’»"  # signs that end an echo, and go with it
 
 def own_sentences(message: str) -> tuple[str, ...]:
     """Return what a person says of themselves in a message, as plain words."""
-    found = (stop_words.words(sentence) for sentence in claims.sentences(message))
+    tokens_of_sentences = map(stop_words.words, words.sentences(message))
     return tuple(
-        " ".join(words)
-        for words in found
-        if len(words) >= LEAST_WORDS and speakers.FIRST_PERSON.intersection(words)
+        " ".join(tokens)
+        for tokens in tokens_of_sentences
+        if len(tokens) >= LEAST_WORDS and speakers.FIRST_PERSON.intersection(tokens)
     )
 
 
-def may_become_one(text: str, theirs: Sequence[str]) -> bool:
-    """Whether the beginning of an answer could still turn out to be an echo."""
-    said = _plain(text)
-    return any(one != said and one.startswith(said) for one in theirs)
+def may_become_one(text: str, own: Sequence[str]) -> bool:
+    """Whether the beginning of an answer could still turn out to be an echo of own sentences."""
+    plain = _plain(text)
+    return any(sentence != plain and sentence.startswith(plain) for sentence in own)
 
 
-def without(text: str, theirs: Sequence[str]) -> str:
+def without(text: str, own: Sequence[str]) -> str:
     """Return an answer without the echoes it begins with."""
     while True:
-        said = _plain(text)
-        echoed = next((one for one in theirs if f"{said} ".startswith(f"{one} ")), None)
+        plain = _plain(text)
+        echoed = next((line for line in own if f"{plain} ".startswith(f"{line} ")), None)
         if echoed is None:
             return text
-        # the last place up to which it is no more than theirs: signs behind it go too
+        # the last place up to which it is no more than the echo: signs behind it go too
         end = max(n for n in range(len(text) + 1) if _plain(text[:n]) == echoed)
         text = text[end:].lstrip(ENDS)
 

@@ -19,9 +19,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bumble.grounding import claims as evidence
+from bumble.grounding import claims
 from bumble.records.sessions import Message
 from bumble.text import stop_words, tokens
+from bumble.text.words import sentences
 
 CLAIM_WEIGHT = 2.0  # of a name or a number beside another telling word
 OWN_WEIGHT = 0.4  # of what the entity itself said: mostly an answer to what is kept already
@@ -66,10 +67,10 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
 
 def parts(text: str) -> list[str]:
     """Split a text into sentences, also of who writes without capitals or full stops."""
-    sentences = evidence.sentences(text)
+    pieces = sentences(text)
     if not any(map(str.isupper, text)):
-        sentences = [part for sentence in sentences for part in _END.split(sentence)]
-    return [part for sentence in sentences for part in textwrap.wrap(sentence, LINE_CHARS)]
+        pieces = [part for piece in pieces for part in _END.split(piece)]
+    return [part for piece in pieces for part in textwrap.wrap(piece, LINE_CHARS)]
 
 
 def name_of(message: Message, names: Mapping[str, str]) -> str:
@@ -110,14 +111,14 @@ def choose(
 def _weights(candidates: Sequence[SpokenLine], words: Sequence[frozenset[str]]) -> dict[str, float]:
     """Weigh each word by its rarity among the lines; names and numbers more."""
     counts = Counter(word for line_words in words for word in line_words)
-    claims = {
+    claimed = {
         part
         for line in candidates
-        for claim in evidence.claims(line.text)
+        for claim in claims.claims(line.text)
         for part in stop_words.words(claim)
     }
     return {
-        word: math.log1p(len(candidates) / count) * (CLAIM_WEIGHT if word in claims else 1.0)
+        word: math.log1p(len(candidates) / count) * (CLAIM_WEIGHT if word in claimed else 1.0)
         for word, count in counts.items()
     }
 

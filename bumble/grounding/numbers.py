@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from bumble.text.words import MONTHS
+
 _NUMBERS = {
     1: "one first once a an ein eine einen einem einer un una uno um uma une premier primero",
     2: "two second twice zwei deux dos dois duas both beide both",
@@ -42,22 +44,8 @@ _NUMBERS = {
     100: "hundred hundert cent cien cem",
     1000: "thousand tausend mille mil",
 }
-_MONTHS = (
-    "january jan januar janvier enero janeiro",
-    "february feb februar fevrier febrero fevereiro fev",
-    "march mar marz mars marzo marco",
-    "april apr avril abril abr",
-    "may mai mayo maio",
-    "june jun juni juin junio junho",
-    "july jul juli juillet julio julho",
-    "august aug aout agosto ago",
-    "september sep sept septembre septiembre setembro",
-    "october oct okt oktober octobre octubre outubro",
-    "november nov novembre noviembre novembro",
-    "december dec dez dezember decembre diciembre dezembro",
-)
 _OF_WORD = {word: value for value, words in _NUMBERS.items() for word in words.split()}
-_OF_MONTH = {word: n for n, words in enumerate(_MONTHS, 1) for word in words.split()}
+_OF_MONTH = {word: n for n, words in enumerate(MONTHS, 1) for word in words.split()}
 # These mean something else more often, in one language or another: they support, but claim nothing.
 _OFTEN_OTHERWISE = """
 second twice third both beide dos once elf neuf sept seize dix sieben cent mil mille quince hundred
@@ -69,11 +57,6 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 _TENS = range(20, 100, 10)
 _NEAR = 2  # words between a day and its month: "24 de mayo"
-
-
-def month(word: str) -> int | None:
-    """Return the number of a month's name."""
-    return _OF_MONTH.get(word)
 
 
 def find_forms(words: Sequence[str]) -> Iterator[str]:

@@ -8,85 +8,121 @@ not kept. Knows the first person of a few languages; elsewhere it finds nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 
-from bumble.grounding.claims import sentences
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
-_FIRST_PERSON = """
-i i'm i've i'd i'll my mine our ich mein meine meinem meinen meiner je j'ai mon ma mes yo mi mis
-eu meu minha meus minhas io mio mia ik mijn
-"""
 _IN_TALK = """
 admire answer answered appreciate ask asked care explained feel feeling feelings felt find found
 glad happy hear heard hope hoped imagine know learned listened mentioned noticed offered promised
 realised realized remember remembered replied response said say shared sorry suggested talked tell
 thank thanked think thought thoughts told trust understand understood wonder wondered
+antworte antwortete danke dankte denke dachte gedacht erinnere erinnerte erkläre erklärte erwähnte
+erzähle erzählte erzählt frage fragte gefragt freue freute froh fühle fühlte gefühl gefühle glaube
+glaubte hoffe hoffte höre hörte gehört meine meinte merke merkte sage sagte gesagt verstehe verstand
+vertraue weiß wusste wundere wunderte
 """
 # Words with which one says why something mattered; no fact is among them.
 FELT_WORDS = """
-important matter mattered meaningful feel felt feeling feelings glad happy sad sorry moved touched
+important matter mattered mean means meant meaningful feel felt feeling feelings glad happy sad
+sorry moved touched
 touching care cares cared worry worried concern concerned trust trusted close closer closeness warm
 warmth tender hope hopeful understand understood listen listened share shared sharing comfort
 comforted relief relieved proud grateful gratitude curious interest interested interesting excited
 exciting remember reminded reminds shows showed learn learned learnt know knowing want wanted wish
 love loves loved better good nice kind special deeply really because conversation moment life
 someone people much little thing things time told tell talk talked first
+berührt berührte berührend besonders bewegt bewegte dankbar froh gern gespräch gut hoffnung
+interessant jemand leben lernen liebe moment nah nähe neugierig schön sorge sorgen stolz teilen
+teilte traurig trost verstanden vertrauen warm wärme weil wichtig wirklich zeigt zeigte zuhören
 """
 _OF_SOMETHING = """
 enjoy enjoyed hate hated like liked love loved need needed want wanted wish wished
+brauche hab habe hasse liebe liebte mag mochte möchte will wollte wünsche
 """
-FIRST_PERSON = frozenset(_FIRST_PERSON.split())
+FIRST_PERSON = stop_words.SAYING_I | stop_words.SAYING_MY
 _TO_ANOTHER = """
 you your yours du dein deine deinem deinen deiner dir tu ton ta tes vous votre vos tuo tua teu tua
 su sus jouw jij
 """
 TO_ANOTHER = frozenset(_TO_ANOTHER.split())
-OF_ONESELF = FIRST_PERSON | {"me", "myself", "we", "us", "mich", "mir", "moi", "mim", "mij"}
+ABOUT_ME = FIRST_PERSON | stop_words.SAYING_ME
+OF_ONESELF = ABOUT_ME | {"we", "us", "wir", "uns"}
+_THIRD = """
+he she they him her them his hers their theirs er sie ihm ihr ihn il elle lui él ella ele ela
+"""
+_THIRD_PERSON = frozenset(_THIRD.split())
 SAYS_I = ("I", "Ich", "Je", "Yo", "Eu", "Io", "Ik")  # how a sentence about oneself begins
 # What anybody does in a conversation: two who both do it have not been taken for each other.
-IN_TALK = frozenset(_IN_TALK.split())
+IN_TALK = frozenset(stop_words.words(_IN_TALK))
 # Say nothing of their own: "I love sailing" is about sailing.
-EMPTY = stop_words.WORDS | frozenset(_OF_SOMETHING.split())
+EMPTY = stop_words.WORDS | frozenset(stop_words.words(_OF_SOMETHING))
 REACH = 4  # words between "I" and what it is said of: "I have got a small dog"
-ENDING_CHARS = 3  # by which two forms of one word may differ: "live", "lived"
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘][^'’]*['’](?!\w)")
 
 
-def borrowed(sentence: str, statements: Iterable[str]) -> str | None:
-    """Return what a sentence claims in the first person that others said of themselves.
+@dataclass(frozen=True)
+class Speakers:
+    """Who took part in what a sentence is about, and what they said of themselves."""
+
+    names: Sequence[str] = ()  # what needs no source, and says nothing by itself
+    entity: str = ""  # whose "I" it is
+    statements: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of people, by name
+    accounts: Sequence[str] = ()  # by the entity, of other people
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of everybody."""
+        return tuple(filter(None, (self.entity, *self.statements, *self.names)))
+
+    def teller(self, sentence: str) -> str | None:
+        """Return who of those who said something a sentence begins with."""
+        start = sentence.casefold()
+        names = (name for name, texts in self.statements.items() if texts)
+        return next((name for name in names if start.startswith(name.casefold())), None)
+
+
+def borrowed(sentence: str, statements: Iterable[str], language: str = "") -> str | None:
+    """Return what a sentence claims in the first person that people said of themselves.
 
     Args:
         sentence: Of the entity, about itself; what stands in quotation marks is not its own.
-        statements: What others said.
+        statements: What people said.
+        language: Of the sentence; by default as its stop words tell.
 
     Returns:
-        The word that is theirs ("dog"); None if there is none.
+        The word that is another's ("dog"); None if there is none.
     """
-    their_words = {word for text in statements for words in _claims(text) for word in words}
-    claimed_words = [words[0] for words in _claims(_QUOTED.sub(" ", sentence))]
-    return next(
-        (word for word in claimed_words if any(_same(word, other) for other in their_words)), None
-    )
+    texts = list(statements)
+    code = language or words.language(sentence, *texts)
+    stems = {words.stem(word, code) for text in texts for run in _claims(text) for word in run}
+    return _claimed(_QUOTED.sub(" ", sentence), stems, code)
 
 
-def taken_over(sentence: str, accounts: Iterable[str]) -> str | None:
+def taken_over(sentence: str, accounts: Iterable[str], language: str = "") -> str | None:
     """Return what a sentence claims in the first person that is told of somebody else.
 
     Args:
         sentence: Of the entity, about itself.
         accounts: What it rests on, told by the entity: `Sam told me that his dog was ill`.
+        language: Of the sentence; by default as its stop words tell.
 
     Returns:
         The word that is another's ("dog"); None if there is none.
     """
     texts = list(accounts)
-    own = {words[0] for text in texts for words in _claims(text)}
-    their_words = {word for text in texts for word in stop_words.telling_words(text)} - own
-    claimed_words = [words[0] for words in _claims(sentence)]
-    return next(
-        (word for word in claimed_words if any(_same(word, other) for other in their_words)), None
-    )
+    code = language or words.language(sentence, *texts)
+    own = {words.stem(run[0], code) for text in texts for run in _claims(text)}
+    stems = {stem for text in texts for stem in words.stems(text, code)}
+    return _claimed(sentence, stems - own, code)
+
+
+def _claimed(sentence: str, stems: set[str], language: str) -> str | None:
+    """Return the first word that a sentence claims and whose stem is among some."""
+    first_words = (run[0] for run in _claims(sentence))
+    return next((word for word in first_words if words.stem(word, language) in stems), None)
 
 
 def given_away(
@@ -114,19 +150,72 @@ def given_away(
     return None
 
 
+def confused(
+    sentence: str,
+    statements: Iterable[str],
+    answers: Sequence[str],
+    name_stems: Collection[str],
+    language: str,
+) -> bool:
+    """Whether the entity says of itself what a person said of themselves.
+
+    Args:
+        sentence: Of the entity.
+        statements: The person's.
+        answers: What the entity itself said, and may repeat.
+        name_stems: Of all who took part: a sentence that names one is about that one.
+        language: Of them all.
+    """
+    tokens = stop_words.words(_QUOTED.sub(" ", sentence))
+    if not ABOUT_ME.intersection(tokens):
+        return False
+    texts = list(statements)
+    answered = [stop_words.words(text) for text in answers]
+    for text in texts:
+        run = _shared_run(tokens, stop_words.words(text))
+        if run and not any(_shared_run(tokens, other) == run for other in answered):
+            return True
+    stems = words.stems(sentence, language)
+    if stems.intersection(name_stems) or _THIRD_PERSON.intersection(tokens):
+        return False
+    return _resembles(stems, texts, language) and not _resembles(stems, answers, language)
+
+
+def _shared_run(tokens: Sequence[str], their_tokens: Sequence[str]) -> list[str]:
+    """Return the longest stretch from "I" or "my" on that both have and that says something."""
+    best: list[str] = []
+    for n, token in enumerate(tokens):
+        if token not in ABOUT_ME:
+            continue
+        least = 2 if token in stop_words.SAYING_MY else 3
+        for start in (m for m, other in enumerate(their_tokens) if other == token):
+            pairs = zip(tokens[n:], their_tokens[start:], strict=False)
+            run = [own for own, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+            says = any(word not in stop_words.WORDS and word not in ABOUT_ME for word in run)
+            if len(run) >= least and says and len(run) > len(best):
+                best = run
+    return best
+
+
+def _resembles(stems: set[str], texts: Iterable[str], language: str) -> bool:
+    """Whether somebody said something of themselves that is about the same."""
+    for text in texts:
+        for sentence in words.sentences(text):
+            if ABOUT_ME.intersection(stop_words.words(sentence)):
+                shared = stems & words.stems(sentence, language)
+                if len(shared) >= 2 and len(shared) >= len(stems) / 2:
+                    return True
+    return False
+
+
 def _claims(text: str) -> list[list[str]]:
     """Return the words of substance that follow each "I" and "my", where there are any."""
-    claims = []
-    for sentence in sentences(text):
-        words = stop_words.words(sentence)
-        for n, word in enumerate(words):
-            after = words[n + 1 : n + 1 + REACH] if word in FIRST_PERSON else []
-            telling = [token.removesuffix("'s") for token in after if token not in EMPTY]
-            if telling and telling[0] not in IN_TALK:
-                claims.append(telling)
-    return claims
-
-
-def _same(word: str, other: str) -> bool:
-    short, long = sorted((word, other), key=len)
-    return long.startswith(short) and len(long) - len(short) <= ENDING_CHARS
+    runs = []
+    for sentence in words.sentences(text):
+        tokens = stop_words.words(sentence)
+        for n, token in enumerate(tokens):
+            after = tokens[n + 1 : n + 1 + REACH] if token in FIRST_PERSON else []
+            run = [word.removesuffix("'s") for word in after if word not in EMPTY]
+            if run and run[0] not in IN_TALK:
+                runs.append(run)
+    return runs

@@ -29,6 +29,7 @@ from bumble.records import (
     skills,
 )
 from bumble.text import markdown
+from bumble.text.words import one_line
 
 T = TypeVar("T")
 Describer = Callable[[str, str | None, str | None], Iterator[str]]
@@ -134,7 +135,7 @@ def _describe_belief(name: str, before: str | None, after: str | None) -> Iterat
             yield f"{_new_or_gone(old)} belief {name} ({belief.category}, {belief.confidence:.2f})"
             yield from _quoted(belief.text)
         return
-    head = f'belief {name} "{" ".join(old.text.split())[:60]}"'
+    head = f'belief {name} "{one_line(old.text)[:60]}"'
     if old.confidence != new.confidence:
         yield f"{head}: confidence {old.confidence:.2f} -> {new.confidence:.2f}"
     for what, was, now in (

@@ -24,6 +24,7 @@ from bumble.errors import (
 )
 from bumble.llm.stream_timeouts import SilentError
 from bumble.text import urls
+from bumble.text.words import one_line
 
 _TOO_LONG = (
     "context length",
@@ -208,7 +209,7 @@ def is_too_long(message: str) -> bool:
 
 def refused(url: str, status: int, message: str, model: str) -> UserError:
     """Word a refusal by its HTTP status."""
-    reason = " ".join(message.split())[:300]
+    reason = one_line(message)[:300]
     if status in (401, 403):
         return CredentialsError(
             f"{url} wants another key ({status}): {reason}\n"

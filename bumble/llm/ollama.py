@@ -20,6 +20,7 @@ from bumble.llm import actions, http_errors
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
+from bumble.text.words import one_line
 
 _PROBLEMS = (ollama.ResponseError, httpx.HTTPError, OSError, ValueError)
 # What the SDK does where an answer is no object, or nested too deep.
@@ -239,7 +240,7 @@ class OllamaModel:
             return http_errors.unreachable(self._url, f"cannot be reached ({problem})")
         if isinstance(problem, ValueError):
             return http_errors.unreadable(self._url, problem, answer.thinking.text)
-        said = self._peer.hushed(" ".join(str(problem).split())[:300])
+        said = self._peer.hushed(one_line(str(problem))[:300])
         return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
 
 

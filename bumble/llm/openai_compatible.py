@@ -21,6 +21,7 @@ from bumble.llm.openai_format import Piece
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
+from bumble.text.words import one_line
 
 _PROBLEMS = (openai.OpenAIError, OSError, ValueError)
 _ASK_PROBLEMS = (*_PROBLEMS, RecursionError)
@@ -226,7 +227,7 @@ class OpenAICompatibleModel:
             return http_errors.unreachable(self._url, f"cannot be reached ({reason})")
         if isinstance(problem, ValueError) and not isinstance(problem, OSError):
             return http_errors.unreadable(self._url, problem, answer.thinking.text)
-        said = self._peer.hushed(" ".join(str(problem).split())[:300])
+        said = self._peer.hushed(one_line(str(problem))[:300])
         return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
 
     def _ask_context(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from bumble import files
 from bumble.text import markdown
+from bumble.text.words import one_line
 
 THERE_ALREADY = "the line is there already"
 
@@ -58,7 +59,7 @@ def apply(text: str, edits: Sequence[LineEdit], most: int) -> Amendment:
     behind: dict[int, list[str]] = {}
     applied, refused = list[LineEdit](), list[tuple[LineEdit, str]]()
     for edit in edits:
-        line = " ".join(edit.text.split())
+        line = one_line(edit.text)
         problem = _problem(edit, line, len(places), line_keys, replaced, len(applied) < most)
         if problem:
             refused.append((edit, problem))

@@ -16,12 +16,14 @@ from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft
 from bumble.records import base, episodes, relationships, session_files
 from bumble.records.episodes import Episode
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
 EPISODE_TOKENS = 160  # of one episode
@@ -142,7 +144,7 @@ def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[E
         for episode in episodes.read(life.entity.episodes)
         if person.id in episode.people
         and base.may_read(episode.audience, (person.id,))
-        and episode.provenance.trust not in portrait_update.UNTRUSTED
+        and not is_untrusted(episode.provenance.trust)
     ]
     chosen: list[Episode] = []
     for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
@@ -154,7 +156,7 @@ def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[E
 
 
 def _text_of(episode: Episode) -> str:
-    text = tokens.cut(" ".join(episode.text.split()), EPISODE_TOKENS)
+    text = tokens.cut(one_line(episode.text), EPISODE_TOKENS)
     return f"- {episode.at:%Y-%m-%d}: {text}"
 
 

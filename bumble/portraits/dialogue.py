@@ -14,6 +14,7 @@ from bumble.runtime import cursors
 from bumble.runtime.cursors import REFLECT
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 TALK_TOKENS = 900  # of a conversation in one pass; what does not fit waits for the next
 MESSAGE_TOKENS = 200  # of one message
@@ -68,7 +69,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
 
 def line(life: Runtime, message: Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
-    text = tokens.cut(" ".join(message.text.split()), MESSAGE_TOKENS)
+    text = tokens.cut(one_line(message.text), MESSAGE_TOKENS)
     if not text or message.role == "tool":
         return ""
     if message.role == "assistant":

@@ -16,13 +16,13 @@ from typing import Any
 
 from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, speakers, support
-from bumble.index import terms
+from bumble.grounding import claims, grounded, speakers, support
+from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records.sessions import Message
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, stop_words
+from bumble.text import markdown, stop_words, words
 
 OWN_WORDS = "In their own words"
 MAX_QUOTES = 8  # the newest stay
@@ -32,22 +32,6 @@ NEW_QUOTES = 3  # of one pass
 QUOTE_CHARS = 200
 QUOTE_FROM_CHARS = 12  # "ok" is nothing to quote
 _ENDS = tuple(".!?…。！？।\"'”’»)")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»")
-_WORD = re.compile(r"\w+(?:'\w+)*")
-_FIRST = frozenset(
-    (
-        *("i", "i'm", "i've", "i'd", "i'll", "my", "mine", "me", "myself"),
-        *("ich", "mein", "meine", "meinen", "meiner", "mir", "mich", "je", "j'ai", "mon", "ma"),
-        *("mes", "moi", "yo", "mi", "mis", "eu", "meu", "minha"),
-    )
-)
-_THIRD = frozenset(
-    (
-        *("he", "she", "they", "him", "her", "them", "his", "hers", "their", "theirs"),
-        *("er", "sie", "ihm", "ihr", "ihn", "il", "elle", "lui", "él", "ella", "ele", "ela"),
-    )
-)
-_MINE = frozenset(("my", "mein", "meine", "mon", "ma", "mi", "meu", "minha"))
 
 EDITS: Mapping[str, Any] = {
     "type": "object",
@@ -84,17 +68,30 @@ class Material:
     sources: tuple[str, ...]  # beside `statements`: portrait so far, notes, episodes, dates
 
     @cached_property
-    def source_terms(self) -> frozenset[str]:
-        """The telling terms of all statements and sources."""
-        return frozenset(
-            term for text in (*self.statements, *self.sources) for term in terms.terms(text)
-        )
+    def language(self) -> str:
+        """The language of what was said and written: `de`."""
+        return words.language(*self.statements, *self.sources)
 
     @cached_property
-    def name_terms(self) -> frozenset[str]:
-        """The terms that are names, which say nothing of a person."""
+    def source_sentences(self) -> tuple[str, ...]:
+        """The sentences of the sources: an episode tells of many things, a sentence of one."""
+        return tuple(line for source in self.sources for line in words.sentences(source))
+
+    @cached_property
+    def source_stems(self) -> frozenset[str]:
+        """The stems of all statements and sources."""
+        texts = (*self.statements, *self.sources)
+        return frozenset(stem for text in texts for stem in self.stems(text))
+
+    @cached_property
+    def name_stems(self) -> frozenset[str]:
+        """The stems of names, which say nothing of a person."""
         called = (self.entity, self.person, *self.names)
-        return frozenset(term for name in called for term in terms.terms(name))
+        return frozenset(stem for name in called for stem in self.stems(name))
+
+    def stems(self, text: str) -> set[str]:
+        """Return the stems of a text's telling words."""
+        return words.stems(text, self.language)
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ def checked(lines: Iterable[str], material: Material) -> CheckedText:
     dropped: list[str] = []
     for line in lines:
         good = []
-        for sentence in claims.sentences(_plain(line)):
+        for sentence in words.sentences(_plain(line)):
             reason = problem(sentence, material)
             if reason:
                 dropped.append(f"{sentence} ({reason})")
@@ -178,7 +175,7 @@ def checked(lines: Iterable[str], material: Material) -> CheckedText:
 
 def _plain(line: str) -> str:
     """Take away what makes a line a heading, a list item or a quote."""
-    return re.sub(r"^\s*(?:[#>*+-]+|\d+[.:)])\s+", "", " ".join(line.split()))
+    return re.sub(r"^\s*(?:[#>*+-]+|\d+[.:)])\s+", "", words.one_line(line))
 
 
 def problem(sentence: str, material: Material) -> str:
@@ -186,81 +183,26 @@ def problem(sentence: str, material: Material) -> str:
     sources = (*material.statements, *material.sources)
     if any(sentence in source for source in material.sources):
         return ""  # it stood there before
-    says = support.own_words(sentence, (material.entity, *material.names))
+    names = (material.entity, *material.names)
+    says = support.own_words(sentence, names, material.language)
     if not sentence.endswith(_ENDS) and (len(sentence) >= CUT_CHARS or not says):
         return "it was cut off"
-    made_up = claims.unsupported(sentence, sources, (material.entity, *material.names))
-    if made_up:
-        return f"nobody said {', '.join(made_up)}"
-    if _confuses(sentence, material):
-        return f"that is {material.person}'s, not {material.entity}'s"
-    words = _words(sentence)
-    about = set(terms.terms(sentence)) - material.name_terms
-    if about and not about & material.source_terms and words[:1] not in (["i"], ["ich"], ["je"]):
-        return "nothing of it was said"
-    names = (material.entity, *material.names)
-    # an episode tells of many things; what belongs together stands in one sentence of it
-    source_sentences = [
-        ground for source in material.sources for ground in claims.sentences(source)
-    ]
-    if words[:1] != ["i"] and not support.is_borne_out(
-        sentence, (*material.statements, *source_sentences), names
+    if reason := grounded.check(sentence, sources, Speakers(names), material.language):
+        return reason
+    if speakers.confused(
+        sentence, material.statements, material.answered, material.name_stems, material.language
     ):
-        return "most of it was not said, or not together"
-    return ""
-
-
-def _confuses(sentence: str, material: Material) -> bool:
-    """Whether the entity says of itself what the person said of themselves."""
-    words = _words(_QUOTED.sub(" ", sentence))
-    if not _FIRST.intersection(words):
-        return False
-    own = [_words(text) for text in material.answered]
-    for text in material.statements:
-        run = _run(words, _words(text))
-        if run and not any(_run(run, other) == run for other in own):
-            return True
-    named = material.name_terms.intersection(terms.terms(sentence))
-    if named or _THIRD.intersection(words):
-        return False
-    about = set(terms.terms(sentence))
-    return _resembles(about, material.statements) and not _resembles(about, material.answered)
-
-
-def _run(words: Sequence[str], their_words: Sequence[str]) -> list[str]:
-    """Return the longest stretch from "I" or "my" on that both have and that says something."""
-    best: list[str] = []
-    for n, word in enumerate(words):
-        if word not in _FIRST:
-            continue
-        for start in (m for m, other in enumerate(their_words) if other == word):
-            length = 0
-            pairs = zip(words[n:], their_words[start:], strict=False)
-            for own_word, other in pairs:
-                if own_word != other:
-                    break
-                length += 1
-            run = list(words[n : n + length])
-            least = 2 if word in _MINE else 3
-            says = any(token not in stop_words.WORDS and token not in _FIRST for token in run)
-            if length >= least and says and length > len(best):
-                best = run
-    return best
-
-
-def _resembles(about: set[str], texts: Iterable[str]) -> bool:
-    """Whether somebody said something of themselves that is about the same."""
-    for text in texts:
-        for sentence in claims.sentences(text):
-            if _FIRST.intersection(_words(sentence)):
-                shared = about.intersection(terms.terms(sentence))
-                if len(shared) >= 2 and len(shared) >= len(about) / 2:
-                    return True
-    return False
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.replace("’", "'").casefold())
+        return f"that is {material.person}'s, not {material.entity}'s"
+    if stop_words.SAYING_I.intersection(stop_words.words(sentence)[:1]):
+        return ""
+    about = material.stems(sentence) - material.name_stems
+    if about and not about & material.source_stems:
+        return "nothing of it was said"
+    messages = (*material.statements, *material.source_sentences)
+    reason = grounded.check(
+        sentence, sources, Speakers(names), material.language, messages=messages
+    )
+    return reason or ""
 
 
 def refusal(
@@ -316,14 +258,11 @@ def quoted(messages: Iterable[Message], zone: tzinfo) -> tuple[str, ...]:
     candidates = [message for message in messages if len(message.text.strip()) >= QUOTE_FROM_CHARS]
     longest = sorted(candidates, key=lambda message: -len(message.text))[:NEW_QUOTES]
     chosen = (
-        (message.at.astimezone(zone), message.text) for message in candidates if message in longest
+        (message.at.astimezone(zone), message.text.replace('"', "'"))
+        for message in candidates
+        if message in longest
     )
-    return tuple(f'> {at:%Y-%m-%d}: "{_cut(text)}"' for at, text in chosen)
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split()).replace('"', "'")
-    return line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1].rstrip() + "…"
+    return tuple(f'> {at:%Y-%m-%d}: "{words.shorten(line, QUOTE_CHARS)}"' for at, line in chosen)
 
 
 def days(moments: Iterable[datetime]) -> Iterator[str]:

@@ -17,11 +17,10 @@ from bumble.portraits.portrait import Material
 from bumble.portraits.scores import Scored
 from bumble.records import base, relationships
 from bumble.records.base import Provenance
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import EXCERPT, Note, Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
-
-UNTRUSTED = ("tool", "imported")  # never becomes part of a portrait
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def notes(person: Relationship) -> list[Note]:
         note
         for note in person.pending
         if base.may_read(note.provenance.audience, (person.id,))
-        and note.provenance.trust not in UNTRUSTED
+        and not is_untrusted(note.provenance.trust)
     ]
 
 

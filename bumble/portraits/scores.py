@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, support
-from bumble.index import terms
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
 from bumble.portraits import portrait
 from bumble.portraits.portrait import Material
 from bumble.records.relationships import Scores
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
 
 MAX_TOKENS = 300
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
@@ -79,14 +80,13 @@ def _grounded(
     texts: Sequence[str], sources: Sequence[str], material: Material, *, strictly: bool
 ) -> list[str]:
     """Keep the texts that add nothing and, strictly, speak of something that was said."""
-    spoken = {term for source in sources for term in terms.terms(source)}
-    names = (material.entity, *material.names)
+    speakers = Speakers((material.entity, *material.names))
+    spoken = {stem for source in sources for stem in material.stems(source)}
     kept_texts: dict[str, str] = {}
     for text in texts:
-        line = " ".join(text.split())
-        new = claims.unsupported(line, sources, names)
-        about = set(terms.terms(line)) - material.name_terms
-        borne_out = support.is_borne_out(line, sources, names)
-        if line and not new and borne_out and (about & spoken or not strictly):
+        line = one_line(text)
+        about = material.stems(line) - material.name_stems
+        reason = grounded.check(line, sources, speakers, material.language, messages=sources)
+        if line and reason is None and (about & spoken or not strictly):
             kept_texts.setdefault(line.casefold(), line)
     return list(kept_texts.values())

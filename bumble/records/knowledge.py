@@ -21,6 +21,7 @@ from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, 
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
 from bumble.text import markdown
+from bumble.text.words import one_line
 
 PATH = "knowledge.md"
 MARKER = "[locked]"
@@ -211,7 +212,7 @@ def plan_remove(
 def _clean(title: str) -> str:
     """Make a title that reads back as one line of heading."""
     seen = "".join(c for c in title if unicodedata.category(c) != "Cc" or c.isspace())
-    return _bare(" ".join(seen.split())).strip()
+    return _bare(one_line(seen)).strip()
 
 
 def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool) -> None:

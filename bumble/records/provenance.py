@@ -1,23 +1,66 @@
-"""Audiences: which memories may meet in one text, and who may read what comes of it.
+"""Who may meet which memory, and the tiers of trust: what is untrusted stays a quotation.
 
 A text that is made of several memories reaches everybody whom its prompt, its diary entry or its
 belief reaches. So it is made of what is for everyone and of what one and the same circle of people
-may meet, and is for that circle; what came from elsewhere, by a tool or an import, stays out of it.
+may meet, and is for that circle; what came from elsewhere, by a tool or an import, stays out of it,
+is quoted in prompts, and is never learnt on its own say-so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.sessions import Message
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
-UNTRUSTED = ("tool", "imported")
+UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
+# Tools over the entity's own memory; what any other tool gives is text from outside.
+MEMORY_TOOLS = frozenset(
+    {
+        "recall",
+        "update_knowledge",
+        "write_journal",
+        "list_skills",
+        "read_skill",
+        "update_skill",
+        "working_memory_note",
+    }
+)
+
+
+def is_untrusted(trust: str) -> bool:
+    """Whether a text came by a tool or an import."""
+    return trust in UNTRUSTED
+
+
+def lowest_untrusted(trusts: Iterable[str]) -> str:
+    """Return the lowest of some tiers if it is an untrusted one, else nothing."""
+    lowest = base.lowest_trust(trusts)
+    return lowest if is_untrusted(lowest) else ""
+
+
+def of_result(tool: str, trust: str = "") -> str:
+    """Return the tier of what a tool gave, `trust` being the lowest among what it read."""
+    if tool in MEMORY_TOOLS:
+        return lowest_untrusted((trust,))
+    return base.lowest_trust(("tool", trust))
+
+
+def untrusted_tiers(messages: Iterable[Message]) -> set[str]:
+    """Return the untrusted tiers of what tools gave in a conversation."""
+    tiers = {
+        of_result(str(message.extra.get("tool", "")), str(message.extra.get("origin", "")))
+        for message in messages
+        if message.role == "tool"
+    }
+    return tiers - {""}
 
 
 def within(origin: Provenance, circle: Audience) -> bool:
     """Whether a memory may go into a text for a circle."""
-    return origin.trust not in UNTRUSTED and fits(origin.audience, circle)
+    return not is_untrusted(origin.trust) and fits(origin.audience, circle)
 
 
 def fits(audience: Audience, circle: Audience) -> bool:

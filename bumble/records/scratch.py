@@ -16,6 +16,7 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.text.words import one_line
 
 PATH = "working/scratch.md"
 KINDS = ("experience", "directive", "world_fact", "mental_model")
@@ -66,7 +67,7 @@ def plan_add(
     Raises:
         UsageError: If the text is empty, or of no such kind.
     """
-    note = " ".join(text.split())
+    note = one_line(text)
     if not note:
         raise UsageError("A note needs a text.")
     if kind not in KINDS:

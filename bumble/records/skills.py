@@ -21,6 +21,7 @@ from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown, stop_words
 from bumble.text.markdown import Document
+from bumble.text.words import one_line
 
 FOLDER = "skills"
 FOLDER_FILE = "SKILL.md"
@@ -67,7 +68,7 @@ def of(document: Document, slug: str, path: str) -> Skill:
         slug=slug,
         path=path,
         name=base.field(meta, "name", str, slug),
-        description=" ".join(base.field(meta, "description", str, "").split()),
+        description=one_line(base.field(meta, "description", str, "")),
         provenance=base.provenance(meta),
         text=document.body,
         source=document,
@@ -145,7 +146,7 @@ def plan_set(
         RecordExistsError: If there is one and `overwrite` is false.
         UsageError: If the name or the text is empty.
     """
-    name, description = " ".join(name.split()), " ".join(description.split())
+    name, description = one_line(name), one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
     origin = (provenance or Provenance()).meta()

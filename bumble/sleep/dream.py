@@ -32,6 +32,7 @@ from bumble.sleep.dream_pairs import Pair
 from bumble.sleep.dream_pool import DreamPool
 from bumble.sleep.dream_text import Dreamt
 from bumble.text import tokens
+from bumble.text.words import shorten
 
 TAGS = ("dream", "consolidation")
 REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
@@ -114,7 +115,7 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
         ],
     }
     gist = dreamt.thread or dreamt.fragments[0]
-    shown = gist if len(gist) <= TITLE_CHARS else gist[: TITLE_CHARS - 1].rstrip() + "…"
+    shown = shorten(gist, TITLE_CHARS)
     late: list[str] = []
     data = {"ran": True, **details}
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
 from bumble.records.provenance import Audience, fits
+from bumble.text.words import one_line
 
 CANDIDATES = 200  # the most significant memories, compared each with each
 SHARED = 0.1  # what a pair counts whose memory is in this dream already
@@ -91,7 +92,7 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
     def left(match: re.Match[str]) -> str:
         return "" if match[0].casefold() in dropped else match[0]
 
-    stripped_texts = (" ".join(_WORD.sub(left, text).split()) for text in texts)
+    stripped_texts = (one_line(_WORD.sub(left, text)) for text in texts)
     return [
         own if _WORD.search(own) else text for own, text in zip(stripped_texts, texts, strict=True)
     ]

@@ -83,7 +83,7 @@ def _can_be_dreamt(episode: Episode) -> bool:
     dreamt = origin.by == EVENT or any(
         source.startswith(f"{dreams.PREFIX}_") for source in origin.sources
     )
-    return not dreamt and not episode.dormant and origin.trust not in provenance.UNTRUSTED
+    return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
 
 
 def _scaled(life: Runtime, cosine: Floats) -> Floats:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bumble.llm.thinking import ThinkFilter
+from bumble.text.words import one_line, shorten
 
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
 FRAGMENT_MAX_CHARS = 240
@@ -78,26 +79,28 @@ def _visible(text: str) -> str:
 
 
 def _fragments(rows: Sequence[str]) -> tuple[str, ...]:
-    plain = (_cut(_plain(row), FRAGMENT_MAX_CHARS) for row in rows if not row.startswith("```"))
+    plain = (
+        shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
+        for row in rows
+        if not row.startswith("```")
+    )
     return tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS]
 
 
 def _thread(rows: Sequence[str]) -> str:
     line = _plain(" ".join(row for row in rows if not row.startswith("```")))
-    return _cut(line.replace("*", ""), THREAD_MAX_CHARS) if re.search(r"\w", line) else ""
+    return (
+        shorten(line.replace("*", ""), THREAD_MAX_CHARS, at_word=True)
+        if re.search(r"\w", line)
+        else ""
+    )
 
 
 def _plain(line: str) -> str:
     """Strip bullets, numbers, emphasis and quotation marks, however they are nested."""
-    line, before = " ".join(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line).split()), ""
+    line, before = one_line(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line)), ""
     while line != before:
         before = line
         line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
         line = line.strip(_QUOTES).lstrip("#>-+=|<~ ")
     return line
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    return text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

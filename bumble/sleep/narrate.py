@@ -16,7 +16,8 @@ from typing import Any
 
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records import narrative
 from bumble.records.base import Provenance
@@ -26,7 +27,7 @@ from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrative_sources
 from bumble.sleep.narrative_sources import StorySources
-from bumble.text import markdown
+from bumble.text import markdown, words
 
 PARTS: Mapping[str, str] = {
     "happening": "What has been happening",
@@ -209,11 +210,11 @@ def _supported(
     for name in PARTS:
         parts[name] = []
         for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
-            sentences = claims.sentences(paragraph)
+            sentences = words.sentences(paragraph)
             kept_sentences = [
                 sentence
                 for sentence in sentences
-                if not claims.unsupported(sentence, grounds, known_names)
+                if grounded.check(sentence, grounds, Speakers(known_names)) is None
             ]
             dropped += len(sentences) - len(kept_sentences)
             parts[name].append(kept_sentences)
@@ -271,7 +272,7 @@ def _chronicle(life: Runtime, job: NarrateJob) -> StoryDraft:
     """Put the memories in order without a model: the first sentence of each, by date."""
     lines, left = [], life.config.memory.narrative.max_words
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
-        first = next(iter(claims.sentences(episode.text)), "")
+        first = next(iter(words.sentences(episode.text)), "")
         line = f"- {narrative_sources.day(life, episode)}: {first} ({episode.id})"
         left -= len(line.split())
         if first and left >= 0:

@@ -24,6 +24,7 @@ from bumble.records.relationships import Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 DREAMS = 3  # the newest entries of the diary that the story may draw on
 DREAM_TAG = "dream"
@@ -168,7 +169,7 @@ def _person(person: Relationship, cut: int) -> str:
 
 
 def _line(text: str, cut: int) -> str:
-    return tokens.cut(" ".join(text.split()), cut)
+    return tokens.cut(one_line(text), cut)
 
 
 def grounds(life: Runtime, sources: StorySources, before: str) -> list[str]:

@@ -17,14 +17,16 @@ from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
-from bumble.grounding import claims, speakers
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records import base, dreams, episodes, narrative, relationships
 from bumble.records.base import Provenance
+from bumble.records.provenance import is_untrusted
 from bumble.runtime import body_state, job_request, last_activity
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 
 EPISODES = 4  # the newest that may come up
 PIECES = 3  # put before the model in one tick
@@ -34,7 +36,6 @@ MOST_THOUGHTS = 3
 MAX_TOKENS = 128
 TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
-OUTSIDE = ("tool", "imported")  # trust of text that never becomes a thought of its own
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -114,14 +115,14 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     except NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
     sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
+    accounts = Speakers(accounts=[piece.text for piece in pieces])
     salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, audience)
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
-        and not claims.unsupported(text, sources)
-        and speakers.taken_over(text, [piece.text for piece in pieces]) is None
+        and grounded.check(text, sources, accounts) is None
     )
     fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
     return JobResult(
@@ -168,8 +169,8 @@ def _piece(
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    end = " ".join(claims.sentences(prose)[-sentences:] if sentences else [])
-    if end and origin.trust not in OUTSIDE:
+    end = " ".join(words.sentences(prose)[-sentences:] if sentences else [])
+    if end and not is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 

@@ -1,7 +1,7 @@
 """Stop words by language, the words of a text, and the telling words among them.
 
-Seven languages in one list: a query rarely says which it is in, and the few words that mean
-something in another language (`die`, `van`) cost less than the rest bring.
+A query rarely says which language it is in, so all languages are left out together: the few words
+that mean something in another language (`die`, `van`) cost less than the rest bring.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-ENGLISH = """
+_LISTS = {
+    "en": """
 a about above after again all also am an and any are aren't as at be because been before being below
 between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
 during each few for from further had hadn't has hasn't have haven't having he her here hers herself
@@ -19,47 +20,68 @@ please same she should shouldn't so some such than that that's the their theirs 
 then there there's these they this those through to too under until up us very was wasn't we were
 weren't what what's when where which while who whom why will with won't would wouldn't you you're
 your yours yourself yourselves
-"""
-GERMAN = """
+""",
+    "de": """
 aber als am an auch auf aus bei bin bis bist da das dass dein deine dem den der des dich die dies
 diese diesem diesen dieser dieses dir doch du ein eine einem einen einer eines er es euch für haben
 hat hatte hier ich ihm ihn ihr ihre im in ist ja jetzt kann kein keine man mein meine mich mir mit
 nach nicht noch nur ob oder ohne sehr sein seine sich sie sind so soll über um und uns unser vom
 von vor war waren was wann wenn wer werden wie wir wird wo zu zum zur
-"""
-FRENCH = """
+""",
+    "fr": """
 au aux avec ce ces cette dans de des du elle elles en est et eux il ils je la le les leur leurs lui
 ma mais me mes moi mon ne nos notre nous on ou où par pas plus pour qu que qui sa sans se ses son
 sont sur ta te tes toi ton tu un une vos votre vous être était
-"""
-SPANISH = """
+""",
+    "es": """
 al como con cual cuando de del desde donde el ella ellas ellos en entre era es esa ese eso esta
 este esto ha hasta hay la las le les lo los más me mi mis muy nos o para pero por porque que qué
 quien se ser si sí sin sobre son su sus también te tu tus un una unas uno unos y ya yo
-"""
-OTHERS = """
-che chi ci con cui da dal dalla degli dei del della delle di e gli ho io loro lui mi nei nel nella
-noi non per perché più quale quando quello questa questo sei sono sua sul sulla suo ti tra tuo voi
-ao aos as até com como das do dos ela ele em entre eu foi isso mais mas meu minha na nas não nos
-num numa os ou pela pelo por quando quem são sem seu sua também um uma você aan ben dat de deze die
-dit een en er geen had heb hebben heeft het hij hoe ik is je kan maar met mij mijn naar niet nog nu
-of om onder ons ook op over te tot uit van veel voor waar was wat we wel werd wij wordt ze zich zij
-zijn zo
-"""
-WORDS = frozenset(" ".join((ENGLISH, GERMAN, FRENCH, SPANISH, OTHERS)).split())
+""",
+    "it": """
+a al che chi ci con cui da dal dalla degli dei del della delle di e gli ho il in io la le lo loro
+lui ma me mi nei nel nella noi non per perché più quale quando quello questa questo se sei si sono
+sua sul sulla suo te ti tra tuo un una uno voi
+""",
+    "pt": """
+a ao aos as até com como da das de do dos e ela ele em entre eu foi isso mais mas me meu minha na
+nas no nos num numa não o os ou para pela pelo por quando que quem se sem seu si sua são também te
+tu um uma uns você
+""",
+    "nl": """
+aan al als ben dat de deze die dit een en er geen had heb hebben heeft het hij hoe ik in is je kan
+maar me met mij mijn naar niet nog nu of om onder ons ook op over te tot uit van veel voor waar was
+wat we wel werd wij wordt ze zich zij zijn zo
+""",
+}
+OF_LANGUAGE = {code: frozenset(text.split()) for code, text in _LISTS.items()}
+WORDS = frozenset[str]().union(*OF_LANGUAGE.values())
+# How people speak of themselves, by language: "I", "my", "me".
+_FIRST_PERSON = {
+    "en": ("i i'm i've i'd i'll", "my mine our", "me myself"),
+    "de": ("ich", "mein meine meinem meinen meiner meines", "mich mir"),
+    "fr": ("je j'ai", "mon ma mes", "moi"),
+    "es": ("yo", "mi mis", ""),
+    "it": ("io", "mio mia miei mie", ""),
+    "pt": ("eu", "meu minha meus minhas", "mim"),
+    "nl": ("ik", "mijn", "mij"),
+}
+SAYING_I, SAYING_MY, SAYING_ME = (
+    frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, case folded; scripts without spaces as pairs of characters."""
-    found: list[str] = []
+    parts: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _UNSPACED.search(word):
-            found += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
+            parts += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
         else:
-            found.append(word.replace("’", "'"))
-    return found
+            parts.append(word.replace("’", "'"))
+    return parts
 
 
 def telling_words(text: str) -> list[str]:

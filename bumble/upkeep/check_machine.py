@@ -20,6 +20,7 @@ from bumble.entity.settings import Settings
 from bumble.errors import IndexUnusableError, UnsafePathError, UserError
 from bumble.history import driver
 from bumble.index import search, sync
+from bumble.text.words import one_line
 from bumble.upkeep.findings import Finding
 from bumble.weights import store
 from bumble.weights.catalog import Catalog, CatalogEntry
@@ -263,4 +264,4 @@ def _rules_of(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    return " ".join(line.split()).strip("/").removeprefix("**/")
+    return one_line(line).strip("/").removeprefix("**/")

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from bumble.context import trust_tiers
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import UsageError
+from bumble.grounding import grounded
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
+from bumble.records import base, beliefs, episodes, journal, knowledge, provenance, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from tests.support.turns import NOON, Clock, act, life_of, say, stored, talk
@@ -217,10 +217,10 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
 
 
 def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
-    assert trust_tiers.of_result("read_page") == "tool"
-    assert trust_tiers.of_result("read_page", "imported") == "imported"
-    assert trust_tiers.of_result("recall") == ""
-    assert trust_tiers.of_result("recall", "imported") == "imported"
+    assert provenance.of_result("read_page") == "tool"
+    assert provenance.of_result("read_page", "imported") == "imported"
+    assert provenance.of_result("recall") == ""
+    assert provenance.of_result("recall", "imported") == "imported"
 
 
 def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:
@@ -258,7 +258,7 @@ def test_nobody_overwrites_what_somebody_said_in_private(ada: Entity) -> None:
 )
 def test_a_text_was_said_if_its_words_were(text: str, expected: bool) -> None:
     said = ["I live in Lisbon, with my dog."]
-    assert trust_tiers.was_said(text, said, ["Sam", "Ada"]) is expected
+    assert grounded.was_said(text, said, ["Sam", "Ada"]) is expected
 
 
 def test_tiers_are_compared(ada: Entity) -> None:

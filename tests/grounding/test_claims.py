@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.grounding.claims import sentences, supported, unsupported
+from bumble.grounding.claims import unsupported
+from bumble.grounding.grounded import supported
+from bumble.text.words import sentences
 
 SAID = ("Sam (Sunday 2026-05-24): My dog Biscuit is 3, and we moved to Lisbon in March.",)
 

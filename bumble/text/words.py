@@ -1,0 +1,144 @@
+"""Texts as sentences, words as stems: what each room compares and shortens texts by.
+
+Two words are forms of one if they have the same stem, by the Snowball stemmer of their language:
+that of the letters outside the Latin script, else the one whose stop words a text has most of.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+from bumble.text import stop_words
+
+DEFAULT_LANGUAGE = "en"
+MONTHS = (
+    "january jan januar janvier enero janeiro",
+    "february feb februar fevrier febrero fevereiro fev",
+    "march mar marz mars marzo marco",
+    "april apr avril abril abr",
+    "may mai mayo maio",
+    "june jun juni juin junio junho",
+    "july jul juli juillet julio julho",
+    "august aug aout agosto ago",
+    "september sep sept septembre septiembre setembro",
+    "october oct okt oktober octobre octubre outubro",
+    "november nov novembre noviembre novembro",
+    "december dec dez dezember decembre diciembre dezembro",
+)
+OWN_LETTERS = 2  # at the end of stems that begin alike
+_MONTH_NAMES = frozenset(" ".join(MONTHS).split())
+_SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges of these
+    ("ru", range(0x400, 0x530)),
+    ("el", range(0x370, 0x400)),
+    ("hy", range(0x530, 0x590)),
+    ("ar", range(0x600, 0x700)),
+    ("hi", range(0x900, 0x980)),
+    ("ta", range(0xB80, 0xC00)),
+)
+# German verbs keep this ending in Snowball's stems: "wohnt" beside "wohn" of "wohne".
+_GERMAN_ENDING = re.compile(r"(?<=\w{3})e?t\Z")
+_LETTER_RUN = re.compile(r"[^\W\d_]+")
+_END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
+_NO_END = re.compile(
+    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|ca|vs|nr|e\.g|i\.e)"
+    r"|\b\d{1,2})\.\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text into sentences, at full stops and line ends."""
+    parts, start = [], 0
+    for end in _END.finditer(text):
+        before, behind = text[start : end.end()], text[end.end() :]
+        if "\n" not in end[0] and _goes_on(before, behind):
+            continue
+        parts.append(before)
+        start = end.end()
+    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def _goes_on(before: str, behind: str) -> bool:
+    """Whether a full stop ends an abbreviation or an ordinal, not the sentence."""
+    if behind[:1].islower():
+        return before.rstrip().endswith(".")
+    if not _NO_END.search(before):
+        return False
+    if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
+        following = _LETTER_RUN.match(behind)
+        return following is not None and folded(following[0]) in _MONTH_NAMES
+    return not before.rstrip().endswith(" I.")
+
+
+def folded(word: str) -> str:
+    """Return a word without case, accents and the apostrophe's other form."""
+    plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
+    return "".join(char for char in plain if not unicodedata.combining(char))
+
+
+def language(*texts: str, default: str = DEFAULT_LANGUAGE) -> str:
+    """Return the language, `de`, of the first of some texts whose stop words tell it."""
+    return next(filter(None, map(_language, texts)), default)
+
+
+@lru_cache(maxsize=4096)
+def _language(text: str) -> str:
+    """Return the language whose stop words a text has most of; empty if that is open."""
+    points = dict.fromkeys(stop_words.OF_LANGUAGE, 0.0)
+    for word in stop_words.words(text):
+        holders = [code for code, listed in stop_words.OF_LANGUAGE.items() if word in listed]
+        for code in holders:
+            points[code] += 1 / len(holders)
+    first, second = sorted(points, key=lambda code: -points[code])[:2]
+    return first if points[first] > points[second] else ""
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str, language: str) -> str:
+    """Return what all forms of a word have in common.
+
+    Args:
+        word: Case folded, as `stop_words.words` gives it.
+        language: Its code: `de`. One that Snowball has no stemmer for, or none: English.
+    """
+    first = ord(word[:1] or " ")
+    code = next((code for code, letters in _SCRIPTS if first in letters), language)
+    stemmed: str = _stemmer(code).stemWord(word.removesuffix("'s").removesuffix("'"))
+    return folded(_GERMAN_ENDING.sub("", stemmed) if code == "de" else stemmed)
+
+
+@lru_cache(maxsize=64)
+def _stemmer(code: str) -> Stemmer.Stemmer:
+    try:
+        return Stemmer.Stemmer(code)
+    except KeyError:
+        return Stemmer.Stemmer(DEFAULT_LANGUAGE)
+
+
+def stems(text: str, language: str) -> set[str]:
+    """Return the stems of the words of a text that are no stop words."""
+    return {stem(word, language) for word in stop_words.telling_words(text)}
+
+
+def akin(stem: str, other: str, shared_letters: int) -> bool:
+    """Whether two stems begin alike: `bake` and `baker`, `lisbon` and `lisboa`."""
+    length = max(shared_letters, max(len(stem), len(other)) - OWN_LETTERS)
+    return min(len(stem), len(other)) >= length and stem[:length] == other[:length]
+
+
+def one_line(text: str) -> str:
+    """Return a text with every run of whitespace as one space."""
+    return " ".join(text.split())
+
+
+def shorten(text: str, max_chars: int, *, at_word: bool = False) -> str:
+    """Return a text on one line, cut to a length, at a word if asked for, the cut marked."""
+    line = one_line(text)
+    if len(line) <= max_chars:
+        return line
+    head = line[: max_chars - 1]
+    return (head.rsplit(" ", 1)[0].rstrip(" ,;:") if at_word else head.rstrip()) + "…"

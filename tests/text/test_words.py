@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bumble.text import words
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "other"),
+    [
+        ("de", "katzen", "katze"),
+        ("de", "wohnt", "wohne"),
+        ("de", "arbeitet", "arbeiten"),
+        ("de", "häuser", "haus"),
+        ("en", "lives", "living"),
+        ("en", "sam's", "sam"),
+        ("pt", "moro", "morar"),
+        ("en", "анны", "анна"),  # its letters tell the language of a word better
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(language: str, word: str, other: str) -> None:
+    assert words.stem(word, language) == words.stem(other, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "other"),
+    [("de", "katze", "kater"), ("en", "contract", "contrast"), ("en", "christian", "christmas")],
+)
+def test_other_words_have_other_stems(language: str, word: str, other: str) -> None:
+    assert words.stem(word, language) != words.stem(other, language)
+
+
+def test_a_language_without_a_stemmer_is_read_as_english() -> None:
+    assert words.stem("dogs", "xx") == "dog"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Ich wohne in Berlin.", "de"),
+        ("My dog is ill.", "en"),
+        ("Moro em Lisboa com a minha irmã.", "pt"),
+        ("Vivo en Madrid con mi perro.", "es"),
+        ("Abito a Roma con il mio gatto.", "it"),
+        ("Ik woon in Utrecht met mijn kat.", "nl"),
+        ("Rex", "en"),
+    ],
+)
+def test_stop_words_tell_the_language(text: str, code: str) -> None:
+    assert words.language(text) == code
+
+
+def test_the_first_text_that_tells_its_language_counts() -> None:
+    assert words.language("Rex", "Ich habe einen Hund.", "I have a dog.") == "de"
+    assert words.language("Rex", default="fr") == "fr"
+
+
+def test_kin_begin_alike_and_end_soon() -> None:
+    assert words.akin("lisbon", "lisboa", 5)
+    assert words.akin("bake", "baker", 4)
+    assert not words.akin("port", "portugal", 4)
+    assert not words.akin("mark", "maria", 4)
+
+
+def test_a_long_line_is_cut_and_the_cut_is_marked() -> None:
+    assert words.one_line(" a\n\tb ") == "a b"
+    assert words.shorten("a\nb", 3) == "a b"
+    assert words.shorten("a bc d", 3) == "a…"
+    assert words.shorten("abcdef", 3) == "ab…"
+
+
+def test_stemming_loads_no_numpy() -> None:
+    code = "import sys, bumble.grounding.grounded; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
