@@ -20,4 +20,4 @@ test *args:
 
 # The generated pages still say what the code does.
 docs:
-    uv run python -m bumble.cli.reference --check docs/commands.md
+    uv run python -m bumble.cli.reference --check docs

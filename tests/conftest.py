@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import shutil
 import signal
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import platformdirs
 import pytest
 from hypothesis import settings
 
+from bumble.entity import changes, create
+from bumble.entity.changes import ChangeSet
+from bumble.entity.create import Newborn
+from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
+from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
 from bumble.weights import catalog
 from bumble.weights.pull import pull
 from bumble.weights.sources import Means
+from tests.support import mind
+from tests.support.fake_server import FakeServer
+from tests.support.running import NOON, Run, UseEditor
 
 # a shared machine is slow at times: what a property takes is measured in bench/
 settings.register_profile("bumble", deadline=None)
@@ -53,3 +65,119 @@ def weights_folder() -> Path:
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
     return folder
+
+
+@pytest.fixture
+def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of a user with an empty home; nothing of the real one shows through."""
+    home = tmp_path / "home"
+    variables = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "PATH": "",
+    }
+    (tmp_path / "tmp").mkdir()
+    for name in ("BUMBLE_ENTITY", "VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        if name != "PATH":
+            monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    return variables
+
+
+@pytest.fixture(scope="session")
+def newborn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ada, who belongs to Sam and lives in Lisbon; copied for each test."""
+    folder = tmp_path_factory.mktemp("newborn") / "ada"
+    return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon")).root
+
+
+@pytest.fixture
+def entity(newborn: Path, tmp_path: Path) -> Entity:
+    """A folder with Ada in it."""
+    return Entity(Path(shutil.copytree(newborn, tmp_path / "ada")))
+
+
+@pytest.fixture
+def run(
+    entity: Entity,
+    environ: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Run:
+    """Run commands on Ada."""
+    return Run(entity, environ, capsys, monkeypatch)
+
+
+@pytest.fixture
+def use_editor(environ: dict[str, str], tmp_path: Path) -> UseEditor:
+    """Make a few lines of Python the user's editor; `file` is what it was opened on."""
+
+    def use(code: str) -> None:
+        script = tmp_path / "editor.py"
+        head = "import sys\nfrom pathlib import Path\nfile = Path(sys.argv[1])\n"
+        script.write_text(head + code, encoding="utf-8")
+        environ["EDITOR"] = shlex.join([sys.executable, str(script)])
+
+    return use
+
+
+@pytest.fixture
+def full(run: Run) -> Run:
+    """Ada with one of everything."""
+    at = NOON
+    root = run.entity.root
+    known = knowledge.read(run.entity.knowledge)
+    bo = relationships.new("Bo", at)
+    told = sessions.Message("msg_1", at, "user", "Is it rain?", "sam")
+    talk = sessions.new("ses_first", at, "sam")
+    planned = [
+        knowledge.plan_set(known, "Pets", "Sam has a cat that hates rain", "", by_entity=False),
+        journal.plan_add(at, "It will rain.", ZoneInfo("Europe/Lisbon"), "", tags=("rain",)),
+        skills.plan_set(
+            [], "tea", "Tea on days of rain", "Boil water, not rain.", "", overwrite=False
+        ),
+        relationships.plan_new(bo, ""),
+        relationships.plan_update(bo, "", text="Bo likes rain."),
+        beliefs.plan_new(beliefs.new("bel_1", "The rain stays", "world_fact", 0.8, at), ""),
+        episodes.plan_new(
+            episodes.new("ep_1", at, 0.5, "We ran through the rain", people=("bo",)), ""
+        ),
+        sessions.plan_start(talk, ""),
+        sessions.plan_append(talk, [told], ""),
+    ]
+    changes.apply(root, ChangeSet("", tuple(change for change in planned if change is not None)))
+    return run
+
+
+@pytest.fixture
+def served() -> Iterator[FakeServer]:
+    """The mind by rules, on this machine."""
+    with mind.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder; nothing of the real one shows through."""
+    place = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(place))
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "BUMBLE_ENTITY"):
+        monkeypatch.delenv(name, raising=False)
+    return place
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    fake = FakeServer()
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def naps() -> list[float]:
+    return []  # what was slept, in place of sleeping

@@ -1,10 +1,11 @@
-"""Write `docs/commands.md` from the code: every command, option and exit code.
+"""The generated pages of `docs/`: commands with options and exit codes, and the tree of modules.
 
-`python -m bumble.cli.reference docs/commands.md` writes it, with `--check` it only compares.
+`python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from bumble.cli import app
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
 from bumble.errors import UserError
 
+PACKAGE = Path(__file__).parent.parent
+BEGIN, END = "<!-- tree -->", "<!-- end -->"
 MEANINGS = {
     0: "done, or nothing to do",
     1: "an error that has no code of its own",
@@ -50,7 +53,7 @@ def page() -> str:
     lines = [
         "# Commands",
         "",
-        "Written by `python -m bumble.cli.reference docs/commands.md`; do not edit by hand.",
+        "Written by `python -m bumble.cli.reference docs`; do not edit by hand.",
         "",
         "`bumble [-e DIR] COMMAND`. The entity is `-e/--entity`, else `$BUMBLE_ENTITY`, else the",
         "nearest folder with an `entity.yaml` from here upward. Results go to standard output,",
@@ -91,20 +94,58 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
         yield ""
 
 
+def tree() -> str:
+    """Return the rooms and their modules, each with the first line of its docstring."""
+    lines = []
+    for room in (PACKAGE, *sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))):
+        name = "bumble" if room == PACKAGE else f"bumble/{room.name}"
+        files = [path for path in sorted(room.glob("*.py")) if not path.stem.startswith("__")]
+        if not files:
+            continue
+        lines += [f"### `{name}/`", ""]
+        lines += [f"- `{path.name}` {_first_line(path)}" for path in files]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _first_line(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+
+
+def with_tree(text: str) -> str:
+    """Return the page on the architecture with the tree as it is."""
+    head, _, rest = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n\n{tree()}\n{END}{rest.partition(END)[2]}"
+
+
+def pages(folder: Path) -> dict[Path, str]:
+    """Return what is generated, by the page it stands in.
+
+    Args:
+        folder: `docs/`.
+    """
+    architecture = folder / "architecture.md"
+    return {
+        folder / "commands.md": page(),
+        architecture: with_tree(architecture.read_text(encoding="utf-8")),
+    }
+
+
 def main(argv: list[str]) -> int:
-    """Write the page, or compare it with what is there."""
-    check, places = (
-        "--check" in argv,
-        [argument for argument in argv if not argument.startswith("--")],
-    )
-    place = Path(places[0])
-    if not check:
-        place.write_text(page(), encoding="utf-8")
-        return 0
-    if place.read_text(encoding="utf-8") == page():
-        return 0
-    output.say(f"{place} no longer says what the code does: python -m bumble.cli.reference {place}")
-    return 1
+    """Write the pages, or compare them with what is there."""
+    folder = Path(next(argument for argument in argv if not argument.startswith("--")))
+    stale = {
+        place: text
+        for place, text in pages(folder).items()
+        if not place.exists() or place.read_text(encoding="utf-8") != text
+    }
+    for place, text in stale.items():
+        if "--check" in argv:
+            advice = f"python -m bumble.cli.reference {folder}"
+            output.say(f"{place} no longer says what the code does: {advice}")
+        else:
+            place.write_text(text, encoding="utf-8")
+    return 1 if stale and "--check" in argv else 0
 
 
 if __name__ == "__main__":

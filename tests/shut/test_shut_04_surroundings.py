@@ -14,10 +14,8 @@ import pytest
 
 from bumble.agent import programs
 from bumble.entity.folder import Entity
-from tests.cli.conftest import entity, environ, newborn
 from tests.support.chatting import act
 
-__all__ = ["entity", "environ", "newborn"]
 KEYS = {"OPENAI_API_KEY": "sk-hunter2", "AWS_SECRET_ACCESS_KEY": "hunter3"}
 USUAL = {"LANG": "C.UTF-8", "LC_TIME": "C", "TZ": "UTC", "DISPLAY": ":7", "XDG_DATA_DIRS": "/usr"}
 USUAL |= {"WAYLAND_DISPLAY": "w", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/bus"}

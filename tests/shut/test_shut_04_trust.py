@@ -14,11 +14,9 @@ import pytest
 
 from bumble.app.process import Shell
 from bumble.text import yaml_edit
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
-__all__ = ["entity", "environ", "newborn", "run"]
 LATER = "2026-05-25T08:00:00+01:00"
 
 

@@ -9,11 +9,9 @@ import pytest
 from bumble.agent import workspace
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
-__all__ = ["entity", "environ", "newborn", "run"]
 EVIL = "[core]\n\tfsmonitor = touch /tmp/owned\n"
 SPELLINGS = [
     ".git",

@@ -18,13 +18,9 @@ from bumble.llm.protocol import Message, Request
 from bumble.weights import hub
 from bumble.weights.catalog import Hub
 from bumble.weights.sources import Means
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.llm import test_ollama, test_openai_compatible
-from tests.llm.conftest import server
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run", "server"]
 
 REQUEST = Request([Message("user", "My secret is the sea.")])
 STATUSES = [301, 302, 303, 307, 308]

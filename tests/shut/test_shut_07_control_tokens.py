@@ -15,13 +15,9 @@ from bumble.llm import gguf, markers
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Message, Request, ToolCall
 from bumble.weights import catalog, store
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.commands import test_sent
-from tests.llm.conftest import server
 from tests.support.fake_server import FakeServer
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run", "server"]
 
 TOKENS = [
     *("<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|fim_prefix|>"),

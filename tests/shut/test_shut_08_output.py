@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bumble.app import output
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 DECEIVING = ["\x7f", "\x80", "\x85", "\x9b31m", "\x9d0;title\x9c", "\x9f", *BIDI]

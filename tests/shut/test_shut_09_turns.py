@@ -17,13 +17,10 @@ from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import session_files
 from tests.agent import test_turn as turns
-from tests.agent.test_turn import Clock, ada, life_of, say
-from tests.cli.conftest import entity, environ, newborn, run
+from tests.agent.test_turn import Clock, life_of, say
 from tests.support.chatting import act, script
 from tests.support.repository import git
 from tests.support.running import Run
-
-__all__ = ["ada", "entity", "environ", "newborn", "run"]
 
 LONG = "".join(f"{n} bees went out and {n - 1} came home\n" for n in range(1000))
 

@@ -14,11 +14,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from bumble.entity.folder import Entity
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 CAFE = os.fsdecode(b"caf\xe9")  # as a terminal of another century sends it
 NO_UTF8_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -20,12 +20,9 @@ import pytest
 
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"

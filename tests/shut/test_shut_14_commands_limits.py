@@ -16,11 +16,9 @@ from bumble.agent import host, workspace
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UserError
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
-__all__ = ["entity", "environ", "newborn", "run"]
 TOOLS = replace(settings.load().config.tools, command_timeout_seconds=1)
 ENVIRON = {"PATH": os.defpath}
 WAITS = "import time; time.sleep(60)"

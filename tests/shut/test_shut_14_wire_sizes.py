@@ -16,10 +16,7 @@ from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request
 from bumble.llm.say_stream import SayReader
 from tests.llm import test_ollama, test_openai_compatible
-from tests.llm.conftest import server
 from tests.support.fake_server import Exchange, FakeServer
-
-__all__ = ["server"]
 
 REQUEST = Request([Message("user", "Hi")], max_tokens=100)
 PATHS = ("/v1/chat/completions", "/v1/models", "/props", "/api/chat", "/api/show", "/api/ps")

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 COMMANDS = {
     "status --json": 0,

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
-__all__ = ["entity", "environ", "newborn", "run"]
 NAMES = [
     "n" * 300,
     "d/" * 3000 + "x",

@@ -12,11 +12,8 @@ from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Message, Request, Usage
 from tests.llm import test_ollama, test_openai_compatible
-from tests.llm.conftest import server
 from tests.llm.test_openai_compatible import DONE, event
 from tests.support.fake_server import FakeServer
-
-__all__ = ["server"]
 
 REQUEST = Request([Message("user", "Hi")], max_tokens=100)
 CHAT = test_openai_compatible.CHAT

@@ -14,11 +14,8 @@ import pytest
 
 from bumble.errors import FolderUnwritableError
 from bumble.index.database import _readable, create
-from tests.cli.conftest import entity, environ, newborn, run
 from tests.support.chatting import act, script
 from tests.support.running import Run
-
-__all__ = ["entity", "environ", "newborn", "run"]
 
 AT_ONCE = 4
 

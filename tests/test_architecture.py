@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bumble.cli import reference
+from tests.test_layers import ROOMS
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_module_stands_in_the_tree_with_its_own_first_line() -> None:
+    assert reference.with_tree(PAGE) == PAGE
+    files = reference.PACKAGE.rglob("*.py")
+    modules = [path for path in files if not path.stem.startswith("__")]
+    assert len(re.findall(r"^- `\w+\.py` \S", PAGE, re.MULTILINE)) == len(modules)
+
+
+def test_the_rooms_are_listed_in_the_order_of_imports() -> None:
+    table = PAGE.partition("## Rooms")[2].partition("## Words")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    names = [name.strip("`/ ") for row in rows for name in row.split(",")]
+    assert names == [room for room in ROOMS if room != "__main__"]
+
+
+def test_the_fullest_room_can_be_overlooked() -> None:
+    for room in reference.PACKAGE.iterdir():
+        if room.is_dir() and room.name != "commands":  # one file a command
+            assert len(list(room.glob("*.py"))) <= 33, room  # `__init__` among them
