@@ -29,12 +29,12 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 SLOW = """\
 import sys, time
 from bumble.cli.app import main
-from bumble.upkeep import passes
-from tests.cycles.small import small
+from bumble.upkeep import jobs
+from tests.support.small import small
 def slow(word):
     print("begun", flush=True)
     time.sleep(60)
-passes.AFTER_TURN = (small("a", slow),)
+jobs.AFTER_TURN = (small("a", slow),)
 sys.exit(main(sys.argv[1:]))
 """
 
