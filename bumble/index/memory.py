@@ -77,6 +77,7 @@ class Memory:
         limit: int,
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
+        session: str = "",
         outside: str = "",
         unseen: Sequence[str] = (),
         factor: Factor | None = None,
@@ -89,6 +90,7 @@ class Memory:
             limit: At most this many.
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
+            session: Its messages alone.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
@@ -97,6 +99,7 @@ class Memory:
             kinds=tuple(kinds),
             audience=tuple(audience),
             people=tuple(people),
+            session=session,
             not_session=outside,
             unseen=tuple(unseen),
         )
