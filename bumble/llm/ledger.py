@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -213,20 +214,29 @@ def read_newest(path: Path) -> Iterator[Entry]:
 def token_ratio(path: Path, model: str) -> float:
     """Return what a model's own counts of its prompts are to our estimates.
 
-    The median of its newest chats; 1 as long as there are too few.
+    The median of its newest chats; 1 as long as there are too few. A turn asks for it several
+    times: the ledger is read again only once it has changed.
     """
-    model, found = plain_name(model), list[float]()
+    with contextlib.suppress(*_NOT_THERE):
+        status = path.stat()
+        return _ratio(path, plain_name(model), status.st_size, status.st_mtime_ns)
+    return 1.0
+
+
+@lru_cache(maxsize=8)
+def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
+    ratios: list[float] = []
     for entry in read_newest(path):
         if entry.model != model or entry.purpose != CHAT:
             continue
         counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
         if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:
-            found.append(min(counted / estimated, HIGHEST_RATIO))
-        if len(found) == RATIO_CALLS:
+            ratios.append(min(counted / estimated, HIGHEST_RATIO))
+        if len(ratios) == RATIO_CALLS:
             break
-    if len(found) < LEAST_CALLS:
+    if len(ratios) < LEAST_CALLS:
         return 1.0
-    return round(round(median(found) / RATIO_STEP) * RATIO_STEP, 2)
+    return round(round(median(ratios) / RATIO_STEP) * RATIO_STEP, 2)
 
 
 def newest_lines(path: Path) -> Iterator[str]:
