@@ -215,10 +215,6 @@ def run(
             with breakable():
                 completion = model.complete(asked, speaker.feed)
                 outcome.completions.append(completion)
-                if completion.tool_calls:  # of its own: text beside them was thought, not said
-                    speaker = _Speaker(say, said, echo.own_sentences(gate.message))
-                    completion = replace(completion, text=actions.render(completion.tool_calls))
-                    speaker.feed(completion.text)
                 calls = _calls(completion)
                 if calls is None:
                     back = _unread(outcome, completion, config, tries)
@@ -260,7 +256,7 @@ class _Tries:
 def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
     """Return what an answer asks for, None if that can't be read."""
     try:
-        return completion.tool_calls or actions.parse(completion.text)
+        return actions.parse(completion.text)
     except AnswerInvalidError:
         return None
 

@@ -260,22 +260,13 @@ def _judges(life: Runtime, turn: Turn) -> bool:
 def _context(life: Runtime, turn: Turn) -> tools.Context:
     """Say what a tool may know of the turn as it is by now."""
     who, messages = turn.person, turn.session.messages
-    return tools.Context(
-        entity=life.entity,
-        at=life.clock(),
-        zone=life.zone,
-        provenance=_provenance(life, turn),
-        recall=lambda query: recalled.answer(life, query, turn.session, turn.seen.unseen),
-        expand=lambda reference: expand.original(life.entity, reference, turn.session),
-        config=tools_of(life, turn.session.people),
-        apply=lambda change: _write_now(life, change),
-        cache=ToolCache(
-            life.entity.private / "cache" / tool_cache.FOLDER,
-            life.config.tools.cache,
-            writes=life.writes,
+    return replace(
+        tool_context(life, turn.session, _provenance(life, turn), "chat", turn.seen.unseen),
+        said=tuple(
+            message.text
+            for message in messages
+            if message.role == "user" and message.speaker == who.id
         ),
-        environ=life.environ,
-        said=tuple(one.text for one in messages if one.role == "user" and one.speaker == who.id),
         known=(who.name, life.identity.name),
         owner=life.identity.owner.name or "its owner",
         read=turn.read,
@@ -283,10 +274,44 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
     )
 
 
-def _write_now(life: Runtime, change: Change) -> None:
-    if not life.writes:
-        raise RefusedError("nothing may be written in this conversation")
-    life.apply(ChangeSet(f"chat: {change.why}", (change,)))
+def tool_context(
+    life: Runtime,
+    session: Session,
+    provenance: Provenance,
+    purpose: str,
+    unseen: Sequence[str] = (),
+) -> tools.Context:
+    """Return what tools work with, whether or not somebody talks.
+
+    Args:
+        life: Whose tools.
+        session: The conversation, which `recall` leaves out.
+        provenance: Of what is written.
+        purpose: The first word of what is committed: `chat`.
+        unseen: Messages of the conversation that its view does not hold.
+    """
+
+    def write_now(change: Change) -> None:
+        if not life.writes:
+            raise RefusedError("nothing may be written now")
+        life.apply(ChangeSet(f"{purpose}: {change.why}", (change,)))
+
+    return tools.Context(
+        entity=life.entity,
+        at=life.clock(),
+        zone=life.zone,
+        provenance=provenance,
+        recall=lambda query: recalled.answer(life, query, session, unseen),
+        expand=lambda reference: expand.original(life.entity, reference, session),
+        config=tools_of(life, session.people),
+        apply=write_now,
+        cache=ToolCache(
+            life.entity.private / "cache" / tool_cache.FOLDER,
+            life.config.tools.cache,
+            writes=life.writes,
+        ),
+        environ=life.environ,
+    )
 
 
 def _shortened(life: Runtime, turn: Turn, result: tools.Result, most_tokens: int) -> tools.Result:

@@ -81,13 +81,11 @@ def _settle(mind: OpenMind) -> None:
     opened, limits = mind.opened, mind.opened.config.limits
     used = len(mind.last.outcome.completions) if mind.last else 0
     model = models.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
-    life, into = replace(mind.life, model=model), tick.Work()
-    with locks.hold_work(opened.entity) as free, tick.recorded(life, "settle", model, into):
+    life = replace(mind.life, model=model)
+    with locks.hold_work(opened.entity) as free:
         if not free:
             return
         output.say("settling (Ctrl-C leaves it for later) …")
-        for run in tick.run(
-            life, jobs.AFTER_TURN, into, limit=limits.passes_per_turn, held=lambda: None
-        ):
-            if run.problem is not None:
-                output.warn(opened.shell, f"{run.name} waits: {run.problem}")
+        for settled in tick.run(life, "settle", jobs.AFTER_TURN, limits.passes_per_turn):
+            if settled.problem is not None:
+                output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")

@@ -23,8 +23,8 @@ from bumble.context import compact, flush
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.index.memory import Memory
-from bumble.llm.absent import AbsentModel
 from bumble.llm.protocol import Model
+from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply

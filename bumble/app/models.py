@@ -12,12 +12,11 @@ from bumble.app.opening import Opened
 from bumble.entity import credentials
 from bumble.errors import UserError, WeightsMissingError
 from bumble.llm import budget
-from bumble.llm.absent import AbsentModel
 from bumble.llm.budget import Budgeted, Limits
-from bumble.llm.lazy import LazyModel
 from bumble.llm.ledger import Recorded
 from bumble.llm.protocol import Model
 from bumble.llm.stream_timeouts import Timeouts
+from bumble.llm.wrappers import AbsentModel, LazyModel
 from bumble.weights import store
 from bumble.weights.choice import Choice
 

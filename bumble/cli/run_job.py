@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,12 +15,11 @@ import typer
 from bumble.app import output
 from bumble.app.opening import Opened
 from bumble.cli import commit
-from bumble.errors import UserError
 from bumble.runtime import job
 from bumble.runtime.job import Condition, Due, JobResult
 
 if TYPE_CHECKING:
-    from bumble.llm.budget import Budgeted
+    from bumble.runtime.runner import Settled
     from bumble.runtime.runtime import Runtime
 
 NOTHING_DUE = 4  # with --exit-code
@@ -70,10 +69,14 @@ def carry_out(
         return
     runs: list[dict[str, Any]] = []
     lines: list[str] = []
-    for outcome, shown in _done(opened, life, command, due, run, limit, dry_run=dry_run):
-        late = {"late": list(outcome.late)} if outcome.late else {}
-        runs.append({"title": outcome.title, **outcome.data, **late, "changes": shown})
-        lines += _described(outcome, shown, dry_run=dry_run)
+    for settled in _settled(opened, life, command, due, run, limit, dry_run=dry_run):
+        if settled.outcome is None:
+            raise settled.problem or TypeError("a command's job is not held back")
+        late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
+        data = {"title": settled.outcome.title, **settled.outcome.data, **late}
+        runs.append({**data, "changes": settled.written})
+        lines += [*settled.outcome.lines, *settled.outcome.late]
+        lines += described(settled.written) if dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     # A job may find that there was nothing in it.
@@ -83,7 +86,7 @@ def carry_out(
     finish(due.due, exit_code=exit_code)
 
 
-def _done(
+def _settled(
     opened: Opened,
     life: Runtime,
     command: str,
@@ -92,52 +95,37 @@ def _done(
     limit: int | None,
     *,
     dry_run: bool,
-) -> Iterator[tuple[JobResult, list[dict[str, Any]]]]:
-    """Do jobs, and write a line about them into the run ledger."""
-    from bumble.runtime.runner import Settled
+) -> Iterator[Settled]:
+    """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
+    from bumble.runtime import runner
     from bumble.upkeep import tick
 
-    name, into = command.split(maxsplit=1)[0], tick.Work()
+    passes = [runner.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
     if not due.due:
-        return
-    with nullcontext() if dry_run else tick.recorded(life, command, _counted(life), into):
-        for job in due.jobs[:limit]:
-            tick.begun(life, name, into)
-            try:
-                outcome = run(life, job)
-                shown = _written(opened, life, outcome, dry_run=dry_run)
-            except UserError as error:
-                tick.note(life, Settled(name, None, error), into)
-                raise
-            tick.note(life, Settled(name, outcome), into)
-            yield outcome, shown
+        return iter(())
+    if dry_run:
+        return runner.settle(life, passes, limit, partial(planned, opened))
+    return tick.run(life, command, passes, limit, partial(_written, opened))
 
 
-def _counted(life: Runtime) -> Budgeted:
-    from bumble.llm.budget import Budgeted
-
-    if not isinstance(life.model, Budgeted):
-        raise TypeError("the life that a command opens counts its calls")
-    return life.model
+def planned(opened: Opened, life: Runtime, outcome: JobResult) -> list[dict[str, Any]]:
+    """Return the changes of a result as data, with their diffs; nothing is written."""
+    return [commit.shown_change(opened, change) for change in outcome.change_set().changes]
 
 
-def _written(
-    opened: Opened, life: Runtime, outcome: JobResult, *, dry_run: bool
-) -> list[dict[str, Any]]:
-    shown = [commit.shown_change(opened, change) for change in outcome.change_set().changes]
-    if not dry_run:
-        job.apply(life, outcome)
-        return [{key: value for key, value in change.items() if key != "diff"} for change in shown]
-    return shown
+def _written(opened: Opened, life: Runtime, outcome: JobResult) -> list[dict[str, Any]]:
+    shown = planned(opened, life, outcome)
+    job.apply(life, outcome)
+    return [{key: value for key, value in change.items() if key != "diff"} for change in shown]
 
 
-def _described(outcome: JobResult, shown: Sequence[dict[str, Any]], *, dry_run: bool) -> list[str]:
-    if not dry_run:
-        return [*outcome.lines, *outcome.late]
-    diffs = [
-        line for change in shown for line in (f"{change['path']}: {change['why']}", *change["diff"])
+def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of planned changes."""
+    return [
+        line
+        for change in changes
+        for line in (f"{change['path']}: {change['why']}", *change["diff"])
     ]
-    return [*outcome.lines, *outcome.late, *diffs]
 
 
 def tell(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import opening, output, weights
+from bumble.app import body_view, opening, output, weights
 from bumble.app.opening import Opened, open_entity
 from bumble.cli import listing, people, text_input
 from bumble.cli.options import EntityOption, JsonOption, LimitOption, NowOption
@@ -19,6 +19,10 @@ from bumble.records import session_files
 if TYPE_CHECKING:
     from bumble.body.config import BodyConfig, ImprintConfig
     from bumble.context.emotion_weight import Weight
+    from bumble.context.recalled import Search
+    from bumble.embed.protocol import Embedder
+    from bumble.index.memory import Memory
+    from bumble.index.place import Place
     from bumble.index.search import Hit, Parts
 
 app = typer.Typer(rich_markup_mode=None)
@@ -44,12 +48,19 @@ KindOption = Annotated[
     typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
 ]
 PersonOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="What is about, or was shared with, this person.")
+    str | None,
+    typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
 ]
 SessionOption = Annotated[
     str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
 ]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
+PlainOption = Annotated[
+    bool,
+    typer.Option(
+        "--plain", help="Search the bare index: all that matches, whoever may hear it, in no mood."
+    ),
+]
 
 
 @app.command()
@@ -62,76 +73,108 @@ def recall(
     session: SessionOption = None,
     limit: LimitOption = 10,
     explain: ExplainOption = False,
+    plain: PlainOption = False,
     entity: EntityOption = None,
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Search everything the entity remembers.
+    """Search everything the entity remembers, as it would itself in a talk with its owner.
 
     By words and by meaning; without an embedding model by words alone. What left a feeling counts
-    more, most when the mood is akin to it.
+    more, most when the mood is akin to it. What the owner may not hear stays out, and so do beliefs
+    that gave way to others; with --plain nothing does.
     """
     from bumble.context import emotion_weight
-    from bumble.index import conversation, search, sync
+    from bumble.context.recalled import is_near
 
     asked = _query(query)
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
-    body, mood, present = _present(opened)
-    only = search.Filter(
-        kinds=_kinds(kind or ()),
-        people=(people.id_of(opened, person),) if person is not None else (),
-        session=_session(opened, session) if session is not None else "",
-    )
+    body, at = body_view.body_of(opened), opened.shell.now()
+    search = _search(opened, body, at, person, session)
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, at = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
-
-    def look() -> tuple[list[Hit], bool]:
-        with search.opened(opened.entity, at) as index:
-            hits = search.search(
-                index,
-                asked,
-                embedder,
-                only=only,
-                limit=limit,
-                dense_weight=1 - opened.config.recall.lexical_weight,
-                factor=emotion_weight.factor(opened.entity, body, mood, present),
-                shares=conversation.Shares() if opened.config.recall.late_interaction else None,
-            )
-            return hits, index.lengths.chunks > 0
-
-    hits, anything = sync.mended(
-        look, at.fulltext, lambda rebuild: up_to_date(opened, embedder, rebuild=rebuild)
-    )
+    _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
+    memory = _memory(opened, embedder, place)
+    hits = _hits(opened, memory, body, search, asked, _kinds(kind or ()), limit, plain=plain)
     weighted = [
-        (hit, emotion_weight.weight(opened.entity, body, mood, present, hit)) for hit in hits
+        (hit, None if plain else emotion_weight.weight(opened.entity, body, search.mood, at, hit))
+        for hit in hits
     ]
+    mood = None if plain else search.mood
     data = {
         "query": asked,
         "embedding": embedder.identity.model if embedder else None,
         "mood": mood,
-        "hits": [_data(hit, felt, rank) for rank, (hit, felt) in enumerate(weighted, 1)],
+        "hits": [
+            {**_data(hit, felt, rank), "unasked": None if plain else is_near(hit, opened.config)}
+            for rank, (hit, felt) in enumerate(weighted, 1)
+        ],
     }
-    lines = list(_lines(opened, weighted, body.imprint if explain else None))
-    if explain:
+    lines = list(_lines(opened, weighted, body.imprint if explain else None, plain=plain))
+    if explain and mood:
         lines = [f"mood     {mood}", "", *lines] if lines else []
     output.result(opened.shell, "recall", data, lines)
     if not hits:
-        output.say(_nothing(opened, anything=anything, person=person))
+        output.say(_nothing(opened, place, person=person, plain=plain))
 
 
-def _present(opened: Opened) -> tuple[BodyConfig, str, datetime]:
-    """Return the parameters of the body, its mood, and the present."""
+def _search(
+    opened: Opened, body: BodyConfig, at: datetime, person: str | None, session: str | None
+) -> Search:
+    """Return the talk that a search is for: one with the person, else with the owner."""
     from bumble.body import affects
+    from bumble.context.recalled import Search
     from bumble.records import soma
     from bumble.runtime import body_state
+    from bumble.runtime.people import owner_id
 
-    body = opened.config.body
-    at, place = opened.shell.now(), opened.entity.soma
-    felt = body_state.present(place, soma.read(place), at, opening.zone(opened), body.soma)
-    return body, affects.mood(felt.bars, body.soma.affects).name, at
+    place, zone = opened.entity.soma, opening.zone(opened)
+    felt = body_state.present(place, soma.read(place), at, zone, body.soma)
+    about = () if person is None else (people.id_of(opened, person),)
+    return Search(
+        readers=about or (owner_id(opened.entity, opened.identity),),
+        mood=affects.mood(felt.bars, body.soma.affects).name,
+        at=at,
+        people=about,
+        session=_session(opened, session) if session is not None else "",
+    )
+
+
+def _memory(opened: Opened, embedder: Embedder | None, place: Place) -> Memory:
+    from bumble.index.memory import Memory
+
+    return Memory(
+        opened.entity,
+        lambda: embedder,
+        name=opened.identity.name,
+        zone=opening.zone(opened),
+        config=opened.config.recall,
+        place=place,
+    )
+
+
+def _hits(
+    opened: Opened,
+    memory: Memory,
+    body: BodyConfig,
+    search: Search,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
+    *,
+    plain: bool,
+) -> list[Hit]:
+    from bumble.context import recalled
+
+    if plain:
+        return memory.search(
+            query, kinds=kinds, limit=limit, people=search.people, session=search.session
+        )
+    return recalled.find(
+        memory, opened.config, body, search, query, kinds=kinds, limit=limit, unasked=False
+    )
 
 
 def _query(words: Sequence[str]) -> str:
@@ -161,19 +204,25 @@ def _session(opened: Opened, session_id: str) -> str:
     return listing.pick(by_id, session_id, "conversation").name
 
 
-def _nothing(opened: Opened, *, anything: bool, person: str | None) -> str:
+def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -> str:
+    from bumble.index import search
+
+    with search.opened(opened.entity, place) as index:
+        anything = index.lengths.chunks > 0
     if not anything:
         return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
     names = people.names(opened)
     if person is not None and people.id_of(opened, person) not in names:
         return str(listing.missing("memory of anybody called", person, names.values()))
-    return "Nothing found."
+    return "Nothing found." if plain else "Nothing found. `--plain` searches the bare index."
 
 
 def _lines(
     opened: Opened,
     weighted_hits: Sequence[tuple[Hit, Weight | None]],
     explained: ImprintConfig | None,
+    *,
+    plain: bool,
 ) -> Iterator[str]:
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
@@ -184,7 +233,19 @@ def _lines(
         yield from (f"    {line}".rstrip() for line in statement.splitlines())
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
-            yield from (f"    | {line}" for line in [*explanation, *_explained(hit.parts)])
+            explanation += _explained(hit.parts)
+            explanation += [] if plain else [_explained_near(opened, hit)]
+            yield from (f"    | {line}" for line in explanation)
+
+
+def _explained_near(opened: Opened, hit: Hit) -> str:
+    """Say whether a prompt gets a memory unasked."""
+    from bumble.context import recalled
+
+    if recalled.is_near(hit, opened.config):
+        return "prompt   comes to mind by itself"
+    wanted = recalled.threshold(hit, opened.config)
+    return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
 def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:

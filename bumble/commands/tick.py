@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity
-from bumble.cli import commit, run_job
+from bumble.cli import run_job
 from bumble.cli.options import (
     DryRunOption,
     EntityOption,
@@ -23,12 +24,10 @@ from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
-    from bumble.llm.budget import Budgeted
     from bumble.llm.protocol import Model
     from bumble.runtime.job import JobResult
-    from bumble.runtime.runner import Pass, Settled
+    from bumble.runtime.runner import Held, Pass, Settled
     from bumble.runtime.runtime import Runtime
-    from bumble.upkeep.tick import Work
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -71,6 +70,7 @@ def tick(
     from bumble.app import conversation, models
     from bumble.commands import dream
     from bumble.upkeep import jobs, locks
+    from bumble.upkeep import tick as upkeep
 
     opened = open_entity(ctx, entity)
     opened.shell.set_now(now)
@@ -97,14 +97,16 @@ def tick(
             if opened.config.soma.dreams.model:
                 wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
             life = replace(life, model=model, writes=not dry_run)
-            into = _run(opened, life, command, model, wanted, limit, held, dry_run=dry_run)
-    _tell(opened, into, dry_run=dry_run, verbose=verbose)
-    if into.exit_code:
-        raise typer.Exit(into.exit_code)
-    run_job.finish(bool(into.done or into.waiting), exit_code=exit_code)
+            run = _run(opened, life, command, wanted, limit, held, dry_run=dry_run)
+            settled_jobs = list(_warned(opened, run))
+    _tell(opened, settled_jobs, dry_run=dry_run, verbose=verbose)
+    code = upkeep.exit_code(settled_jobs)
+    if code:
+        raise typer.Exit(code)
+    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=exit_code)
 
 
-def _held(opened: Opened, *, at_once: bool) -> Callable[[], str | None]:
+def _held(opened: Opened, *, at_once: bool) -> Held:
     """Return what says whether somebody talks, so that no model may be asked."""
     from bumble.upkeep import locks
 
@@ -129,59 +131,57 @@ def _run(
     opened: Opened,
     life: Runtime,
     command: str,
-    model: Budgeted,
     wanted: Sequence[Pass],
     limit: int | None,
-    held: Callable[[], str | None],
+    held: Held,
     *,
     dry_run: bool,
-) -> Work:
-    from contextlib import ExitStack
-
-    from bumble.runtime import job
+) -> Iterator[Settled]:
+    from bumble.runtime import runner
     from bumble.upkeep import tick as upkeep
 
-    into = upkeep.Work()
-
-    def apply(life: Runtime, outcome: JobResult) -> Sequence[object]:
-        if not dry_run:
-            return job.apply(life, outcome)
-        return outcome.change_set().changes
-
-    with ExitStack() as stack:
-        if not dry_run:
-            stack.enter_context(upkeep.recorded(life, command, model, into))
-        for one in upkeep.run(life, wanted, into, limit=limit, held=held, apply=apply):
-            if one.problem is not None and not isinstance(one.problem, upkeep.WAITS):
-                output.warn(opened.shell, f"{one.name} waits: {one.problem}")
-    return into
+    if dry_run:
+        return runner.settle(life, wanted, limit, partial(run_job.planned, opened), held=held)
+    return upkeep.run(life, command, wanted, limit, held=held)
 
 
-def _tell(opened: Opened, into: Work, *, dry_run: bool, verbose: bool) -> None:
-    done = [_done(opened, one, dry_run=dry_run) for one in into.done]
-    waiting = [
-        {"pass": one.name, "kind": type(one.problem).__name__, "problem": str(one.problem)}
-        for one in into.waiting
+def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
+    """Say of each problem that a person has to see to, as soon as it is met."""
+    from bumble.upkeep.tick import WAITS
+
+    for settled in run:
+        if settled.problem is not None and not isinstance(settled.problem, WAITS):
+            output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
+        yield settled
+
+
+def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
+    runs = [
+        _run_data(settled, settled.outcome, dry_run=dry_run)
+        for settled in settled_jobs
+        if settled.outcome is not None
     ]
-    data = {"ran": True, "dry_run": dry_run, "done": done, "waiting": waiting, "held": into.held}
-    lines = [line for one in done for line in one["lines"]]
-    lines += [f"{name} waits: {why}" for name, why in into.held.items()]
-    lines += [f"{one['pass']} waits: {one['problem']}" for one in waiting]
+    problems = [(job.name, job.problem) for job in settled_jobs if job.problem is not None]
+    waiting = [
+        {"pass": name, "kind": type(problem).__name__, "problem": str(problem)}
+        for name, problem in problems
+    ]
+    held = {settled.name: settled.held for settled in settled_jobs if settled.held}
+    data = {"ran": True, "dry_run": dry_run, "done": runs, "waiting": waiting, "held": held}
+    lines = [line for run in runs for line in run["lines"]]
+    lines += [f"{name} waits: {why}" for name, why in held.items()]
+    lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 
-def _done(opened: Opened, one: Settled, *, dry_run: bool) -> dict[str, Any]:
-    outcome = one.outcome
-    if outcome is None:
-        raise TypeError("a pass that was made has an outcome")
-    lines = [f"{one.name}: {line}" for line in outcome.lines or (outcome.title,)]
-    told: dict[str, Any] = {"pass": one.name, "title": outcome.title, **outcome.data}
+def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"pass": settled.name, "title": outcome.title, **outcome.data}
+    lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
     if dry_run:
-        changed = [commit.shown_change(opened, change) for change in outcome.change_set().changes]
-        told["changes"] = changed
-        lines += [line for each in changed for line in (f"{each['path']}:", *each["diff"])]
-    return {**told, "lines": lines}
+        data["changes"] = settled.written
+        lines += run_job.described(settled.written)
+    return {**data, "lines": lines}
 
 
 def _show_checks(opened: Opened, life: Runtime, wanted: Sequence[Pass], *, exit_code: bool) -> None:
@@ -190,21 +190,21 @@ def _show_checks(opened: Opened, life: Runtime, wanted: Sequence[Pass], *, exit_
     rows: list[list[str]] = []
     for each in wanted:
         try:
-            found = each.check(life)
+            due = each.check(life)
         except UserError as error:
             output.warn(opened.shell, f"{each.name}: {error}")
             data[each.name] = {"due": False, "gates": [], "jobs": 0, "problem": str(error)}
             continue
-        due = f"due: {len(found.jobs)} to do" if found.due else "not due"
-        rows.append([each.name, due, "", ""])
+        verdict = f"due: {len(due.jobs)} to do" if due.due else "not due"
+        rows.append([each.name, verdict, "", ""])
         rows += [
             ["", "pass" if gate.passes else "wait", gate.name, f"{gate.value} (wants {gate.wants})"]
-            for gate in found.conditions
+            for gate in due.conditions
         ]
         data[each.name] = {
-            "due": found.due,
-            "gates": run_job.gates(found),
-            "jobs": len(found.jobs),
+            "due": due.due,
+            "gates": run_job.gates(due),
+            "jobs": len(due.jobs),
         }
     output.result(opened.shell, "tick", data, output.table(rows))
-    run_job.finish(any(one["due"] for one in data.values()), exit_code=exit_code)
+    run_job.finish(any(entry["due"] for entry in data.values()), exit_code=exit_code)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from itertools import count
 
-from bumble.errors import UserError
 from bumble.facts import distill
-from bumble.runtime.job import JobResult, apply
+from bumble.runtime import runner
+from bumble.runtime.job import Due, JobResult
+from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 
 Listener = Callable[[str], None]
@@ -48,23 +49,23 @@ def before(
     Returns:
         The compaction, with what was drawn told beside it.
     """
-    tried: list[distill.DistillJob] = []
-    lines: list[str] = []
-    reports: list[dict[str, Any]] = []
-    while limit is None or len(tried) < limit:
+    part = count(1)
+
+    def waiting(life: Runtime) -> Due[distill.DistillJob]:
         window = job(life, compaction)
-        if window is None or window in tried:  # it waits for another try: so does what follows it
-            break
-        tried.append(window)
-        note(f"distilling what leaves the view, part {len(tried)}")
-        try:
-            outcome = distill.run(life, window, judge=judge)
-            apply(life, outcome)
-        except UserError as error:
-            lines.append(f"Nothing was distilled: {str(error).splitlines()[0]}")
-            break
-        lines += outcome.lines
-        reports.append({"title": outcome.title, **outcome.data})
+        return Due((), () if window is None else (window,))
+
+    def distilled(life: Runtime, window: distill.DistillJob) -> JobResult:
+        note(f"distilling what leaves the view, part {next(part)}")
+        return distill.run(life, window, judge=judge)
+
+    # A window that fails waits for another try, and so does what follows it.
+    settled_windows = list(runner.settle(life, [Pass("distill", waiting, distilled)], limit))
+    results = [settled.outcome for settled in settled_windows if settled.outcome is not None]
+    problems = [settled.problem for settled in settled_windows if settled.problem is not None]
+    lines = [line for result in results for line in result.lines]
+    lines += [f"Nothing was distilled: {str(problem).splitlines()[0]}" for problem in problems]
+    reports = [{"title": result.title, **result.data} for result in results]
     if any(report["ran"] for report in reports):
         life.memory.sync()  # so that the next answer can make use of it
     data = {**compaction.data, "flush": reports}

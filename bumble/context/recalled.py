@@ -1,6 +1,7 @@
 """What is recalled for a message without a model: which hits go in the prompt, worded how.
 
-Chooses and words memories for a prompt; finding and ranking them is the index's.
+Chooses and words memories for a prompt; ranking them is the index's. `find` is the one search: what
+a message brings to mind, what the tool `recall` answers and what `bumble recall` shows.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
+from bumble.body.config import BodyConfig
 from bumble.context import emotion_weight, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
@@ -49,20 +51,15 @@ def blocks(
     `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
     its view does not hold.
     """
-    entity, config = life.entity, life.config
-    found = _relationships(life, session, person, at)
+    search = Search(session.people, mood, at, session.id, unseen, asker=_asker(session))
     shown: set[tuple[str, str]] = set()
-    found += _knowledge(life.memory, entity, config, session, shown)
-    found += _memories(life, session, mood, at, unseen, shown)
-    found += _skills(entity, config, session)
-    found += _just_before(life, session, mood, at, unseen, shown)
-    return found
-
-
-def _relevant(hit: Hit, threshold: float) -> bool:
-    """Whether a hit is near enough to be brought up unasked; without vectors, words must do."""
-    nearness = hit.parts.nearness
-    return nearness is None or nearness >= threshold
+    return [
+        *_relationships(life, session, person, at),
+        *_knowledge(life, search, session, shown),
+        *_memories(life, search, session, shown),
+        *_skills(life.entity, life.config, session),
+        *_just_before(life, search, session, shown),
+    ]
 
 
 def _relationships(life: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
@@ -114,44 +111,30 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
 
 
 def _knowledge(
-    memory: Memory, entity: Entity, config: Config, session: Session, shown: set[tuple[str, str]]
+    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
 ) -> list[Block]:
-    hits = memory.search(
-        session.messages[-1].text,
-        kinds=("knowledge",),
-        limit=config.memory.knowledge.max_sections,
-        audience=session.people,
-        outside=session.id,
-    )
-    book = knowledge.read(entity.knowledge)
+    limit = life.config.memory.knowledge.max_sections
+    hits = _unasked(life, search, session.messages[-1].text, ("knowledge",), limit)
+    book = knowledge.read(life.entity.knowledge)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
-        if section is None or system.always(section):
+        if section is None:
             continue
-        theirs = base.may_read(section.provenance.audience, session.people)
-        if theirs and _relevant(hit, config.memory.knowledge.threshold):
-            tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
-            text = _line(section.text, SECTION_TOKENS)
-            lines.append((tier, f"- {mark}{section.title}: {text}"))
-            shown.add((hit.kind, hit.id))
+        tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
+        text = _line(section.text, SECTION_TOKENS)
+        lines.append((tier, f"- {mark}{section.title}: {text}"))
+        shown.add((hit.kind, hit.id))
     return _blocks("knowledge", "What you know:", lines)
 
 
 def _memories(
-    life: Runtime,
-    session: Session,
-    mood: str,
-    at: datetime,
-    unseen: Sequence[str],
-    shown: set[tuple[str, str]],
+    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
 ) -> list[Block]:
-    config = life.config
-    said, limit = session.messages[-1].text, config.memory.max_recall_results
-    hits = _found(life, session, said, kinds.UNASKED, limit, mood, at, unseen, _asker(session))
-    near = [hit for hit in hits if _relevant(hit, config.recall.preamble_threshold)]
-    shown |= {(hit.kind, hit.id) for hit in near}
-    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in near]
+    limit = life.config.memory.max_recall_results
+    hits = _unasked(life, search, session.messages[-1].text, kinds.UNASKED, limit)
+    shown |= {(hit.kind, hit.id) for hit in hits}
+    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
 
 
@@ -160,56 +143,24 @@ def _asker(session: Session) -> str:
     return chunks.spoken_name(session.messages[-1].speaker or session.by)
 
 
-def _found(
-    life: Runtime,
-    session: Session,
-    query: str,
-    wanted: Sequence[str],
-    limit: int,
-    mood: str,
-    at: datetime,
-    unseen: Sequence[str],
-    asker: str = "",
-) -> list[Hit]:
-    """Find what everybody in a conversation may meet and its prompt does not hold anyway."""
-    hits = life.memory.search(
-        query,
-        kinds=wanted,
-        limit=limit,
-        audience=session.people,
-        outside=session.id,
-        unseen=unseen,
-        asker=asker,
-        factor=emotion_weight.factor(life.entity, life.body, mood, at),
-    )
-    book = knowledge.read(life.entity.knowledge)
-    always = {("knowledge", one.title) for one in book.sections if system.always(one)}
-    return _believed(life, [hit for hit in hits if (hit.kind, hit.id) not in always], at)
-
-
 def _just_before(
-    life: Runtime,
-    session: Session,
-    mood: str,
-    at: datetime,
-    unseen: Sequence[str],
-    shown: set[tuple[str, str]],
+    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
 ) -> list[Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
     "And how old is he?" says nothing by itself.
     """
-    config = life.config.recall
-    said = [one.text for one in session.messages if one.role == "user"][-config.prefetch.messages :]
-    room = config.prefetch.max_results - len(shown)
-    if room <= 0 or len(said) < 2:
+    config = life.config.recall.prefetch
+    texts = [message.text for message in session.messages if message.role == "user"]
+    texts = texts[-config.messages :]
+    room = config.max_results - len(shown)
+    if room <= 0 or len(texts) < 2:
         return []
-    wanted, limit = (*kinds.UNASKED, "knowledge"), config.prefetch.max_results
-    hits = _found(life, session, "\n".join(said), wanted, limit, mood, at, unseen, _asker(session))
+    wanted = (*kinds.UNASKED, "knowledge")
+    hits = _unasked(life, search, "\n".join(texts), wanted, config.max_results)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
-    near = [hit for hit in new if _relevant(hit, config.preamble_threshold)]
-    length = config.prefetch.excerpt_chars // 4
-    lines = [(hit.trust, f"- {line(hit, length)}") for hit in near[:room]]
+    length = config.excerpt_chars // 4
+    lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
 
 
@@ -248,21 +199,102 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
     return found
 
 
-def _believed(life: Runtime, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+@dataclass(frozen=True)
+class Search:
+    """The conversation that a search is for: who meets what it finds, in which mood, and when."""
+
+    readers: Sequence[str]  # ids of all who take part: what others said in private is left out
+    mood: str
+    at: datetime
+    outside: str = ""  # a session that is in the prompt anyway
+    unseen: Sequence[str] = ()  # ids of its messages that are not
+    people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
+    session: str = ""  # the messages of this session alone
+    asker: str = ""  # who asks, as shown; empty: whoever is not the entity
+
+
+def find(
+    memory: Memory,
+    config: Config,
+    body: BodyConfig,
+    search: Search,
+    query: str,
+    *,
+    kinds: Sequence[str] = (),
+    limit: int,
+    unasked: bool = True,
+) -> list[Hit]:
+    """Find what a query brings to mind, best first.
+
+    Args:
+        memory: What is searched.
+        config: Thresholds, and how beliefs fade.
+        body: What a feeling counts.
+        search: Who meets it, in which mood.
+        query: What was said, or asked.
+        kinds: Kinds of record; empty: all.
+        limit: At most this many.
+        unasked: Whether only what is near enough to come to mind by itself counts.
+    """
+    hits = memory.search(
+        query,
+        kinds=kinds,
+        limit=limit,
+        audience=search.readers,
+        people=search.people,
+        session=search.session,
+        outside=search.outside,
+        unseen=search.unseen,
+        asker=search.asker,
+        factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
+    )
+    near = [hit for hit in hits if not unasked or is_near(hit, config)]
+    return _believed(memory.entity, config, near, search.at)
+
+
+def is_near(hit: Hit, config: Config) -> bool:
+    """Whether a hit is near enough to come to mind by itself; without vectors, words must do."""
+    nearness = hit.parts.nearness
+    return nearness is None or nearness >= threshold(hit, config)
+
+
+def threshold(hit: Hit, config: Config) -> float:
+    """Return the nearness from which a hit comes to mind by itself."""
+    if hit.kind == "knowledge":
+        return config.memory.knowledge.threshold
+    return config.recall.preamble_threshold
+
+
+def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
-    held = {one.id: one for one in store.read(life.entity.beliefs)}
-    config = life.config.memory.beliefs
-    kept: list[Hit] = []
+    by_id = {belief.id: belief for belief in store.read(entity.beliefs)}
+    settings = config.memory.beliefs
+    standing: list[Hit] = []
     for hit in hits:
-        belief = held.get(hit.id) if hit.kind == "belief" else None
+        belief = by_id.get(hit.id) if hit.kind == "belief" else None
         if belief is None:
-            kept.append(hit)
-        elif not beliefs.superseded(belief, held, at, config):
-            unsure = beliefs.strength(belief, at, config) < beliefs.UNSURE_BELOW
-            kept.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
-    return kept
+            standing.append(hit)
+        elif not beliefs.superseded(belief, by_id, at, settings):
+            unsure = beliefs.strength(belief, at, settings) < beliefs.UNSURE_BELOW
+            standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
+    return standing
+
+
+def _unasked(
+    life: Runtime, search: Search, query: str, kinds: Sequence[str], limit: int
+) -> list[Hit]:
+    """Find what comes to mind by itself and the prompt does not hold anyway."""
+    hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
+    return _beside_prompt(life.entity, hits)
+
+
+def _beside_prompt(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out the sections that stand in every prompt."""
+    book = knowledge.read(entity.knowledge)
+    always = {("knowledge", section.title) for section in book.sections if system.always(section)}
+    return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
 
 def line(hit: Hit, limit_tokens: int) -> str:
@@ -302,7 +334,9 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    hits = _found(life, session, query, kinds.INDEXED, RESULTS, mood, at, unseen)
+    search = Search(session.people, mood, at, session.id, unseen)
+    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
+    hits = _beside_prompt(life.entity, hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []

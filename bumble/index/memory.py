@@ -79,6 +79,7 @@ class Memory:
         limit: int,
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
+        session: str = "",
         outside: str = "",
         unseen: Sequence[str] = (),
         asker: str = "",
@@ -92,6 +93,7 @@ class Memory:
             limit: At most this many.
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
+            session: Its messages alone.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
             asker: Who asks, as shown; empty: whoever is not the entity.
@@ -101,6 +103,7 @@ class Memory:
             kinds=tuple(kinds),
             audience=tuple(audience),
             people=tuple(people),
+            session=session,
             not_session=outside,
             unseen=tuple(unseen),
         )

@@ -6,13 +6,12 @@ action too, `say`, whose text can be read while it comes. Text not of this shape
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Tool, ToolCall
+from bumble.llm.protocol import Tool, ToolCall
 from bumble.llm.say_stream import SayReader
 from bumble.text.whole_text import whole
 
@@ -89,45 +88,6 @@ def said_in(text: str) -> str:
     """Read what an answer says to the user, exactly as `SayReader` shows it."""
     reader = SayReader()
     return reader.feed(text) + reader.finish()
-
-
-def flatten(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Write tool calls and their results as text, for models that take no tools.
-
-    A call becomes the JSON of its action, a result a user message naming the tool; results that
-    follow each other share one message: many templates want user and assistant to take turns.
-    """
-    names: dict[str, str] = {}
-    out: list[Message] = []
-    after_result = False
-    for message in messages:
-        if message.role == "tool":
-            name = names.get(message.tool_call_id or "", "tool")
-            text = f'<result tool="{name}">\n{message.content}\n</result>'
-            if after_result:
-                text = f"{out.pop().content}\n{text}"
-            out.append(Message("user", text))
-        else:
-            names.update({call.id: call.name for call in message.tool_calls})
-            out.append(_plain(message))
-        after_result = message.role == "tool"
-    return tuple(out)
-
-
-def render(calls: Sequence[ToolCall]) -> str:
-    """Write tool calls as the text a model would have answered."""
-    actions = [{"tool": call.name, "arguments": dict(call.arguments)} for call in calls]
-    return json.dumps({"actions": actions}, ensure_ascii=False)
-
-
-def _plain(message: Message) -> Message:
-    if not message.tool_calls:
-        return Message(message.role, message.content)
-    # An answer kept word for word is what the model wrote: its tokens are still in the cache.
-    if message.content.lstrip().startswith("{"):
-        return Message(message.role, message.content)
-    text = f"{message.content}\n{render(message.tool_calls)}".strip()
-    return Message(message.role, text)
 
 
 def _read_calls(text: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -21,6 +21,7 @@ from bumble.errors import (
 )
 from bumble.llm import ledger
 from bumble.llm.protocol import Completion, Model, OnText, Request
+from bumble.llm.wrappers import Wrapper
 
 T = TypeVar("T")
 NO_MODEL = (CredentialsError, ModelUnreachableError, WeightsMissingError)
@@ -82,8 +83,8 @@ class Tally:
     tokens: int = 0  # of prompts and answers, where the model tells
 
 
-class Budgeted:
-    """A `Model` for what nobody waits for: it answers while the budget lasts.
+class Budgeted(Wrapper):
+    """A wrapper for what nobody waits for: it answers while the budget lasts.
 
     Once no model could be had, it is not looked for again: what needs one fails at once, and what
     needs none goes on.
@@ -97,7 +98,8 @@ class Budgeted:
             limits: What may be spent.
             tally: What has been asked in this run already.
         """
-        self._model, self._limits, self._tally = model, limits, tally or Tally()
+        super().__init__(model)
+        self._limits, self._tally = limits, tally or Tally()
         self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
 
     def instead(self, model: Model) -> Budgeted:
@@ -114,19 +116,6 @@ class Budgeted:
         """How many tokens these took, prompts and answers."""
         return self._tally.tokens
 
-    @property
-    def name(self) -> str:
-        return self._had(lambda: self._model.name)
-
-    @property
-    def context_tokens(self) -> int | None:
-        return self._had(lambda: self._model.context_tokens)
-
-    @property
-    def native_tools(self) -> bool:
-        """Whether the wrapped model's tool calls are reliable."""
-        return self._had(lambda: self._model.native_tools)
-
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request.
 
@@ -140,27 +129,17 @@ class Budgeted:
                 "It is made up for when there is room again, or raise the limit."
             )
         self._tally.calls += 1
-        completion = self._had(lambda: self._model.complete(request, on_text))
+        completion = super().complete(request, on_text)
         self._tally.tokens += (completion.usage.prompt_tokens or 0) + (
             completion.usage.completion_tokens or 0
         )
         return completion
 
-    def warm(self, request: Request) -> None:
-        self._had(lambda: self._model.warm(request))
-
-    def request_bytes(self, request: Request) -> int:
-        """Return the length of the body that the wrapped model would send."""
-        return self._had(lambda: self._model.request_bytes(request))
-
-    def close(self) -> None:
-        self._model.close()
-
-    def _had(self, ask: Callable[[], T]) -> T:
+    def _ask(self, question: Callable[[Model], T]) -> T:
         if self._missing is not None:
             raise self._missing
         try:
-            return ask()
+            return super()._ask(question)
         except NO_MODEL as error:
             self._missing = error
             raise

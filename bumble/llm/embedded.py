@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import actions, engine, gguf, markers, prefix_cache
+from bumble.llm import engine, gguf, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
@@ -27,8 +27,6 @@ _DUMMIES = ("A", "0")  # two messages that begin differently, to find what comes
 
 class EmbeddedModel:
     """A `Model` on llama.cpp in this process. The weights are loaded by the first request."""
-
-    native_tools = False
 
     def __init__(
         self,
@@ -143,7 +141,7 @@ class EmbeddedModel:
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "messages": self._messages(actions.flatten(request.messages)),
+            "messages": self._messages(request.messages),
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "stream": True,
@@ -264,7 +262,7 @@ class EmbeddedModel:
 
     def _shared_prompt(self, loaded: Engine, request: Request) -> str:
         """Render what comes before the text of the next message, whatever that says."""
-        messages = actions.flatten(request.messages)
+        messages = request.messages
         if messages and messages[-1].role == "user":
             return self._render(loaded, messages, request)
         first, second = (

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from bumble import files
 from bumble.errors import UnsafePathError, UserError
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
+from bumble.llm.wrappers import Wrapper
 from bumble.text import tokens
 
 _BLOCK_BYTES = 65_536
@@ -53,8 +55,8 @@ class Entry:
     detail: Mapping[str, str] = field(default_factory=dict)  # what the caller added
 
 
-class Recorded:
-    """A `Model` that writes each call into a ledger."""
+class Recorded(Wrapper):
+    """A wrapper that writes each call into a ledger."""
 
     def __init__(
         self,
@@ -76,25 +78,10 @@ class Recorded:
             prompts: Where requests and answers are kept in full; None keeps none.
             stopwatch: Counts seconds from anywhere.
         """
+        super().__init__(model)
         self.entries: list[Entry] = []  # of this process, oldest first
-        self._model, self._path, self._clock = model, path, clock
-        self._prompts = prompts
+        self._path, self._clock, self._prompts = path, clock, prompts
         self._detail, self._stopwatch = dict(detail or {}), stopwatch
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's name."""
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int | None:
-        """The wrapped model's context window."""
-        return self._model.context_tokens
-
-    @property
-    def native_tools(self) -> bool:
-        """Whether the wrapped model's tool calls are reliable."""
-        return self._model.native_tools
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request and record what it cost, also when it fails or is interrupted."""
@@ -102,7 +89,7 @@ class Recorded:
         completion: Completion | None = None
         error: str | None = None
         try:
-            completion = self._model.complete(request, on_text)
+            completion = super().complete(request, on_text)
             return completion
         except (UserError, KeyboardInterrupt, EnoughError) as problem:
             error = type(problem).__name__
@@ -113,17 +100,9 @@ class Recorded:
     def warm(self, request: Request) -> None:
         """Warm the wrapped model and record how long it took."""
         at, started = self._clock(), self._stopwatch()
-        self._model.warm(request)
-        done = Completion("", "stop", self._model.name)
-        self._record(at, started, request, done, "", finish_reason="warm")
-
-    def request_bytes(self, request: Request) -> int:
-        """Return the length of the body that the wrapped model would send."""
-        return self._model.request_bytes(request)
-
-    def close(self) -> None:
-        """Close the wrapped model."""
-        self._model.close()
+        super().warm(request)
+        nothing = Completion("", "stop", self.name)
+        self._record(at, started, request, nothing, "", finish_reason="warm")
 
     def _record(
         self,
@@ -139,7 +118,7 @@ class Recorded:
         entry = Entry(
             at=at,
             purpose=request.purpose,
-            model=plain_name(self._model.name),
+            model=plain_name(self.name),
             ms=round((self._stopwatch() - started) * 1000),
             finish_reason=finish_reason or (completion.finish_reason if completion else "failed"),
             prompt_tokens=usage.prompt_tokens,
@@ -235,20 +214,29 @@ def read_newest(path: Path) -> Iterator[Entry]:
 def token_ratio(path: Path, model: str) -> float:
     """Return what a model's own counts of its prompts are to our estimates.
 
-    The median of its newest chats; 1 as long as there are too few.
+    The median of its newest chats; 1 as long as there are too few. A turn asks for it several
+    times: the ledger is read again only once it has changed.
     """
-    model, found = plain_name(model), list[float]()
+    with contextlib.suppress(*_NOT_THERE):
+        status = path.stat()
+        return _ratio(path, plain_name(model), status.st_size, status.st_mtime_ns)
+    return 1.0
+
+
+@lru_cache(maxsize=8)
+def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
+    ratios: list[float] = []
     for entry in read_newest(path):
         if entry.model != model or entry.purpose != CHAT:
             continue
         counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
         if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:
-            found.append(min(counted / estimated, HIGHEST_RATIO))
-        if len(found) == RATIO_CALLS:
+            ratios.append(min(counted / estimated, HIGHEST_RATIO))
+        if len(ratios) == RATIO_CALLS:
             break
-    if len(found) < LEAST_CALLS:
+    if len(ratios) < LEAST_CALLS:
         return 1.0
-    return round(round(median(found) / RATIO_STEP) * RATIO_STEP, 2)
+    return round(round(median(ratios) / RATIO_STEP) * RATIO_STEP, 2)
 
 
 def newest_lines(path: Path) -> Iterator[str]:

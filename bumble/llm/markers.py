@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 BREAK = "\u2009"  # in no token, and white space to every tokenizer, so that breaking ends here
 
@@ -62,17 +61,6 @@ def plain(text: str, own: re.Pattern[str] | None = None) -> str:
     """
     text = _USUAL.sub(_broken, text)
     return text if own is None else own.sub(_broken, text)
-
-
-def plain_data(value: Any) -> Any:
-    """Return JSON data, every text in it made plain."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, dict):
-        return {plain_data(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_data(item) for item in value]
-    return value
 
 
 def pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:

@@ -7,7 +7,7 @@ read back from what it loaded, and a smaller one is reported.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,8 +16,8 @@ import httpx
 import ollama
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import actions, http_errors
-from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
+from bumble.llm import http_errors
+from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line
@@ -35,7 +35,6 @@ class _Facts:
     """What the server says of a model."""
 
     trained_tokens: int | None = None
-    has_tools: bool = False
     has_thinking: bool = False
 
 
@@ -84,11 +83,6 @@ class OllamaModel:
         """The window asked for, or what the server made of it."""
         trained = self._known().trained_tokens
         return min(self._real_tokens, trained or self._real_tokens)
-
-    @property
-    def native_tools(self) -> bool:
-        """Whether the server says that the model takes tools."""
-        return self._known().has_tools
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
@@ -146,9 +140,8 @@ class OllamaModel:
             on_text(rest)
         return Completion(
             text=answer.thinking.text,
-            finish_reason="tool_calls" if answer.calls else answer.finish_reason,
+            finish_reason=answer.finish_reason,
             model=self.name,
-            tool_calls=tuple(answer.calls),
             reasoning=answer.reasoning + answer.thinking.reasoning,
             usage=answer.usage,
             first_token_seconds=first,
@@ -163,7 +156,6 @@ class OllamaModel:
 
     def _body(self, request: Request) -> dict[str, Any]:
         facts = self._known()
-        messages = request.messages if facts.has_tools else actions.flatten(request.messages)
         options: dict[str, Any] = {
             "num_ctx": self._asked_tokens,
             "num_predict": request.max_tokens,
@@ -173,8 +165,9 @@ class OllamaModel:
             options["seed"] = request.seed
         return {
             "model": self._model,
-            "messages": _messages(messages),
-            "tools": _tools(request) if facts.has_tools else None,
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.messages
+            ],
             "format": dict(request.schema) if request.schema is not None else None,
             "think": request.thinking if facts.has_thinking else None,
             "options": options,
@@ -192,7 +185,7 @@ class OllamaModel:
                 if name.endswith(".context_length") and isinstance(value, int)
             ]
             able = shown.capabilities or []
-            self._facts = _Facts(next(iter(lengths), None), "tools" in able, "thinking" in able)
+            self._facts = _Facts(next(iter(lengths), None), "thinking" in able)
         return self._facts
 
     def _check_window(self) -> None:
@@ -264,7 +257,6 @@ class _Answer:
     began: bool = False
     finish_reason: FinishReason | None = None
     reasoning: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     chars: int = 0  # of all that has come
 
@@ -273,10 +265,6 @@ class _Answer:
         self.began = self.began or _has_token(chunk)
         self.chars += len(chunk.message.content or "") + len(chunk.message.thinking or "")
         self.reasoning += chunk.message.thinking or ""
-        for call in chunk.message.tool_calls or ():
-            number = len(self.calls) + 1
-            function = call.function
-            self.calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
         if chunk.done:
             self.finish_reason = "length" if chunk.done_reason == "length" else "stop"
             self.usage = Usage(chunk.prompt_eval_count, None, chunk.eval_count)
@@ -284,8 +272,7 @@ class _Answer:
 
 
 def _has_token(chunk: ollama.ChatResponse) -> bool:
-    message = chunk.message
-    return bool(message.content or message.thinking or message.tool_calls)
+    return bool(chunk.message.content or chunk.message.thinking)
 
 
 def _is_passing(problem: Exception) -> bool:
@@ -295,36 +282,3 @@ def _is_passing(problem: Exception) -> bool:
     if isinstance(problem, httpx.TimeoutException):
         return False
     return isinstance(problem, httpx.TransportError | ConnectionError)
-
-
-def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    names: dict[str, str] = {}
-    out: list[dict[str, Any]] = []
-    for message in messages:
-        body: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.tool_calls:
-            names.update({call.id: call.name for call in message.tool_calls})
-            body["tool_calls"] = [
-                {"function": {"name": call.name, "arguments": dict(call.arguments)}}
-                for call in message.tool_calls
-            ]
-        if message.role == "tool":
-            body["tool_name"] = names.get(message.tool_call_id or "", "tool")
-        out.append(body)
-    return out
-
-
-def _tools(request: Request) -> list[dict[str, Any]] | None:
-    if request.tool_choice == "none":
-        return None
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-            },
-        }
-        for tool in request.tools
-    ]

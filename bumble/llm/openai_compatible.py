@@ -16,9 +16,9 @@ import httpx2
 import openai
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import actions, http_errors, openai_format, structured
+from bumble.llm import http_errors, openai_format
 from bumble.llm.openai_format import Piece
-from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, ToolCall, Usage
+from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line
@@ -43,7 +43,6 @@ class OpenAICompatibleModel:
         api_key: str | None = None,
         timeouts: Timeouts | None = None,
         retries: int = 2,
-        native_tools: bool = True,
         context_tokens: int | None = None,
         switch_thinking: bool | None = None,
         enforces: bool = True,
@@ -58,7 +57,6 @@ class OpenAICompatibleModel:
             api_key: None sends none.
             timeouts: How long the server may keep silent.
             retries: How often a request is sent again if it failed before its first token.
-            native_tools: Whether to trust the endpoint's tool calls.
             context_tokens: The context window, where the user knows it; None asks the server.
             switch_thinking: Whether to send the template's thinking switch, which llama-server and
                 vLLM take and others may refuse; None sends it to this machine's servers only.
@@ -67,7 +65,6 @@ class OpenAICompatibleModel:
             stopwatch: Counts seconds from anywhere.
         """
         self.name = f"openai:{model}"
-        self.native_tools = native_tools
         self._peer = http_errors.Peer(base_url, api_key)
         self._url, self._model = self._peer.url, model
         self._timeouts, self._retries = timeouts or Timeouts(), retries
@@ -161,7 +158,7 @@ class OpenAICompatibleModel:
         mode = _SCHEMA_MODES[self._schema_mode]
         if not _is_object(request):  # OpenAI takes none of it; no other mode can hold it
             return "plain" if self._only_objects or mode != "json_schema" else mode
-        return "json_object" if mode == "tool" and request.tools else mode
+        return mode
 
     def _stream(self, request: Request, mode: str) -> Generator[Piece, None, None]:
         opened: list[openai.Stream[object]] = []
@@ -189,8 +186,6 @@ class OpenAICompatibleModel:
 
     def _body(self, request: Request, mode: str) -> dict[str, Any]:
         messages: Sequence[Message] = request.messages
-        if not self.native_tools:
-            messages = actions.flatten(messages)
         if request.schema is not None and mode in ("json_object", "plain"):
             messages = openai_format.with_schema(messages, request)
         body: dict[str, Any] = {
@@ -201,11 +196,6 @@ class OpenAICompatibleModel:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if request.tools and self.native_tools:
-            body["tools"] = [
-                openai_format.function(t.name, t.description, t.parameters) for t in request.tools
-            ]
-            body["tool_choice"] = request.tool_choice
         if request.seed is not None:
             body["seed"] = request.seed
         if self._switches_thinking:
@@ -253,15 +243,6 @@ class OpenAICompatibleModel:
 
 
 @dataclass
-class _Call:
-    """A tool call that is still coming."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass
 class _Answer:
     """What the chunks of one answer add up to."""
 
@@ -270,7 +251,6 @@ class _Answer:
     began: bool = False
     finish_reason: FinishReason | None = None
     reasoning: str = ""
-    calls: dict[int, _Call] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     chars: int = 0  # of all that has come
 
@@ -281,31 +261,18 @@ class _Answer:
         self.chars += piece.chars
         self.reasoning += piece.reasoning
         shown = self.thinking.feed(piece.text)
-        for part in piece.calls:
-            call = self.calls.setdefault(part.index, _Call())
-            call.id = part.id or call.id
-            call.name += part.name
-            call.arguments += part.arguments
-            if self.as_tool:
-                shown += self.thinking.feed(part.arguments)
+        if self.as_tool:
+            shown += self.thinking.feed(piece.arguments)
         if piece.finish_reason:
-            self.finish_reason = _finish_reason(piece.finish_reason)
+            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
         return shown
 
     def completion(self, name: str) -> Completion:
-        """Sum up.
-
-        Raises:
-            ValueError: If the arguments of a tool call are no JSON object.
-        """
-        reason = self.finish_reason or "stop"
-        if self.as_tool and reason == "tool_calls":
-            reason = "stop"
+        """Sum up."""
         return Completion(
             text=self.thinking.text,
-            finish_reason=reason,
+            finish_reason=self.finish_reason or "stop",
             model=name,
-            tool_calls=() if self.as_tool else tuple(map(_tool_call, self.calls.values())),
             reasoning=self.reasoning + self.thinking.reasoning,
             usage=self.usage,
         )
@@ -340,22 +307,6 @@ def _client(peer: http_errors.Peer, timeouts: Timeouts) -> openai.OpenAI:
             event_hooks={"request": [only_ours], "response": [only_so_much]},
         ),
     )
-
-
-def _finish_reason(reason: str) -> FinishReason:
-    if reason == "length":
-        return "length"
-    return "tool_calls" if reason in ("tool_calls", "function_call") else "stop"
-
-
-def _tool_call(call: _Call) -> ToolCall:
-    try:
-        arguments, missing = structured.load(call.arguments or "{}")
-    except ValueError:
-        arguments, missing = None, ""
-    if not isinstance(arguments, dict) or missing:  # what was cut off is not run half
-        raise ValueError(f"the arguments of {call.name} are no JSON object: {call.arguments[:200]}")
-    return ToolCall(call.id or f"call_{call.name}", call.name, arguments)
 
 
 def _is_passing(problem: Exception) -> bool:

@@ -18,30 +18,7 @@ ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in 
 
 
 def message_body(message: Message) -> dict[str, Any]:
-    """Write a message."""
-    if message.role == "tool":
-        call_id = message.tool_call_id or ""
-        return {"role": "tool", "tool_call_id": call_id, "content": message.content}
-    body: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        body["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
-                },
-            }
-            for call in message.tool_calls
-        ]
-    return body
-
-
-def function(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    """Declare a function as a tool."""
-    function = {"name": name, "description": description, "parameters": parameters}
-    return {"type": "function", "function": function}
+    return {"role": message.role, "content": message.content}
 
 
 def enforced(request: Request, mode: str) -> dict[str, Any]:
@@ -52,8 +29,9 @@ def enforced(request: Request, mode: str) -> dict[str, Any]:
         schema = {"name": ANSWER_TOOL, "schema": request.schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
     if mode == "tool":
+        function = {"name": ANSWER_TOOL, "description": "Give the answer."}
         return {
-            "tools": [function(ANSWER_TOOL, "Give the answer.", request.schema)],
+            "tools": [{"type": "function", "function": function | {"parameters": request.schema}}],
             "tool_choice": {"type": "function", "function": {"name": ANSWER_TOOL}},
         }
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
@@ -69,35 +47,24 @@ def with_schema(messages: Sequence[Message], request: Request) -> Sequence[Messa
 
 
 @dataclass(frozen=True)
-class CallPart:
-    """A part of a tool call that is still coming."""
-
-    index: int
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
 class Piece:
     """What one event adds to an answer."""
 
     text: str = ""
     reasoning: str = ""
-    calls: tuple[CallPart, ...] = ()
+    arguments: str = ""  # of the tool that stands in for the schema
     finish_reason: str = ""
     usage: Usage | None = None
 
     @property
     def is_token(self) -> bool:
         """Whether it is a sign of life of the model."""
-        return bool(self.text or self.reasoning or self.calls)
+        return bool(self.text or self.reasoning or self.arguments)
 
     @property
     def chars(self) -> int:
         """Its length."""
-        calls = sum(len(one.name) + len(one.arguments) for one in self.calls)
-        return len(self.text) + len(self.reasoning) + calls
+        return len(self.text) + len(self.reasoning) + len(self.arguments)
 
 
 def read_event(data: Any) -> Piece:
@@ -107,8 +74,7 @@ def read_event(data: Any) -> Piece:
         ValueError: If it can't be read; names the field that is wrong.
     """
     event = _object(data, "an event")
-    text = reasoning = finish = ""
-    calls: list[CallPart] = []
+    text = reasoning = arguments = finish = ""
     for entry in _items(event.get("choices"), "choices"):
         choice = _object(entry, "a choice")
         delta = _object(choice.get("delta"), "delta")
@@ -116,23 +82,17 @@ def read_event(data: Any) -> Piece:
         # No part of OpenAI's own format; two names are about.
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         reasoning += _text(thought, "reasoning")
-        for number, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
-            calls.append(_call_part(_object(part, "a tool call"), number))
+        for part in _items(delta.get("tool_calls"), "tool_calls"):
+            arguments += _arguments(_object(part, "a tool call"))
         finish = _text(choice.get("finish_reason"), "finish_reason") or finish
-    return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
+    return Piece(text, reasoning, arguments, finish, _usage(event.get("usage")))
 
 
-def _call_part(part: dict[str, Any], number: int) -> CallPart:
-    index, function = part.get("index"), _object(part.get("function"), "function")
-    arguments = function.get("arguments")
+def _arguments(part: dict[str, Any]) -> str:
+    arguments = _object(part.get("function"), "function").get("arguments")
     if isinstance(arguments, dict):  # some servers have read them already
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return CallPart(
-        index if isinstance(index, int) else number,
-        _text(part.get("id"), "id"),
-        _text(function.get("name"), "name"),
-        _text(arguments, "arguments"),
-    )
+        return json.dumps(arguments, ensure_ascii=False)
+    return _text(arguments, "arguments")
 
 
 def _usage(value: Any) -> Usage | None:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from bumble.llm import markers
 
-Role = Literal["system", "user", "assistant", "tool"]
-FinishReason = Literal["stop", "length", "tool_calls", "interrupted"]
+Role = Literal["system", "user", "assistant"]
+FinishReason = Literal["stop", "length", "interrupted"]
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call of a tool that a model asked for."""
+    """One action that a model asked for: a tool and its arguments."""
 
-    id: str  # unique within its request
+    id: str  # unique within its answer
     name: str
     arguments: Mapping[str, Any]
 
@@ -35,18 +35,10 @@ class Message:
 
     role: Role
     content: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()  # role "assistant" only
-    tool_call_id: str | None = None  # role "tool" only: the call this answers
 
     def __post_init__(self) -> None:
-        """Break the control tokens in the text and in the calls."""
+        """Break the control tokens in the text."""
         object.__setattr__(self, "content", markers.plain(self.content))
-        object.__setattr__(self, "tool_calls", tuple(map(_plain_call, self.tool_calls)))
-
-
-def _plain_call(call: ToolCall) -> ToolCall:
-    arguments = markers.plain_data(dict(call.arguments))
-    return replace(call, name=markers.plain(call.name), arguments=arguments)
 
 
 @dataclass(frozen=True)
@@ -64,8 +56,6 @@ class Request:
 
     messages: Sequence[Message]
     purpose: str = "chat"  # what the call ledger files it under
-    tools: Sequence[Tool] = ()
-    tool_choice: Literal["auto", "required", "none"] = "auto"
     schema: Mapping[str, Any] | None = (
         None  # JSON schema the text must satisfy; enforced where possible
     )
@@ -79,7 +69,7 @@ class Request:
     @property
     def messages_bytes(self) -> int:
         """The length of the texts of all messages in UTF-8."""
-        return sum(len(one.content.encode()) for one in self.messages)
+        return sum(len(message.content.encode()) for message in self.messages)
 
     @property
     def schema_text(self) -> str:
@@ -103,7 +93,6 @@ class Completion:
     text: str  # visible text; reasoning is never in it
     finish_reason: FinishReason
     model: str
-    tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""  # shown on demand, never stored
     usage: Usage = Usage()
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded
@@ -127,10 +116,6 @@ class Model(Protocol):
     @property
     def context_tokens(self) -> int | None:
         """The context window in tokens; None where the backend does not say."""
-
-    @property
-    def native_tools(self) -> bool:
-        """Whether declared tools lead to reliable tool calls; else use a schema of actions."""
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request, handing pieces of text to `on_text` while they come.

@@ -8,7 +8,7 @@ matches and is not used up answers:
     - Hello, I am Ada.                    # the first answer of a chat
     - {purpose: distill, json: {beliefs: []}}
     - {contains: weather, text: It rains., always: true}
-    - {purpose: chat, tool_calls: [{name: recall, arguments: {query: bees}}]}
+    - {purpose: chat, json: {actions: [{tool: recall, arguments: {query: bees}}]}}
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.llm.protocol import Completion, FinishReason, OnText, Request, ToolCall, Usage
+from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 
-_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "tool_calls", "finish_reason"}
-_KEYS |= {"reasoning"}
+_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"}
 _PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
 
 
@@ -39,7 +38,6 @@ class Reply:
     contains: str | None = None  # stands in the last message of the request
     turn: int | None = None  # how many assistant messages the request holds
     always: bool = False  # answers again and again, not once
-    tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: FinishReason = "stop"
     reasoning: str = ""
 
@@ -63,11 +61,9 @@ class ScriptedModel:
         *,
         name: str = "scripted",
         context_tokens: int | None = 32768,
-        native_tools: bool = True,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
-        self.native_tools = native_tools
         self.requests: list[Request] = []  # all that was asked, oldest first
         self.warmed: list[Request] = []
         self.closed = False
@@ -91,9 +87,8 @@ class ScriptedModel:
         usage = Usage(_count(request), None, len(reply.text) // 4 + 1)
         return Completion(
             text=reply.text,
-            finish_reason="tool_calls" if reply.tool_calls else reply.finish_reason,
+            finish_reason=reply.finish_reason,
             model=self.name,
-            tool_calls=reply.tool_calls,
             reasoning=reply.reasoning,
             usage=usage,
             first_token_seconds=0.0,
@@ -162,17 +157,12 @@ def _rule(item: Mapping[str, Any], number: int) -> Reply:
     if (reason := item.get("finish_reason", "stop")) not in get_args(FinishReason):
         raise ValueError(f"reply {number} has an unknown finish_reason: {reason}")
     text = json.dumps(item["json"], ensure_ascii=False) if "json" in item else item.get("text", "")
-    calls = tuple(
-        ToolCall(f"call_{index}", str(call["name"]), call.get("arguments", {}))
-        for index, call in enumerate(item.get("tool_calls", ()), start=1)
-    )
     return Reply(
         text=str(text),
         purpose=item.get("purpose"),
         contains=item.get("contains"),
         turn=item.get("turn"),
         always=bool(item.get("always", False)),
-        tool_calls=calls,
         finish_reason=reason,
         reasoning=str(item.get("reasoning", "")),
     )

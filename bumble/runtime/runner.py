@@ -1,6 +1,7 @@
-"""The loop that runs jobs one after another, most urgent first; a failure leaves one waiting.
+"""The one loop that runs jobs: for tick, what a turn left, the cycles' commands and the flush.
 
-Whatever goes wrong in one leaves that one waiting, and the others go on: a pass is all or nothing.
+One job after another, most urgent first, each written before the next begins. Whatever goes wrong
+in one leaves that one waiting, and the others go on: a job is all or nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from bumble.runtime.runtime import Runtime
 
 NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
 
-Apply = Callable[[Runtime, JobResult], Sequence[object]]
+Apply = Callable[[Runtime, JobResult], Sequence[Any]]
+Held = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One kind of pass: how its jobs are found, and how one is run."""
+    """One kind of job: how its jobs are found, and how one is run."""
 
     name: str
     check: Callable[[Runtime], Due[Any]]
@@ -32,43 +34,54 @@ class Pass:
 
 @dataclass(frozen=True)
 class Settled:
-    """One pass with its result, or with the problem for which it waits."""
+    """One job with its result, or with what it waits for; then nothing of it was written."""
 
-    name: str
-    outcome: JobResult | None
-    problem: UserError | None = None  # why it waits; nothing of it was written
+    name: str  # of its pass
+    outcome: JobResult | None = None
+    problem: UserError | None = None  # why it waits
+    held: str = ""  # why the pass was not begun, or not gone on with
+    written: Sequence[Any] = ()  # what was applied, as `apply` gives it
+
+
+def never() -> None:
+    """Hold nothing back."""
 
 
 def settle(
     life: Runtime,
     passes: Sequence[Pass],
-    limit: int | None,
+    limit: int | None = None,
     apply: Apply = job.apply,
+    *,
+    held: Held = never,
 ) -> Iterator[Settled]:
-    """Make passes while there is anything to do, at most so many, and yield each once written.
+    """Run jobs while there is anything to do, at most so many, and yield each once written.
 
-    A kind that is due is done to its end before the next kind begins. Stopping in the middle loses
+    A pass that is due is done to its end before the next begins. Stopping in the middle loses
     nothing: what was not written waits as before. Where another process keeps the entity's lock,
     all the rest waits.
 
     Args:
-        life: Whose passes.
+        life: Whose jobs.
         passes: The kinds, most urgent first.
         limit: How many in all; None: all that are due.
-        apply: Writes what a pass wants written, and returns what that was.
+        apply: Writes what a job wants written, and returns what that was.
+        held: Says why no model may be asked right now; None: it may.
     """
     left = limit
     for kind in passes:
-        for settled_pass in _settle_kind(life, kind, left, apply):
-            yield settled_pass
-            if left is not None and settled_pass.problem is None:
+        for settled in _settle_kind(life, kind, left, apply, held if kind.thinks else never):
+            yield settled
+            if left is not None and settled.outcome is not None:
                 left -= 1
-            if isinstance(settled_pass.problem, LockedError):
+            if isinstance(settled.problem, LockedError):
                 return
 
 
-def _settle_kind(life: Runtime, kind: Pass, left: int | None, apply: Apply) -> Iterator[Settled]:
-    """Make the passes of one kind; a job that failed, or changed nothing, is not tried again.
+def _settle_kind(
+    life: Runtime, kind: Pass, left: int | None, apply: Apply, held: Held
+) -> Iterator[Settled]:
+    """Run the jobs of one kind; a job that failed, or changed nothing, is not tried again.
 
     Where nothing is written, what is due stays due: it is asked for once, or it would never end.
     """
@@ -76,11 +89,17 @@ def _settle_kind(life: Runtime, kind: Pass, left: int | None, apply: Apply) -> I
     waiting: Due[Any] | None = None
     successes = failures = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
-    while left is None or successes < left:
+    while True:
+        reason = held()
+        if reason is not None:
+            yield Settled(kind.name, held=reason)
+            return
+        if left is not None and successes >= left:
+            return
         try:
             waiting = waiting if waiting and not life.writes else kind.check(life)
         except UserError as error:
-            yield Settled(kind.name, None, error)
+            yield Settled(kind.name, problem=error)
             return
         job = next((candidate for candidate in waiting.jobs if candidate not in tried), None)
         most = max(most, len(waiting.jobs))
@@ -89,12 +108,13 @@ def _settle_kind(life: Runtime, kind: Pass, left: int | None, apply: Apply) -> I
         tried.append(job)
         try:
             outcome = kind.run(life, job)
-            failures += not apply(life, outcome)
+            written = apply(life, outcome)
         except UserError as error:
             failures += 1
-            yield Settled(kind.name, None, error)
+            yield Settled(kind.name, problem=error)
             if isinstance(error, NOT_NOW):
                 return
             continue
+        failures += not written
         successes += 1
-        yield Settled(kind.name, outcome)
+        yield Settled(kind.name, outcome, written=written)

@@ -7,16 +7,15 @@ late because the machine was off runs once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import loop, participants, route, tool_cache, tools, turn
+from bumble.agent import loop, participants, route, tools, turn
 from bumble.agent.completion_gate import Gate
-from bumble.agent.tool_cache import ToolCache
-from bumble.context import recalled
-from bumble.entity.changes import Change, ChangeSet
-from bumble.errors import AnswerInvalidError, RecordInvalidError, RefusedError
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.protocol import Message, Request, ToolCall
 from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
@@ -114,20 +113,8 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     owner = participants.person(life.entity, life.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
-    context = tools.Context(
-        entity=life.entity,
-        at=at,
-        zone=life.zone,
-        provenance=_origin(life, automation),
-        recall=lambda query: recalled.answer(life, query, talk),
-        config=life.config.tools,
-        apply=lambda change: _write_now(life, change),
-        cache=ToolCache(
-            life.entity.private / "cache" / tool_cache.FOLDER,
-            life.config.tools.cache,
-            writes=life.writes,
-        ),
-        environ=life.environ,
+    context = replace(
+        turn.tool_context(life, talk, _origin(life, automation), TAG),
         expand=lambda _: "There is no conversation here.",
     )
     written: set[str] = set()
@@ -165,12 +152,6 @@ def _origin(life: Runtime, automation: Automation) -> Provenance:
         trust="entity",
         audience=(people.owner_id(life.entity, life.identity),),
     )
-
-
-def _write_now(life: Runtime, change: Change) -> None:
-    if not life.writes:
-        raise RefusedError("nothing may be written in a dry run")
-    life.apply(ChangeSet(f"automation: {change.why}", (change,)))
 
 
 def _request(life: Runtime, automation: Automation, owner: str, at: datetime) -> Request:

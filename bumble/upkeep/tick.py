@@ -1,22 +1,18 @@
-"""A tick: which jobs run between turns, one after another, and its entry in the run ledger.
-
-Never while somebody talks: what needs no model is done all the same, the rest waits.
-"""
+"""A run between turns: its jobs, and the line about it in the run ledger."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm.budget import Budgeted
 from bumble.runtime import job, runner
 from bumble.runtime.job import JobResult
-from bumble.runtime.runner import Apply, Pass, Settled
+from bumble.runtime.runner import Apply, Held, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs
 from bumble.upkeep.runs import RunEvent, RunRecord
@@ -24,106 +20,80 @@ from bumble.upkeep.runs import RunEvent, RunRecord
 WAITS = (BudgetSpentError, FileChangedError, LockedError)  # nothing to be done about it now
 
 
-@dataclass
-class Work:
-    """What a run did, while it goes on and afterwards."""
-
-    done: list[Settled] = field(default_factory=list)
-    waiting: list[Settled] = field(default_factory=list)  # with what they wait for
-    held: dict[str, str] = field(default_factory=dict)  # passes that were not begun, and why
-    events: list[RunEvent] = field(default_factory=list)
-
-    @property
-    def exit_code(self) -> int:
-        """The code of the first thing a person has to see to; 0 where there is none."""
-        for one in self.waiting:
-            if one.problem is not None and not isinstance(one.problem, WAITS):
-                return one.problem.exit_code
-        return 0
-
-
 def run(
     life: Runtime,
+    command: str,
     passes: Sequence[Pass],
-    into: Work,
-    *,
-    limit: int | None,
-    held: Callable[[], str | None],
+    limit: int | None = None,
     apply: Apply = job.apply,
+    *,
+    held: Held = runner.never,
 ) -> Iterator[Settled]:
-    """Make all passes that are due, in order, and yield each once it is written.
+    """Settle as the runner does, and write a line about it into the run ledger, however it ends.
 
     Args:
-        life: Whose passes.
+        life: Whose jobs; its model counts its calls.
+        command: For the ledger.
         passes: In the order in which they come.
-        into: Takes down what happens.
-        limit: How many in all; None: all that are due.
+        limit: How many jobs in all; None: all that are due.
+        apply: Writes what a job wants written, and returns what that was.
         held: Says why no model may be asked right now; None: it may.
-        apply: Writes what a pass wants written, and returns what that was.
     """
-    for each in passes:
-        reason = held() if each.thinks else None
-        left = None if limit is None else limit - len(into.done)
-        if reason is not None:
-            into.held[each.name] = reason
-            continue
-        for one in runner.settle(life, [_noted(life, each, into)], left, apply):
-            note(life, one, into)
-            yield one
-            reason = held() if each.thinks else None
-            if reason is not None:
-                into.held[each.name] = reason
-                break
-        if any(isinstance(one.problem, LockedError) for one in into.waiting):
-            return
-
-
-def _noted(life: Runtime, each: Pass, into: Work) -> Pass:
-    """Return a pass that takes down when it begins."""
-
-    def begin(life: Runtime, job: Any) -> JobResult:
-        begun(life, each.name, into)
-        return each.run(life, job)
-
-    return replace(each, run=begin)
-
-
-def begun(life: Runtime, name: str, into: Work) -> None:
-    """Take down that a pass has begun."""
-    into.events.append(RunEvent(life.now(), f"{name}_cycle_start"))
-
-
-def note(life: Runtime, one: Settled, into: Work) -> None:
-    """Take down what came of a pass."""
-    at: datetime = life.now()
-    if one.outcome is not None:
-        into.done.append(one)
-        if one.outcome.late:
-            into.events.append(RunEvent(at, f"{one.name}_cycle_left", one.outcome.late[0]))
-            return
-        made = str(one.outcome.data.get("id", ""))
-        into.events.append(RunEvent(at, f"{one.name}_cycle_completed", one.outcome.title, made))
-        return
-    into.waiting.append(one)
-    problem = str(one.problem).splitlines()[0]
-    into.events.append(RunEvent(at, f"{one.name}_cycle_left", problem))
-
-
-@contextlib.contextmanager
-def recorded(life: Runtime, command: str, model: Budgeted, into: Work) -> Iterator[None]:
-    """Write a line about a run into the run ledger, however it ends."""
     at, started = life.clock(), time.perf_counter()
+    events: list[RunEvent] = []
+    problems: list[str] = []
+    noted = [_noted(kind, events) for kind in passes]
     try:
-        yield
+        for settled in runner.settle(life, noted, limit, apply, held=held):
+            if not settled.held:
+                events.append(_ended(life, settled))
+            if settled.problem is not None:
+                problems.append(_first_line(settled.problem))
+            yield settled
     finally:
-        line = RunRecord(
+        model = life.model
+        if not isinstance(model, Budgeted):
+            raise TypeError("the model of a run counts its calls")
+        record = RunRecord(
             at=at,
             command=command,
             ms=round((time.perf_counter() - started) * 1000),
             calls=model.calls,
             tokens=model.tokens,
-            events=tuple(into.events),
-            errors=tuple(dict.fromkeys(str(one.problem).splitlines()[0] for one in into.waiting)),
+            events=tuple(events),
+            errors=tuple(dict.fromkeys(problems)),
         )
         with contextlib.suppress(OSError):  # a full disk must not undo what was done
-            runs.append(life.entity.runs, line)
+            runs.append(life.entity.runs, record)
+
+
+def exit_code(settled_jobs: Iterable[Settled]) -> int:
+    """Return the code of the first thing a person has to see to; 0 where there is none."""
+    for settled in settled_jobs:
+        if settled.problem is not None and not isinstance(settled.problem, WAITS):
+            return settled.problem.exit_code
+    return 0
+
+
+def _noted(kind: Pass, events: list[RunEvent]) -> Pass:
+    """Return a pass that takes down when a job begins: it may never end."""
+
+    def begin(life: Runtime, job: Any) -> JobResult:
+        events.append(RunEvent(life.now(), f"{kind.name}_cycle_start"))
+        return kind.run(life, job)
+
+    return replace(kind, run=begin)
+
+
+def _ended(life: Runtime, settled: Settled) -> RunEvent:
+    at, outcome = life.now(), settled.outcome
+    if outcome is None:
+        return RunEvent(at, f"{settled.name}_cycle_left", _first_line(settled.problem))
+    if outcome.late:
+        return RunEvent(at, f"{settled.name}_cycle_left", outcome.late[0])
+    record_id = str(outcome.data.get("id", ""))
+    return RunEvent(at, f"{settled.name}_cycle_completed", outcome.title, record_id)
+
+
+def _first_line(problem: object) -> str:
+    return str(problem).splitlines()[0]

@@ -135,19 +135,6 @@ def test_text_beside_calls_is_thought_and_nobody_hears_it() -> None:
     assert [call.arguments for call in person.calls] == [{"query": "dog"}]
 
 
-def test_a_providers_own_calls_are_carried_out_and_spoken() -> None:
-    person = Person()
-    look = ToolCall("a", "recall", {"query": "dog"})
-    speak = (ToolCall("b", "say", {"text": "Biscuit."}), ToolCall("c", "end_turn", {}))
-    done, model = run(
-        [Reply("I should look.", tool_calls=(look,)), Reply("He asks…", tool_calls=speak)], person
-    )
-    assert (done.said, person.heard, done.stopped) == ("Biscuit.", "Biscuit.", "done")
-    assert person.calls == [look]
-    shown = model.requests[1].messages[-2].content
-    assert json.loads(shown)["actions"] == [{"tool": "recall", "arguments": {"query": "dog"}}]
-
-
 def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
     person = Person()
     cut = '{"actions": [{"tool": "say", "arguments": {"text": "It was a dark and'

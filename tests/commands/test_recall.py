@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import looking
+from tests.support import chatting, looking
+from tests.support.chatting import act
 from tests.support.running import Ran, Run
 
 
@@ -70,6 +72,46 @@ def test_unknown_kind_is_a_usage_error_that_names_the_nearest(ada: Run) -> None:
 def test_person_narrows_the_search_by_any_name(ada: Run) -> None:
     found = ada.ok("recall", "lighthouse", "--person", "KIM", "--json")
     assert paths(found) == {"sessions/ses_two/messages.jsonl"}
+
+
+def test_what_others_said_in_private_stays_out_unless_the_bare_index_is_asked(ada: Run) -> None:
+    kims = "sessions/ses_two/messages.jsonl"
+    assert kims not in paths(ada.ok("recall", "lighthouse", "--json"))
+    assert kims in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
+
+
+def test_a_belief_that_gave_way_stays_out_unless_the_bare_index_is_asked(ada: Run) -> None:
+    head = "---\ncategory: preference\nformed: 2026-05-{}T00:00:00+00:00\nconfidence: {}\n"
+    rest = "contradicts: [bel_{}]\n---\n\n{} the lighthouse.\n"
+    ada.write("beliefs/bel_old.md", (head + rest).format("01", 0.5, "new", "Sam lives at"))
+    ada.write("beliefs/bel_new.md", (head + rest).format("20", 0.9, "old", "Sam left"))
+    held = paths(ada.ok("recall", "lighthouse", "--json"))
+    assert "beliefs/bel_new.md" in held
+    assert "beliefs/bel_old.md" not in held
+    assert "beliefs/bel_old.md" in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
+
+
+def test_it_shows_what_the_tool_of_a_turn_gets(ada: Run) -> None:
+    hits = ada.ok("recall", "lighthouse", "--limit", "6", "--json").data["hits"]
+    chatting.script(ada, act("recall", query="lighthouse"), act("say", text="Closed."))
+    ada.ok("chat", "Where did I swim?")
+    (result,) = [
+        message["text"]
+        for path in ada.entity.sessions.glob("*/messages.jsonl")
+        for message in map(json.loads, path.read_text().splitlines())
+        if message.get("role") == "tool"
+    ]
+    lines = result.splitlines()
+    assert len(lines) == len(hits) > 1
+    for line, hit in zip(lines, hits, strict=True):
+        assert line.startswith(f"- [{hit['kind']}] ")
+        assert hit["text"] in line
+
+
+def test_plain_counts_no_feeling(stormy: Run) -> None:
+    data = stormy.ok("recall", "sailed", "--plain", "--json").data
+    assert data["mood"] is None
+    assert [hit["parts"]["factor"] for hit in data["hits"]] == [1.0, 1.0]
 
 
 def test_unknown_person_is_told_apart_from_nothing_found(ada: Run) -> None:
@@ -202,6 +244,10 @@ def test_meaning_finds_what_shares_no_word(ada: Run, weights_folder: Path) -> No
     assert best["parts"]["dense_weight"] == 1.0
     shown = ada.ok("recall", "bad weather", "--explain", "-n", "1").out
     assert f"cosine {best['parts']['cosine']:.3f}" in shown
+    assert best["unasked"] is False
+    assert (
+        f"only when asked for: calibrated {best['parts']['calibrated']:.3f}, wants 0.300" in shown
+    )
 
 
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]

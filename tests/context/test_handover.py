@@ -10,8 +10,8 @@ from bumble.context import handover, preamble
 from bumble.context.handover import HEADINGS, HandoverJob
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
-from bumble.llm.absent import AbsentModel
 from bumble.llm.scripted import Reply
+from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files, sessions
 from bumble.records.sessions import End, Message, Session
 from bumble.runtime.job import apply

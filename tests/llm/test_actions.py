@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import actions
-from bumble.llm.protocol import Message, Tool, ToolCall
+from bumble.llm.protocol import Tool, ToolCall
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOLS = [Tool("say", "Speak.", TEXT), Tool("end_turn", "Stop.", {"type": "object"})]
@@ -31,9 +31,10 @@ def test_the_tool_comes_before_its_arguments_in_the_schema() -> None:
     assert list(item["properties"]) == ["tool", "arguments"]
 
 
-def test_what_is_rendered_is_parsed_back() -> None:
+def test_actions_are_parsed_in_their_order() -> None:
     calls = (ToolCall("call_1", "say", {"text": "Héy 😀"}), ToolCall("call_2", "end_turn", {}))
-    assert actions.parse(actions.render(calls)) == calls
+    asked = [{"tool": call.name, "arguments": call.arguments} for call in calls]
+    assert actions.parse(json.dumps({"actions": asked})) == calls
 
 
 @pytest.mark.parametrize("text", ["Hello there.", "  Hello there.\n", "{smile} Hello", '{"a": 1}'])
@@ -99,25 +100,3 @@ def test_lone_surrogates_never_reach_storage() -> None:
     [(_, arguments)] = names('{"actions":[{"tool":"say","arguments":{"text":"\\ud83d!"}}]}')
     json.dumps(arguments, ensure_ascii=False).encode()
     assert arguments == {"text": "\ufffd!"}
-
-
-def test_flatten_writes_calls_and_results_as_text_in_turns() -> None:
-    calls = (ToolCall("a", "recall", {"q": "x"}), ToolCall("b", "look", {}))
-    history = [
-        Message("user", "Hm?"),
-        Message("assistant", tool_calls=calls),
-        Message("tool", "1 hit", tool_call_id="a"),
-        Message("tool", "nothing", tool_call_id="b"),
-    ]
-    flat = actions.flatten(history)
-    assert [message.role for message in flat] == ["user", "assistant", "user"]
-    assert actions.parse(flat[1].content)[0].arguments == {"q": "x"}
-    assert flat[2].content == (
-        '<result tool="recall">\n1 hit\n</result>\n<result tool="look">\nnothing\n</result>'
-    )
-
-
-def test_flatten_keeps_an_answer_word_for_word() -> None:
-    raw = '{"actions":[ {"tool":"end_turn","arguments":{}} ]}'
-    [flat] = actions.flatten([Message("assistant", raw, (ToolCall("a", "end_turn", {}),))])
-    assert flat.content == raw

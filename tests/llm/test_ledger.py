@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -133,6 +134,18 @@ def test_few_calls_other_purposes_and_what_a_cache_hid_teach_nothing(tmp_path: P
     assert ledger.token_ratio(path, "m") == 1.0
     chats(path, (1500, 1000))
     assert ledger.token_ratio(path, "m") == 1.5
+
+
+def test_a_ledger_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chats(path, *[(1500, 1000)] * 5)
+    status = path.stat()
+    assert ledger.token_ratio(path, "m") == 1.5
+    path.write_bytes(path.read_bytes().replace(b"1500", b"2000"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ledger.token_ratio(path, "m") == 1.5
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
+    assert ledger.token_ratio(path, "m") == 2.0
 
 
 def test_no_count_is_believed_that_is_far_beyond_the_estimate(tmp_path: Path) -> None:

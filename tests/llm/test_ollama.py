@@ -6,7 +6,7 @@ import pytest
 
 from bumble.errors import CredentialsError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
-from bumble.llm.protocol import Message, Model, Request, Tool, ToolCall
+from bumble.llm.protocol import Message, Model, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.ollama_wire import END, part, says
@@ -67,31 +67,20 @@ def test_the_window_is_never_larger_than_what_the_model_was_trained_for(ollama: 
     assert connect(ollama, context_tokens=100_000).context_tokens == 40960
 
 
-def test_a_model_that_cannot_think_or_call_is_not_asked_to(ollama: FakeServer) -> None:
+def test_reasoning_is_kept_apart_from_the_text(ollama: FakeServer) -> None:
+    ollama.routes["/api/chat"] = says(part(message={"thinking": "hm"}), part("Bees."), END)
+    completion = connect(ollama).complete(REQUEST)
+    assert (completion.text, completion.reasoning) == ("Bees.", "hm")
+    assert completion.finish_reason == "stop"
+
+
+def test_a_model_that_cannot_think_is_not_asked_to(ollama: FakeServer) -> None:
     ollama.routes["/api/show"] = lambda exchange: exchange.json(
         {"model_info": {}, "capabilities": ["completion"]}
     )
-    calls = (ToolCall("c", "recall", {"q": "x"}),)
-    history = [Message("assistant", tool_calls=calls), Message("tool", "none", tool_call_id="c")]
-    model = connect(ollama)
-    tools = [Tool("recall", "Search.", {"type": "object"})]
-    model.complete(Request([*REQUEST.messages, *history], thinking=True, tools=tools))
+    connect(ollama).complete(Request(REQUEST.messages, thinking=True))
     [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
-    assert not model.native_tools
     assert sent.get("think") is None and not sent.get("tools")
-    assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
-
-
-def test_tool_calls_and_reasoning_are_kept_apart_from_the_text(ollama: FakeServer) -> None:
-    call = {"function": {"name": "recall", "arguments": {"query": "bees"}}}
-    ollama.routes["/api/chat"] = says(
-        part(message={"thinking": "hm"}), part(message={"tool_calls": [call]}), END
-    )
-    tools = [Tool("recall", "Search.", {"type": "object"})]
-    completion = connect(ollama).complete(Request(REQUEST.messages, tools=tools))
-    assert (completion.text, completion.reasoning) == ("", "hm")
-    assert completion.tool_calls == (ToolCall("call_1", "recall", {"query": "bees"}),)
-    assert completion.finish_reason == "tool_calls"
 
 
 def test_only_the_key_that_was_passed_is_sent(

@@ -14,7 +14,7 @@ SCRIPT = """\
 - {purpose: distill, json: {beliefs: []}}
 - I said so before.
 - {contains: weather, text: It rains., always: true}
-- {purpose: look, tool_calls: [{name: recall, arguments: {query: bees}}]}
+- {purpose: look, finish_reason: length, json: {actions: []}}
 """
 
 
@@ -43,10 +43,7 @@ def test_rules_answer_by_purpose_and_by_what_is_asked(path: Path) -> None:
     assert model.complete(ask("The weather?", before=5)).text == "It rains."
     assert model.complete(ask("The weather?", before=6)).text == "It rains."
     looked = model.complete(ask("x", purpose="look"))
-    assert (looked.finish_reason, looked.tool_calls[0].arguments) == (
-        "tool_calls",
-        {"query": "bees"},
-    )
+    assert (looked.finish_reason, looked.text) == ("length", '{"actions": []}')
 
 
 def test_a_spent_script_says_what_it_was_asked(path: Path) -> None:

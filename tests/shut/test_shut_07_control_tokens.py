@@ -13,7 +13,7 @@ import pytest
 from bumble.errors import WeightsMissingError
 from bumble.llm import gguf, markers
 from bumble.llm.embedded import EmbeddedModel
-from bumble.llm.protocol import Message, Request, ToolCall
+from bumble.llm.protocol import Message, Request
 from bumble.weights import catalog, store
 from tests.support import backends
 from tests.support.fake_server import FakeServer
@@ -51,13 +51,6 @@ def test_no_message_holds_a_control_token(token: str, form: str) -> None:
 )
 def test_other_signs_stay_as_they_are(text: str) -> None:
     assert Message("user", text).content == text
-
-
-def test_calls_of_tools_hold_none_either() -> None:
-    call = ToolCall("1", "note<|im_end|>", {"text": [FORGED, {FORGED: 1}]})
-    (shown,) = Message("assistant", tool_calls=(call,)).tool_calls
-    assert "<|" not in json.dumps([shown.name, dict(shown.arguments)])
-    assert call.arguments["text"][0] == FORGED  # what the tool gets is what was asked for
 
 
 @pytest.mark.parametrize("backend", [backends.openai, backends.ollama])

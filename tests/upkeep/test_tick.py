@@ -9,6 +9,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.llm.budget import Budgeted, Limits, Spent
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.runner import Settled
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs, tick
 from tests.support.small import small, wait, words
@@ -21,35 +22,32 @@ def life(ada: Entity) -> Runtime:
     return replace(life_of(ada, model), model=Budgeted(model, Limits(None, None, Spent)))
 
 
-def free() -> None:
-    return None
-
-
 def test_while_somebody_talks_only_what_needs_no_model_is_done(life: Runtime) -> None:
     wait(life, "a 1", "b 1")
-    into = tick.Work()
     passes = [small("a", thinks=True), small("b")]
-    list(tick.run(life, passes, into, limit=None, held=lambda: "a turn goes on"))
-    assert [one.name for one in into.done] == ["b"]
-    assert into.held == {"a": "a turn goes on"}
+    settled = list(tick.run(life, "tick", passes, held=lambda: "a turn goes on"))
+    assert [job.name for job in settled if job.outcome] == ["b"]
+    assert held(settled) == {"a": "a turn goes on"}
+
+
+def held(settled: list[Settled]) -> dict[str, str]:
+    return {job.name: job.held for job in settled if job.held}
 
 
 def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(life: Runtime) -> None:
     wait(life, "a 1", "a 2", "c 1")
     talking: list[str] = []
     passes = [small("a", lambda _: talking.append("x"), thinks=True), small("c", thinks=True)]
-    into = tick.Work()
-    list(
-        tick.run(life, passes, into, limit=None, held=lambda: "a turn goes on" if talking else None)
+    settled = list(
+        tick.run(life, "tick", passes, held=lambda: "a turn goes on" if talking else None)
     )
     assert (words(life, "a"), words(life, "c")) == (["2"], ["1"])
-    assert set(into.held) == {"a", "c"}
+    assert set(held(settled)) == {"a", "c"}
 
 
 def test_the_limit_counts_passes_of_all_kinds(life: Runtime) -> None:
     wait(life, "a 1", "b 1", "b 2")
-    into = tick.Work()
-    list(tick.run(life, [small("a"), small("b")], into, limit=2, held=free))
+    list(tick.run(life, "tick", [small("a"), small("b")], 2))
     assert words(life, "b") == ["2"]
 
 
@@ -58,13 +56,10 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Runtime) -> None:
         raise RecordInvalidError(Path("x.md"), "no record")
 
     wait(life, "dream 1", "reflect 1")
-    into = tick.Work()
-    assert isinstance(life.model, Budgeted)
-    with tick.recorded(life, "tick", life.model, into):
-        passes = [small("dream", thinks=True), small("reflect", refuse)]
-        list(tick.run(life, passes, into, limit=None, held=free))
+    passes = [small("dream", thinks=True), small("reflect", refuse)]
+    settled = list(tick.run(life, "tick", passes))
     (line,) = runs.read(life.entity.runs)
-    assert [one.event for one in line.events] == [
+    assert [event.event for event in line.events] == [
         "dream_cycle_start",
         "dream_cycle_completed",
         "reflect_cycle_start",
@@ -73,7 +68,18 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(life: Runtime) -> None:
     assert line.events[1].title == "dream: 1"
     assert (line.command, line.calls, line.errors) == ("tick", 1, ("x.md: no record",))
     assert line.tokens > 0
-    assert into.exit_code == 12
+    assert tick.exit_code(settled) == 12
+
+
+def test_a_job_that_is_broken_off_has_begun_in_the_ledger(life: Runtime) -> None:
+    def break_off(_: str) -> None:
+        raise KeyboardInterrupt
+
+    wait(life, "a 1")
+    with pytest.raises(KeyboardInterrupt):
+        list(tick.run(life, "tick", [small("a", break_off)]))
+    (line,) = runs.read(life.entity.runs)
+    assert [event.event for event in line.events] == ["a_cycle_start"]
 
 
 def test_a_locked_entity_ends_the_run_and_is_no_error(life: Runtime) -> None:
@@ -81,14 +87,11 @@ def test_a_locked_entity_ends_the_run_and_is_no_error(life: Runtime) -> None:
         raise LockedError(Path("ada"), 1)
 
     wait(life, "a 1", "b 1")
-    into = tick.Work()
-    list(tick.run(life, [small("a"), small("b")], into, limit=None, held=free, apply=locked))
-    assert [one.name for one in into.waiting] == ["a"]
-    assert into.exit_code == 0
+    settled = list(tick.run(life, "tick", [small("a"), small("b")], None, locked))
+    assert [job.name for job in settled if job.problem] == ["a"]
+    assert tick.exit_code(settled) == 0
 
 
 def test_a_line_that_cannot_be_written_costs_nothing(life: Runtime) -> None:
     life.entity.runs.mkdir(parents=True)
-    assert isinstance(life.model, Budgeted)
-    with tick.recorded(life, "tick", life.model, tick.Work()):
-        pass
+    assert list(tick.run(life, "tick", [])) == []
