@@ -1,4 +1,4 @@
-"""What a request is made of, part by part in tokens, and what was left out: `bumble context`.
+"""The report of a request: its parts in tokens, typical turns and results, what was left out.
 
 Made from the very request that is sent, so that its totals are those of what a model gets.
 """

@@ -1,4 +1,4 @@
-"""The agent loop: ask the model, run its tool calls, ask again; rounds, repeats, refusals.
+"""The agent loop: rounds of tools, repeated calls, answers that go in circles, refusals.
 
 Works on messages and tools only; storing what happened is the turn's business.
 """

@@ -1,4 +1,4 @@
-"""How much an episode mattered when it happened (the formula), and how that fades.
+"""How much an episode mattered: meaning, novelty, appraisal, summed by formula; its fading.
 
 The formula is bumble's own choice; see docs/log.md.
 """

@@ -1,4 +1,4 @@
-"""Conversation segments that are over become episodes: which, their significance, their ids.
+"""Remembering: segments that are over become episodes, with people, imprints and ids.
 
 Whether one does is a matter of its significance; what it then says is `episode_text`'s. An
 episode's id follows from the messages it is made of, so that two processes cannot make two of one

@@ -1,4 +1,4 @@
-"""New claims against beliefs held: which say the same, which contradict; by a judge.
+"""Whether a new claim says the same as a belief or contradicts it: by judge, by negation words.
 
 Both legs of the search name the nearest beliefs; a model judges them in one call. Without it, only
 what is both near in meaning and nearly the same words counts as the same, and nothing contradicts.

@@ -1,4 +1,4 @@
-"""Merge rules of each kind of file that holds values: soma, state, belief, person….
+"""What merging means for each kind of record: beliefs, people, reminders, automations, state.
 
 The body as it was later, beliefs with the evidence of both sides, people with what both counted.
 Knows nothing of how the values stand in their files.

@@ -1,4 +1,4 @@
-"""Merge rules of single values: later times win, counters add up, lists join.
+"""Rules for single values that merges are made of: later wins, greater wins, lists join.
 
 A rule takes a value as it was in the base and on both sides, ABSENT where there was none, and
 returns what it becomes; it raises `Clash` if nothing says which side is right, which leaves CLASHED

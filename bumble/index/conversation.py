@@ -1,4 +1,4 @@
-"""What a turn's conversation adds to its match: what went before, around, who says it; weights.
+"""The small shares of late interaction: turns before, form of a turn, time, named speakers.
 
 Each is a small, explained addition to how well a turn matches by itself. Weights were chosen on the
 development half of LoCoMo with MiniLM (docs/log.md). Pure functions over arrays, a row a chunk and

@@ -1,4 +1,4 @@
-"""The ranking formula: BM25 over live counts, scaled scores, and weights of words and meaning.
+"""Scoring by words and vectors: BM25, the weight of turns around, scaling, both legs summed.
 
 Pure functions over numbers and terms; the same whatever order files were indexed in.
 """
