@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
-from bumble.cli import directives
+from bumble.cli import directives, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import EntityOption, JsonOption, NowOption, SeedOption, YesOption
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from bumble.agent.turn import Turn
     from bumble.app.conversation import OpenMind
 
 app = typer.Typer(rich_markup_mode=None)
@@ -216,102 +214,23 @@ def answer(
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
         output.warn(shell, note)
-    output.stopped(turn.outcome.stopped, why_stopped(turn))
+    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if shell.json:
-        output.result(shell, "chat", report(turn) | {"pending": after_turn.pending(mind)}, "")
+        output.result(
+            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(mind)}, ""
+        )
     shell.stops.obey()
     if debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)
-    tell_more(turn, wishes)
+    turn_view.tell_more(turn, wishes)
     if usage or opened.config.output.usage:
-        output.say(footer(mind, turn))
+        output.say(turn_view.footer(mind, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:
         raise typer.Exit(turn.outcome.problem.exit_code)
 
 
-def why_stopped(turn: Turn) -> str:
-    """Say what the loop knows of why a turn ended; empty where the reason says it all."""
-    if turn.outcome.problem is not None:
-        return str(turn.outcome.problem)
-    return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
-
-
-def tell_more(turn: Turn, wishes: Wishes) -> None:
-    """Say what went on behind an answer, as far as that is wanted."""
-    if wishes.reasoning:
-        thoughts = [completion.reasoning.strip() for completion in turn.outcome.completions]
-        for thought in filter(None, thoughts):
-            output.say(f"[reasoning: {thought}]")
-        if not any(thoughts):
-            output.say("[no reasoning came with this answer]")
-    if wishes.verbose:
-        output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
-        for step in turn.outcome.steps:
-            for call, result in zip(step.calls, step.results, strict=True):
-                shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
-                output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
-
-
 def _ignore(piece: str) -> None:
     """With --json nothing is printed before the end."""
-
-
-def report(turn: Turn) -> dict[str, Any]:
-    """Return a turn as data."""
-    used = [completion.usage for completion in turn.outcome.completions]
-    return {
-        "reply": turn.outcome.said,
-        "session": turn.session.id,
-        "person": turn.person.id,
-        "model": next((completion.model for completion in turn.outcome.completions), None),
-        "stopped": turn.outcome.stopped,
-        "why": why_stopped(turn),
-        "route": {"profile": turn.route.profile, "rule": turn.route.rule},
-        "steps": [
-            {
-                "said": step.said,
-                "calls": [call.name for call in step.calls],
-                "failed": [result.text for result in step.results if result.failed],
-            }
-            for step in turn.outcome.steps
-        ],
-        "missing": turn.outcome.missing,
-        "prompt_sha256": turn.stable.sha256,
-        "preamble": {block.name: block.tokens for block in turn.blocks},
-        "usage": {
-            "prompt_tokens": [usage.prompt_tokens for usage in used],
-            "cached_tokens": [usage.cached_tokens for usage in used],
-            "completion_tokens": [usage.completion_tokens for usage in used],
-        },
-        "seconds": {
-            "first_token": [
-                completion.first_token_seconds for completion in turn.outcome.completions
-            ],
-            "total": [completion.seconds for completion in turn.outcome.completions],
-        },
-    }
-
-
-def footer(mind: OpenMind, turn: Turn) -> str:
-    """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
-    from bumble.app import after_turn
-
-    lines = []
-    for completion in turn.outcome.completions:
-        tokens, seconds = completion.usage, completion.first_token_seconds
-        prompt, cached = tokens.prompt_tokens or 0, tokens.cached_tokens or 0
-        first = "?" if seconds is None else f"{seconds:.2f}"
-        lines.append(
-            f"[{completion.model} · prompt {prompt} tokens: {cached} cached,"
-            f" {prompt - cached} evaluated"
-            f" · answer {tokens.completion_tokens or 0} tokens · first after {first} s,"
-            f" all after {completion.seconds:.2f} s]"
-        )
-    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
-    lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
-    lines.append(f"[{mind.timing()}]")
-    lines += after_turn.describe(mind)
-    return "\n".join(lines)

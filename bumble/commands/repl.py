@@ -15,9 +15,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble import files
 from bumble.app import after_turn, output
-from bumble.cli import directives
+from bumble.cli import directives, turn_view
 from bumble.cli.directives import Wishes
-from bumble.commands import chat, context
+from bumble.commands import context
 from bumble.errors import UserError
 from bumble.text.whole_text import whole
 
@@ -126,13 +126,13 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
         raise KeyboardInterrupt
     for note in turn.notes:
         output.say(f"note: {note}")
-    output.stopped(turn.outcome.stopped, chat.why_stopped(turn))
+    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if talk.debug_prefix:
         output.say(mind.prefix_report(turn))
     mind.finish(turn)
-    chat.tell_more(turn, wishes)
+    turn_view.tell_more(turn, wishes)
     if talk.usage:
-        output.say(chat.footer(mind, turn))
+        output.say(turn_view.footer(mind, turn))
     if turn.outcome.stopped != "interrupted" and after_turn.after_answer(mind):
         after_turn.in_background(mind.opened)
 
@@ -212,7 +212,7 @@ def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 
 def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    output.say(chat.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
+    output.say(turn_view.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
     return False
 
 
