@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from bumble.cli import reference
-from tests.test_layers import ROOMS
+from tests.support.rooms import ROOMS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")

@@ -3,39 +3,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bumble
+from tests.support.rooms import ROOMS
 
 PACKAGE = Path(bumble.__file__).parent
 
-# An import points up this list, or to a module of the same room.
-ROOMS = (
-    "errors",
-    "files",
-    "gitdir",
-    "git",
-    "text",
-    "body",
-    "entity",
-    "records",
-    "embed",
-    "llm",
-    "weights",
-    "prompts",
-    "index",
-    "grounding",
-    "runtime",
-    "episodes",
-    "facts",
-    "portraits",
-    "sleep",
-    "context",
-    "agent",
-    "history",
-    "upkeep",
-    "app",
-    "cli",
-    "commands",
-    "__main__",
-)
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 ONLY_IN = {
     "typer": ("app", "cli", "commands"),

@@ -30,7 +30,10 @@ COMMANDS = {
     "chat": ("chat", "Talk to the entity."),
     "status": ("status", "Show which entity this is, and how it is."),
     "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
-    "recall": ("recall", "Search everything the entity remembers."),
+    "recall": (
+        "recall",
+        "Search what the entity remembers, as it would in a talk with its owner.",
+    ),
     "why": ("why", "Show where something it holds comes from."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),

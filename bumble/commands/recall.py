@@ -78,7 +78,7 @@ def recall(
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Search everything the entity remembers, as it would itself in a talk with its owner.
+    """Search what the entity remembers, as it would in a talk with its owner.
 
     By words and by meaning; without an embedding model by words alone. What left a feeling counts
     more, most when the mood is akin to it. What the owner may not hear stays out, and so do beliefs

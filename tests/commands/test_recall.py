@@ -245,9 +245,7 @@ def test_meaning_finds_what_shares_no_word(ada: Run, weights_folder: Path) -> No
     shown = ada.ok("recall", "bad weather", "--explain", "-n", "1").out
     assert f"cosine {best['parts']['cosine']:.3f}" in shown
     assert best["unasked"] is False
-    assert (
-        f"only when asked for: calibrated {best['parts']['calibrated']:.3f}, wants 0.300" in shown
-    )
+    assert f"only when asked for: nearness {best['parts']['nearness']:.3f}, wants 0.300" in shown
 
 
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]

@@ -14,7 +14,7 @@ ROOM = Path(bumble.upkeep.__path__[0])
 
 def used() -> set[str]:
     source = "".join(path.read_text() for path in ROOM.glob("*.py"))
-    return set(re.findall(r'Finding\(\s*"([a-z-]+)"', source))
+    return set(re.findall(r'[Ff]inding\(\s*"([a-z-]+)"', source))
 
 
 def test_every_code_is_found_by_some_check_and_no_other_is() -> None:

@@ -17,9 +17,9 @@ from tests.support.turns import NOON, Clock, life_of, say, talk
 
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
-    "from bumble.upkeep import work_locks\n"
+    "from bumble.upkeep import locks\n"
     "stoppable = sys.argv[2] == 'yes'\n"
-    "with work_locks.hold_work(Entity(Path(sys.argv[1])), stoppable=stoppable) as free:\n"
+    "with locks.hold_work(Entity(Path(sys.argv[1])), stoppable=stoppable) as free:\n"
     "    print(free, flush=True)\n    time.sleep(60)\n"
 )
 posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
