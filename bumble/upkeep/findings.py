@@ -82,6 +82,7 @@ CODES: dict[str, Code] = {
     "git-strays": Code(
         "note", "Its `.git` leads to a repository that does not know of the folder."
     ),
+    "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(
