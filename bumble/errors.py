@@ -132,6 +132,8 @@ class HistoryClosedError(UserError):
 class HistoryUnreadableError(UserError):
     """git could not give what the history names."""
 
+    exit_code = 12
+
     def __init__(self, root: Path, why: str) -> None:
         super().__init__(
             f"{root}: git can't read all of its history: {why}\n"

@@ -431,4 +431,27 @@ def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
         size = int(head[-1])
         found.append(done.out[at : at + size])
         at += size + 1
+    _check_absent(folder, [name for name, data in zip(names, found, strict=True) if data is None])
     return found
+
+
+def _check_absent(folder: Path, names: Sequence[str]) -> None:
+    """Make sure that objects are in no tree: what is missing must not count as never written.
+
+    Raises:
+        HistoryUnreadableError: If a commit names one, or what it names can't be read.
+    """
+    paths: dict[str, list[str]] = {}
+    for name in names:
+        commit, _, path = name.partition(":")
+        if commit != NOWHERE and "\n" not in name:
+            paths.setdefault(commit, []).append(path)
+    for commit, inner in paths.items():
+        for start in range(0, len(inner), MAX_NAMES):
+            some = inner[start : start + MAX_NAMES]
+            done = call(folder, "ls-tree", "-z", commit, "--", *some)
+            entries = (row.partition("\t") for row in done.text.split("\0"))
+            lost = [path for about, _, path in entries if about.split(" ")[1:2] == ["blob"]]
+            if done.code != 0 or lost:
+                why = f"{lost[0]} of {commit[:7]} is missing" if lost else done.why
+                raise HistoryUnreadableError(folder, why)
