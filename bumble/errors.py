@@ -196,6 +196,16 @@ class FolderUnwritableError(UserError):
         )
 
 
+class FileClosedError(UserError):
+    """The operating system opened no file or folder there, or something else lies in its place."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path}: can't be opened: {reason}\n"
+            "Nothing has been written there. Check whose it is and its permissions; run it again."
+        )
+
+
 class ChangeUnfinishedError(FolderUnwritableError):
     """The operating system refused a write when part of a change was in place already."""
 
