@@ -243,7 +243,7 @@ class Git:
         place = self.strays
         if place is None:
             return ""
-        if place.is_relative_to(self.repository.private):
+        if place != self.repository.private and place.is_relative_to(self.repository.private):
             return f"git would write to {place}, which has another name elsewhere"
         return f"`.git` leads to {place}, which does not know of this folder"
 
