@@ -82,7 +82,7 @@ def listing(entity: Entity, path: str) -> str:
     if not folder.is_dir():
         raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
     found = [one for one in sorted(folder.iterdir()) if one.name != ".gitkeep"]  # git's, no file
-    listed = [readable(f"{one.name}/" if one.is_dir() else one.name) for one in found]
+    listed = [files.readable(f"{one.name}/" if one.is_dir() else one.name) for one in found]
     return "\n".join(listed) or "(empty)"
 
 
@@ -91,13 +91,9 @@ def names(entity: Entity) -> list[str]:
     found: list[str] = []
     for one in _visible(entity.workspace):
         inside = _visible(one) if one.is_dir() and not one.is_symlink() else [one]
-        found += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
+        places = (file.relative_to(entity.workspace).as_posix() for file in inside)
+        found += map(files.readable, places)
     return found
-
-
-def readable(name: str) -> str:
-    """Return a file's name as text that can be sent: not every name is UTF-8."""
-    return name.encode("utf-8", "replace").decode()
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -67,6 +67,10 @@ def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
 def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     stem = name.split(".")[0].rstrip(" ").casefold()
     why = ""
+    if not files.is_text(name):
+        sentence = "its name is not UTF-8, so it is passed over: rename it"
+        yield Finding("name-unread", sentence, files.readable(prefix + name))
+        return
     if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
         why = "it holds a character that names can't have there"
     elif name.endswith((" ", ".")):
@@ -147,7 +151,7 @@ def is_locked(path: Path) -> bool:
     if sys.platform == "win32":
         return False  # there is no asking without writing
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is no lock
     except OSError:
         return False
     try:

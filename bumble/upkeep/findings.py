@@ -48,6 +48,7 @@ CODES: dict[str, Code] = {
     # names, links, rights
     "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
     "name-unsafe": Code("problem", "A name can't exist on Windows."),
+    "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
     "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
     "link-broken": Code("note", "A link leads nowhere."),
     "folder-unreadable": Code("problem", "A folder can't be listed."),
