@@ -26,6 +26,7 @@ if sys.platform != "win32":
 
 FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
+MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
 
 
@@ -107,7 +108,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
     for path in (*readable, *commits.foreign_notes(entity.root)):
-        sentence = "a change another installation left half done; if it is yours, take it over"
+        sentence = f"a change another installation left half done, {_targets(path)}; "
+        sentence += "if it is yours, take it over"
         yield Finding(
             "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
         )
@@ -135,6 +137,21 @@ def _leads_out(path: Path) -> bool:
     except UnsafePathError:
         return True
     return False
+
+
+def _targets(place: Path) -> str:
+    """Name the files that an intent or a note is about."""
+    paths: list[str] = []
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        if place.is_dir():
+            paths = [str(step["path"]) for step in json.loads(files.read(place / INTENT))["steps"]]
+        else:
+            paths = [
+                str(path) for path in json.loads(json.loads(files.read(place))["note"])["after"]
+            ]
+    shown = ", ".join(files.readable(path[:200]) for path in paths[:MOST_SHOWN])
+    more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
+    return f"of {shown}{more}" if paths else "of no file"
 
 
 def _is_readable(intent: Path) -> bool:
