@@ -42,6 +42,14 @@ def test_no_private_file_gets_into_a_prompt(ada: Run, private: str, name: str) -
     assert (file.status, file.text) == ("MISSING", "")
 
 
+def test_no_other_name_of_a_file_outside_gets_into_a_prompt(ada: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text(TOKEN)
+    ada.file("GENOME.md").unlink(missing_ok=True)
+    os.link(tmp_path / "mine", ada.file("GENOME.md"))
+    config = replace(load().config.prompt, bootstrap_files=("GENOME.md",))
+    assert prompt_files.read(ada.entity, config)[0].text == ""
+
+
 @pytest.mark.parametrize("private", PRIVATE)
 @pytest.mark.parametrize("name", ["knowledge.md", "beliefs/bel_1.md", "journal.md"])
 def test_no_record_is_a_link_to_a_private_file(ada: Run, private: str, name: str) -> None:
