@@ -132,6 +132,8 @@ class HistoryClosedError(UserError):
 class HistoryUnreadableError(UserError):
     """git could not give what the history names."""
 
+    exit_code = 12
+
     def __init__(self, root: Path, why: str) -> None:
         super().__init__(
             f"{root}: git can't read all of its history: {why}\n"
@@ -191,6 +193,16 @@ class FolderUnwritableError(UserError):
         super().__init__(
             f"{path}: could not be written: {told}\n"
             "What was there before is untouched. Check free space and permissions; run it again."
+        )
+
+
+class FileClosedError(UserError):
+    """The operating system opened no file or folder there, or something else lies in its place."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path}: can't be opened: {reason}\n"
+            "Nothing has been written there. Check whose it is and its permissions; run it again."
         )
 
 

@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
 
 TEMPORARY_SUFFIX = ".bumble-tmp"  # git-ignored; what a kill leaves behind is recognised by it
+PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
 MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
@@ -101,10 +102,21 @@ def _settled(path: Path, top: str) -> tuple[str, str]:
     for home in _enclosures[top].homes:
         if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
             rest = os.path.relpath(real, home)
-            if ".git" in Path(rest.casefold()).parts:
-                raise UnsafePathError(str(path), "it leads to what is git's own")
+            _refuse_private(rest, str(path), named=os.path.relpath(path, top))
             return home, rest
     raise UnsafePathError(str(path))
+
+
+def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
+    """Refuse what is git's, and what is bumble's own unless it is named as that.
+
+    Tokens stand in the one, and in the other what was said to others.
+    """
+    parts = Path(rest.casefold()).parts
+    if ".git" in parts:
+        raise UnsafePathError(path, "it leads to what is git's own")
+    if parts[:1] == (PRIVATE,) and not named.casefold().startswith(PRIVATE):
+        raise UnsafePathError(path, "it leads to what is bumble's own")
 
 
 _WALKS = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
@@ -475,6 +487,8 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
             make_folder(path.parent)
             with suppress(FileNotFoundError):
                 status = path.lstat()
+                if not stat.S_ISREG(status.st_mode):
+                    raise OSError(errno.EINVAL, "it is no plain file", str(path))
                 if status.st_size and status.st_nlink > 1:  # ours are empty, and it will be emptied
                     path.unlink()
             mode = rights(path.parent) & ~0o111
@@ -492,7 +506,8 @@ def inside(root: Path, relative: str) -> Path:
     """Return the path of `relative` below `root`, links followed.
 
     Raises:
-        UnsafePathError: If it is absolute, leads out of `root`, or holds a NUL.
+        UnsafePathError: If it is absolute, holds a NUL, leads out of `root`, or to what is git's or
+            bumble's own there.
     """
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
@@ -501,9 +516,21 @@ def inside(root: Path, relative: str) -> Path:
         raise UnsafePathError(relative, "it is a link that leads round to itself")
     within = _enclosures.get(os.fspath(root))
     homes = within.homes if within else (os.path.realpath(root),)
-    if not any(path.is_relative_to(home) for home in homes):
+    home = next((home for home in homes if path.is_relative_to(home)), None)
+    if home is None:
         raise UnsafePathError(relative)
+    _refuse_private(os.path.relpath(path, home), relative)
     return path
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8: another can be in no record, prompt, index or answer."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def readable(name: str) -> str:
+    """Return a file's name as text that can be shown and sent: not every name is UTF-8."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def same_name(name: str) -> str:

@@ -25,6 +25,7 @@ from bumble.gitdir import Repository
 TIMEOUT_SECONDS = 30
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
+MAX_NAMES = 500  # of files, on one command line
 NOWHERE = "0" * 40  # the name of no object
 # Set where git runs us, as it does in a hook: they would point our own calls elsewhere.
 FOREIGN = (
@@ -129,6 +130,8 @@ class Git:
         if self.foreign:
             why = f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
             return GitResult(REFUSED, b"", why)
+        if self.trap:
+            return GitResult(REFUSED, b"", f"{self.trap} is no plain file; git would wait for it")
         options = self._named
         if not READS_FILES.isdisjoint(arguments):
             if self.programs is None:
@@ -158,6 +161,11 @@ class Git:
             return None
         place = self.repository.foreign(os.environ)
         return None if place is None or _is_safe(self.repository.top) else place
+
+    @functools.cached_property
+    def trap(self) -> Path | None:
+        """A pipe or a device where git reads a file, so that it would not come back."""
+        return self.repository.trap()
 
     @property
     def advice(self) -> str:
@@ -218,6 +226,8 @@ class Git:
         A worktree and a submodule lead elsewhere, too, and what is there names them.
         """
         place = self.repository
+        if self.trap:
+            return None
         if not (place.private.is_relative_to(place.top) or place.is_worktree):
             file = str(place.private / "config")
             asked = ("config", "--file", file, "--no-includes", "core.worktree")
@@ -226,6 +236,16 @@ class Git:
             if result.code != 0 or back != str(place.top):
                 return place.private
         return place.way_out
+
+    @property
+    def astray(self) -> str:
+        """Say where a commit would write, were that not this folder's own; empty if nowhere."""
+        place = self.strays
+        if place is None:
+            return ""
+        if place != self.repository.private and place.is_relative_to(self.repository.private):
+            return f"git would write to {place}, which has another name elsewhere"
+        return f"`.git` leads to {place}, which does not know of this folder"
 
 
 def _filters(keys: Sequence[str]) -> frozenset[str]:
@@ -289,7 +309,9 @@ def _start(
         )
     except FileNotFoundError as error:
         return GitResult(NOT_INSTALLED, b"", str(error))
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return GitResult(1, b"", f"git took longer than {TIMEOUT_SECONDS} s")
+    except OSError as error:
         return GitResult(1, b"", str(error))
     return GitResult(result.returncode, result.stdout, result.stderr.decode(errors="replace"))
 
@@ -348,12 +370,8 @@ def _object_names(path: Path) -> tuple[str, ...]:
 def shared_rights(folder: Path) -> int:
     """Return what `core.sharedRepository` gives the group of the repository that a folder is in."""
     repository = gitdir.find(folder)
-    if repository is None:
-        return 0
-    try:
-        source = (repository.common / "config").read_text(errors="replace")
-    except OSError:
-        return 0
+    data = None if repository is None else gitdir.content(repository.common / "config")
+    source = (data or b"").decode(errors="replace")
     match = re.search(r"^\s*sharedrepository\s*=\s*(\w+)", source, re.IGNORECASE | re.MULTILINE)
     value = match[1].lower() if match else "umask"
     if re.fullmatch(r"0[0-7]{3}", value):
@@ -365,9 +383,8 @@ def shared_rights(folder: Path) -> int:
 
 def _names(index: Path, text: str) -> bool:
     """Whether the index may name a path that holds a text: one that does not spell names may."""
-    try:
-        data = index.read_bytes()
-    except OSError:
+    data = gitdir.content(index)
+    if data is None:
         return False
     return text.encode() in data or data[4:8] == b"\0\0\0\4" or b"link" in data
 
@@ -416,4 +433,29 @@ def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
         size = int(head[-1])
         contents.append(result.out[at : at + size])
         at += size + 1
+    _check_absent(
+        folder, [name for name, data in zip(names, contents, strict=True) if data is None]
+    )
     return contents
+
+
+def _check_absent(folder: Path, names: Sequence[str]) -> None:
+    """Make sure that objects are in no tree: what is missing must not count as never written.
+
+    Raises:
+        HistoryUnreadableError: If a commit names one, or what it names can't be read.
+    """
+    paths: dict[str, list[str]] = {}
+    for name in names:
+        commit, _, path = name.partition(":")
+        if commit != NOWHERE and "\n" not in name:
+            paths.setdefault(commit, []).append(path)
+    for commit, inner in paths.items():
+        for start in range(0, len(inner), MAX_NAMES):
+            some = inner[start : start + MAX_NAMES]
+            result = call(folder, "ls-tree", "-z", commit, "--", *some)
+            entries = (row.partition("\t") for row in result.text.split("\0"))
+            lost = [path for about, _, path in entries if about.split(" ")[1:2] == ["blob"]]
+            if result.code != 0 or lost:
+                why = f"{lost[0]} of {commit[:7]} is missing" if lost else result.why
+                raise HistoryUnreadableError(folder, why)

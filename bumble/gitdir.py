@@ -7,15 +7,21 @@ where that leads and whom it belongs to is looked at before git is.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG
 
 MARK = ".git"
 HOOKS = "hooks"  # bumble runs none, wherever they lie
 MAX_BYTES = 1_000_000  # of a file that is looked into
+MAX_ENTRIES = 100_000  # of what git may write; with more, no commit is made
+MESSAGE = "COMMIT_EDITMSG"
+WRITTEN_FLAT = ("info", "objects", "objects/info", "objects/pack")
+WRITTEN_DEEP = ("logs", "refs")
+TREE_FILES = (".gitignore", ".gitattributes")
 UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
@@ -64,12 +70,52 @@ class Repository:
         roots = (self.private, self.common)
         if not (self.private.is_relative_to(self.common) or self.common.is_relative_to(roots[0])):
             return self.common
-        try:
-            links = [entry for entry in os.scandir(self.private) if entry.is_symlink()]
-        except OSError:
-            return self.private
-        ends = (_real(Path(entry.path)) for entry in links if entry.name != HOOKS)
-        return next((end for end in ends if not any(map(end.is_relative_to, roots))), None)
+        for number, entry in enumerate(self._entries()):
+            if number >= MAX_ENTRIES:
+                return self.private
+            place = Path(entry.path)
+            if self._is_written_in_place(place) and (entry.is_symlink() or _has_other_names(place)):
+                return place
+            if entry.is_symlink() and not any(map(_real(place).is_relative_to, roots)):
+                return _real(place)
+        return None
+
+    def trap(self, paths: Iterable[str] = ()) -> Path | None:
+        """Return a pipe or a device where git opens a file, which it would wait for.
+
+        Args:
+            paths: Files of the entity that git is asked about.
+        """
+        folders = {one for path in paths for one in (self.folder / path).parents}
+        folders |= {self.folder, *self.folder.parents}
+        folders = {one for one in folders if one.is_relative_to(self.top)}
+        with suppress(OSError):
+            folders |= {Path(one.path) for one in os.scandir(self.folder) if one.is_dir()}
+        places = (folder / name for folder in folders for name in TREE_FILES)
+        its = (Path(entry.path) for entry in islice(self._entries(), MAX_ENTRIES))
+        return next(filter(_keeps_waiting, chain(its, places)), None)
+
+    def _entries(self) -> Iterator[os.DirEntry[str]]:
+        """Return what git may open or write in `.git`, hooks and single objects left out."""
+        tops = tuple(dict.fromkeys((self.private, self.common)))
+        flat = [*tops, *(top / name for top in tops for name in WRITTEN_FLAT)]
+        deep = [top / name for top in tops for name in WRITTEN_DEEP]
+        while flat or deep:
+            place, goes_on = (flat.pop(0), False) if flat else (deep.pop(), True)
+            try:
+                entries = list(os.scandir(place))
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.name != HOOKS or place not in tops:
+                    yield entry
+                if goes_on and entry.is_dir(follow_symlinks=False):
+                    deep.append(Path(entry.path))
+
+    def _is_written_in_place(self, place: Path) -> bool:
+        """Whether git adds to a file of its own, or empties it, and does not put it in place."""
+        logs = any(place.is_relative_to(top / "logs") for top in (self.private, self.common))
+        return logs or place == self.private / MESSAGE
 
     @property
     def is_worktree(self) -> bool:
@@ -120,23 +166,39 @@ def find(folder: Path) -> Repository | None:
 
 def _mentions(file: Path, words: Iterable[bytes], *, unread: bool) -> bool:
     """Whether a file holds one of some words; `unread` is the answer where that can't be seen."""
-    if not S_ISREG(_mode(file)):
+    data = content(file, MAX_BYTES + 1)
+    if data is None:
         return unread and os.path.lexists(file)
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_BYTES + 1).lower()
-    except OSError:
-        return unread
+    data = data.lower()
     return len(data) > MAX_BYTES or any(word in data for word in words)
+
+
+def content(file: Path, most: int = -1) -> bytes | None:
+    """Return what a plain file of git's holds; None where there is none that can be read."""
+    with suppress(OSError):
+        if S_ISREG(_mode(file)):  # no pipe, which would be waited for
+            with file.open("rb") as opened:
+                return opened.read(most)
+    return None
 
 
 def _line(file: Path) -> str:
     """Return the one line of a file of git's; empty where there is none."""
+    data = content(file, MAX_BYTES) or b""
+    return os.fsdecode(data.partition(b"\0")[0].strip())
+
+
+def _keeps_waiting(place: Path) -> bool:
+    """Whether who opens a file may wait for ever; a socket can't be opened, so git goes on."""
+    mode = _mode(place)
+    return S_ISFIFO(mode) or S_ISCHR(mode) or S_ISBLK(mode)
+
+
+def _has_other_names(place: Path) -> bool:
     with suppress(OSError):
-        if S_ISREG(_mode(file)):  # no pipe, which would be waited for
-            with file.open("rb") as opened:
-                return os.fsdecode(opened.read(MAX_BYTES).partition(b"\0")[0].strip())
-    return ""
+        found = place.lstat()
+        return S_ISREG(found.st_mode) and found.st_nlink > 1
+    return False
 
 
 def _mode(place: Path) -> int:

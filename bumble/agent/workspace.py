@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
 from bumble import files
 from bumble.agent import programs
+from bumble.entity import write_ahead
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UnsafePathError, UsageError
 
 FOLDER = "workspace"
-# On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
-GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
 MAX_NAME_BYTES, MAX_PATH_BYTES = 200, 1000  # of what is written
 MAX_READ_BYTES = 1_000_000
 
@@ -82,7 +79,7 @@ def listing(entity: Entity, path: str) -> str:
     if not folder.is_dir():
         raise UsageError(f"there is no folder {path}; there are: {listing(entity, '')}")
     paths = [path for path in sorted(folder.iterdir()) if path.name != ".gitkeep"]  # git's, no file
-    listed = [readable(f"{path.name}/" if path.is_dir() else path.name) for path in paths]
+    listed = [files.readable(f"{path.name}/" if path.is_dir() else path.name) for path in paths]
     return "\n".join(listed) or "(empty)"
 
 
@@ -91,13 +88,10 @@ def names(entity: Entity) -> list[str]:
     file_names: list[str] = []
     for path in _visible(entity.workspace):
         inside = _visible(path) if path.is_dir() and not path.is_symlink() else [path]
-        file_names += [readable(file.relative_to(entity.workspace).as_posix()) for file in inside]
+        file_names += [
+            files.readable(file.relative_to(entity.workspace).as_posix()) for file in inside
+        ]
     return file_names
-
-
-def readable(name: str) -> str:
-    """Return a file's name as text that can be sent: not every name is UTF-8."""
-    return name.encode("utf-8", "replace").decode()
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -120,7 +114,7 @@ def plan_write(entity: Entity, path: str, text: str) -> Change:
         raise UsageError(f"{path} is a folder")
     _refuse_special(file, path)
     top = Path(os.path.realpath(entity.workspace))
-    _refuse_gits(file, top, path)
+    write_ahead.refuse_gits(file, top, path)
     _refuse_long(file.relative_to(top))
     name = f"{FOLDER}/{file.relative_to(top).as_posix()}"
     try:
@@ -142,23 +136,6 @@ def _refuse_special(file: Path, path: str) -> None:
         raise UsageError(f"{path} is a pipe, a socket or a device, not a file")
 
 
-def _refuse_gits(file: Path, top: Path, path: str) -> None:
-    """Refuse what git reads, since some of that makes git run programs for whoever looks.
-
-    That is any name that begins with `.git`, and `HEAD`, without which no folder is a repository;
-    where there is one all the same, nothing is written into it.
-
-    Raises:
-        RefusedError: If it is such.
-    """
-    names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
-    if any(GITS.match(_as_git_sees(name)) for name in names):
-        raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
-    above = [folder for folder in file.parents if folder.is_relative_to(top)]
-    if any(os.path.lexists(folder / "HEAD") for folder in above):
-        raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
-
-
 def _refuse_long(path: Path) -> None:
     """Refuse what a system may take and not its copy in `.history/`, whose name is longer.
 
@@ -169,12 +146,6 @@ def _refuse_long(path: Path) -> None:
         raise UsageError(f"a name may be up to {MAX_NAME_BYTES} bytes long")
     if len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise UsageError(f"a path may be up to {MAX_PATH_BYTES:,} bytes long")
-
-
-def _as_git_sees(name: str) -> str:
-    """Return what some file system takes a name for: case and invisible letters do not count."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
 
 
 def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str, str]) -> str:

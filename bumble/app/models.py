@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bumble import files
 from bumble.app import output
 from bumble.app.model_choice import choose_model, window
 from bumble.app.opening import Opened
 from bumble.entity import credentials
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError, WeightsMissingError
 from bumble.llm import budget
 from bumble.llm.budget import Budgeted, Limits
@@ -61,7 +65,7 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     if chosen.script is not None:
         from bumble.llm import scripted
 
-        script = shell.cwd / chosen.script
+        script = _script(opened, chosen.script)
         return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
     timeouts = Timeouts(
         connect_seconds=config.connect_timeout_seconds,
@@ -90,6 +94,18 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         context_tokens=config.context_tokens,
         enforces=config.tool_choice == "required",
     )
+
+
+def _script(opened: Opened, named: Path) -> Path:
+    """Return where a script is; one that entity.yaml names lies in the entity's folder.
+
+    Raises:
+        UnsafePathError: If such a one does not.
+    """
+    if not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
+        return opened.shell.cwd / named
+    root = opened.entity.root
+    return files.inside(root, os.path.relpath(root / named, root))
 
 
 def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:

@@ -5,6 +5,7 @@ A subcommand's module is imported when it is called, so that `bumble --help` imp
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 import traceback
@@ -22,7 +23,7 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.errors import FolderUnwritableError, UserError
+from bumble.errors import FileClosedError, FolderUnwritableError, UserError
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
@@ -166,8 +167,8 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
         return INTERRUPTED_EXIT_CODE
     except output.ReaderLeftError:
         return 0  # `| head` closed the pipe: not an error, and nothing more to say
-    except OSError:
-        return _unheard(shell, command)
+    except OSError as error:
+        return _unheard(shell, command, error)
     except Exception:  # a bug, whatever it is: keep its traceback
         return _bug(shell, command)
 
@@ -220,14 +221,23 @@ def _failed(shell: Shell, command: str, error: UserError) -> int:
     return error.exit_code
 
 
-def _unheard(shell: Shell, command: str) -> int:
-    """Tell whether the output was refused: typer prints its help by itself. Else it is a bug."""
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EINVAL)  # the last: it is no plain file
+
+
+def _unheard(shell: Shell, command: str, refused: OSError) -> int:
+    """Tell whether the output was refused: typer prints its help by itself.
+
+    Or a file was, which anybody can take away or replace at any time. Else it is a bug.
+    """
     try:
         output.flush()
     except output.ReaderLeftError:
         return 0
     except UserError as error:
         return _failed(shell, command, error)
+    if refused.errno in _CLOSED and isinstance(refused.filename, str):
+        reason = refused.strerror or str(refused)
+        return _failed(shell, command, FileClosedError(refused.filename, reason))
     return _bug(shell, command)
 
 

@@ -102,7 +102,7 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         "name": chosen.model,
         "backend": chosen.backend,
         "why": chosen.why,
-        "url": urls.bare(chosen.url) or None,
+        "url": urls.shown(chosen.url) or None,
         "lacks": lacks,
     }
 

@@ -58,7 +58,9 @@ def _raw(entity: Entity, name: str) -> str | None:
         path = files.inside(entity.root, name)
     except UnsafePathError:
         return None  # a link out of the folder brings nothing into a prompt
-    return base.read_text(path).strip() if path.is_file() else None
+    if not path.is_file() or files.is_elsewhere(path):  # nor does another name of one out there
+        return None
+    return base.read_text(path).strip()
 
 
 def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:

@@ -308,12 +308,12 @@ class Commits:
 
     def _look(self, paths: Iterable[str]) -> list[Entry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
-        self.waits = self._astray()
+        wanted = sorted(set(paths))
+        self.waits = self._trapped(wanted) or self._astray()
         self.blind = bool(self.waits)
         if self.blind:
             return []
         self._let_others_finish()
-        wanted = sorted(set(paths))
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
         done = self.git.call(
             "--no-optional-locks",
@@ -350,12 +350,15 @@ class Commits:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
         return self._untrusted([one.path for one in looked])
 
+    def _trapped(self, paths: Sequence[str]) -> str:
+        """Say what git would wait for without end; empty if nothing."""
+        trap = self.repository.trap(paths)
+        return f"{trap} is no plain file; git would wait for it" if trap else ""
+
     def _astray(self) -> str:
         """Say where a commit would go, were that not this folder's own history."""
-        strays = None if self.keeping.trusted else self.git.strays
-        if strays is None:
-            return ""
-        return f"`.git` leads to {strays}, which does not know of this folder; {self._advice}"
+        astray = "" if self.keeping.trusted else self.git.astray
+        return f"{astray}; {self._advice}" if astray else ""
 
     @property
     def _advice(self) -> str:

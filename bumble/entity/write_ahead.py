@@ -26,6 +26,7 @@ from bumble.errors import (
     ChangeUnfinishedError,
     FolderUnwritableError,
     RecordInvalidError,
+    RefusedError,
     UnsafePathError,
 )
 
@@ -35,6 +36,9 @@ HISTORY = ".history"
 _NAME = re.compile(r"[0-9a-f]{16}")
 _ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
 _BY_NAME = ("entity.yaml", "soma.yaml", "state.yaml", ".gitignore", ".gitattributes")
+WORKSPACE, KEPT = "workspace", ".gitkeep"  # the second is empty, in the template of a new entity
+# On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
+_GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
 _GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 
@@ -67,12 +71,16 @@ def target(root: Path, path: str) -> Path:
     Raises:
         UnsafePathError: If it leads out of the folder, or is one that no change set may write: what
             is git's, bumble's own, or no record.
+        RefusedError: If git would take it for its own in the workspace.
     """
     found = files.inside(root, path)
     _check_place(path, path)
     real = Path(os.path.realpath(root))
     if found.is_relative_to(real):  # else the owner lets a link lead there
         _check_place(found.relative_to(real).as_posix(), path)
+        top = real / WORKSPACE
+        if found.is_relative_to(top) and found != top / KEPT:
+            refuse_gits(found, top, path)
     return found
 
 
@@ -90,6 +98,29 @@ def _check_place(path: str, named: str) -> None:
     ):
         return
     raise UnsafePathError(named, "it is no file that bumble writes")
+
+
+def refuse_gits(file: Path, top: Path, path: str) -> None:
+    """Refuse what git reads, since some of that makes git run programs for whoever looks.
+
+    That is any name that begins with `.git`, and `HEAD`, without which no folder is a repository;
+    where there is one all the same, nothing is written into it.
+
+    Raises:
+        RefusedError: If it is such.
+    """
+    names = re.split(r"[\\/]", f"{path}/{file.relative_to(top)}")
+    if any(_GITS.match(_as_git_sees(name)) for name in names):
+        raise RefusedError(f"{path}: `.git…` and `HEAD` are git's, and not written by a tool")
+    above = [folder for folder in file.parents if folder.is_relative_to(top)]
+    if any(os.path.lexists(folder / "HEAD") for folder in above):
+        raise RefusedError(f"{path} lies in a git repository without a `.git`, and stays as it is")
+
+
+def _as_git_sees(name: str) -> str:
+    """Return what some file system takes a name for: case and invisible letters do not count."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CM")
 
 
 def _plain(name: str) -> str:

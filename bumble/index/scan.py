@@ -62,7 +62,8 @@ def _is_note(name: str) -> bool:
 
 def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[str]]]:
     try:
-        entries = list(os.scandir(files.settled(folder)))
+        there = os.scandir(files.settled(folder))
+        entries = [entry for entry in there if files.is_text(entry.name)]
     # out of the folder: not ours; not ours to read: doctor says so
     except (FileNotFoundError, NotADirectoryError, PermissionError, UnsafePathError):
         return []

@@ -101,11 +101,12 @@ class Peer:
             UsageError: If it is no address.
         """
         self.url = urls.bare(url).rstrip("/")
+        self.shown = urls.shown(self.url)
         try:
             _ = urlsplit(self.url).port
         except ValueError as problem:
             raise UsageError(
-                f"{self.url} is no address of a server: {problem}\n"
+                f"{self.shown} is no address of a server: {problem}\n"
                 "Give one that is, with llm.base_url or llm.ollama_url."
             ) from problem
         login = unquote(urls.login(url))

@@ -224,17 +224,19 @@ class OllamaModel:
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, ollama.ResponseError) and problem.status_code > 0:
             said = self._peer.hushed(problem.error)
-            return http_errors.refused(self._url, problem.status_code, said, self._model)
+            return http_errors.refused(self._peer.shown, problem.status_code, said, self._model)
         if isinstance(problem, http_errors.RedirectedError):
-            return http_errors.redirected(self._url, problem)
+            return http_errors.redirected(self._peer.shown, problem)
         if isinstance(problem, SilentError):
-            return http_errors.silent(self._url, problem)
+            return http_errors.silent(self._peer.shown, problem)
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout):
-            return http_errors.unreachable(self._url, f"cannot be reached ({problem})")
+            return http_errors.unreachable(self._peer.shown, f"cannot be reached ({problem})")
         if isinstance(problem, ValueError):
-            return http_errors.unreadable(self._url, problem, answer.thinking.text)
+            return http_errors.unreadable(self._peer.shown, problem, answer.thinking.text)
         said = self._peer.hushed(one_line(str(problem))[:300])
-        return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
+        return ModelUnreachableError(
+            f"{self._peer.shown}: the answer was cut off: {said}\nTry again."
+        )
 
 
 class _Stream(http_errors.Measured, httpx.SyncByteStream):

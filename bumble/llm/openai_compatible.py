@@ -205,20 +205,22 @@ class OpenAICompatibleModel:
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, openai.APIStatusError):
             said = self._peer.hushed(problem.message)
-            return http_errors.refused(self._url, problem.status_code, said, self._model)
+            return http_errors.refused(self._peer.shown, problem.status_code, said, self._model)
         if isinstance(problem, http_errors.RedirectedError):
-            return http_errors.redirected(self._url, problem)
+            return http_errors.redirected(self._peer.shown, problem)
         if isinstance(problem, SilentError):
-            return http_errors.silent(self._url, problem)
+            return http_errors.silent(self._peer.shown, problem)
         if isinstance(problem, openai.APITimeoutError):
-            return http_errors.unreachable(self._url, "no answer in time")
+            return http_errors.unreachable(self._peer.shown, "no answer in time")
         if isinstance(problem, openai.APIConnectionError) and not answer.began:
             reason = problem.__cause__ or problem
-            return http_errors.unreachable(self._url, f"cannot be reached ({reason})")
+            return http_errors.unreachable(self._peer.shown, f"cannot be reached ({reason})")
         if isinstance(problem, ValueError) and not isinstance(problem, OSError):
-            return http_errors.unreadable(self._url, problem, answer.thinking.text)
+            return http_errors.unreadable(self._peer.shown, problem, answer.thinking.text)
         said = self._peer.hushed(one_line(str(problem))[:300])
-        return ModelUnreachableError(f"{self._url}: the answer was cut off: {said}\nTry again.")
+        return ModelUnreachableError(
+            f"{self._peer.shown}: the answer was cut off: {said}\nTry again."
+        )
 
     def _ask_context(self) -> int | None:
         listed = self._ask("/models")

@@ -22,10 +22,12 @@ from typing import Any, get_args
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
+from bumble import files
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 
 _KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"}
+MAX_BYTES = 1_000_000
 _PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
 
 
@@ -111,12 +113,15 @@ def read(path: Path) -> tuple[Reply, ...]:
     """Read the replies of a script.
 
     Raises:
-        RecordInvalidError: If the file is not a list of replies.
+        RecordInvalidError: If it is no plain file, too large, or not a list of replies.
     """
     try:
-        source = path.read_text(encoding="utf-8")
+        data = files.read(path, most=MAX_BYTES + 1)
+        source = data.decode()
     except (OSError, UnicodeDecodeError) as problem:
         raise RecordInvalidError(path, f"cannot be read: {problem}") from problem
+    if len(data) > MAX_BYTES:
+        raise RecordInvalidError(path, f"a script has at most {MAX_BYTES:,} bytes")
     try:
         if path.suffix == ".jsonl":
             items = [json.loads(line) for line in source.splitlines() if line.strip()]

@@ -229,7 +229,7 @@ def paths(folder: Path, pattern: str) -> list[Path]:
     """Return the files of a folder that match a pattern, in order of their names.
 
     What a link brings in from outside the folder is passed over: a folder that arrives by clone
-    must not put other files of this machine into a prompt.
+    must not put other files of this machine into a prompt. So is what has no name in UTF-8.
     """
     try:
         top = os.path.realpath(files.settled(folder))
@@ -238,6 +238,8 @@ def paths(folder: Path, pattern: str) -> list[Path]:
     inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
     found = []
     for path in sorted(folder.glob(pattern)):
+        if not all(map(files.is_text, path.relative_to(folder).parts)):
+            continue
         if path.parent not in inside:
             inside[path.parent] = _is_below(os.path.realpath(path.parent), top)
         if inside[path.parent] and not (

@@ -6,9 +6,10 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
-FIRST_YEAR, LAST_YEAR = 1000, 2999
+# A day less than the years 1000 to 2999, which a time then lies in at every offset.
+FIRST, END = datetime(1000, 1, 2, tzinfo=UTC), datetime(2999, 12, 31, tzinfo=UTC)
 
 
 def read(value: object, name: str) -> datetime:
@@ -35,9 +36,9 @@ def read(value: object, name: str) -> datetime:
     return at
 
 
-YEARS = f"times lie between the years {FIRST_YEAR} and {LAST_YEAR}"
+YEARS = f"times lie between the years {FIRST.year} and {END.year}, a day off either end"
 
 
 def is_sane(at: datetime) -> bool:
-    """Whether a time lies in a year that records may name."""
-    return FIRST_YEAR <= at.year <= LAST_YEAR
+    """Whether a time lies in a year that records may name, in whatever zone it is shown."""
+    return FIRST <= (at if at.tzinfo else at.replace(tzinfo=UTC)) < END

@@ -11,11 +11,17 @@ from typing import Any
 _OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
 _USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
 _PASSWORD = re.compile(rf"({_OPENING}[^\s/?#:@\"']*):[^\s/?#\"']*@")
+_KEY = re.compile(r"([?&][\w.-]*(?:key|token|secret|password|sig|signature)=)[^&#\s\"']+", re.I)
 
 
 def bare(url: str) -> str:
     """Return an address without the name and password in it."""
     return _USER.sub(r"\1", url)
+
+
+def shown(url: str) -> str:
+    """Return an address without the name and password in it, and with `***` for keys."""
+    return masked(bare(url))  # type: ignore[no-any-return]
 
 
 def login(url: str) -> str:
@@ -25,9 +31,9 @@ def login(url: str) -> str:
 
 
 def masked(value: Any) -> Any:
-    """Return a text, or plain data, with `***` for the password of every address in it."""
+    """Return a text, or plain data, with `***` for every password and key of an address in it."""
     if isinstance(value, str):
-        return _PASSWORD.sub(r"\1:***@", value)
+        return _KEY.sub(r"\1***", _PASSWORD.sub(r"\1:***@", value))
     if isinstance(value, dict):
         return {key: masked(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -225,10 +225,12 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
         yield Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
         return
-    if place.strays and not trusted:
-        sentence = f"`.git` leads to {place.strays}, which does not know of this folder"
+    if place.trap:
+        yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
+        return
+    if place.astray and not trusted:
         trust = f"bumble config trust {shlex.quote(str(root))}"
-        yield Finding("git-strays", sentence, ".", fix=trust)
+        yield Finding("git-strays", place.astray, ".", fix=trust)
         return
     missing = missing_lines(root, ".gitignore")
     if missing:

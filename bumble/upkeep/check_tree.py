@@ -26,6 +26,7 @@ if sys.platform != "win32":
 
 FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
+MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
 
 
@@ -67,6 +68,10 @@ def _find_clashes(prefix: str, names: Sequence[str]) -> Iterator[Finding]:
 def _check_name(prefix: str, name: str) -> Iterator[Finding]:
     stem = name.split(".")[0].rstrip(" ").casefold()
     why = ""
+    if not files.is_text(name):
+        sentence = "its name is not UTF-8, so it is passed over: rename it"
+        yield Finding("name-unread", sentence, files.readable(prefix + name))
+        return
     if FORBIDDEN & set(name) or any(ord(char) < 32 for char in name):
         why = "it holds a character that names can't have there"
     elif name.endswith((" ", ".")):
@@ -103,7 +108,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
     for path in (*readable, *commits.foreign_notes(entity.root)):
-        sentence = "a change another installation left half done; if it is yours, take it over"
+        sentence = f"a change another installation left half done, {_targets(path)}; "
+        sentence += "if it is yours, take it over"
         yield Finding(
             "change-foreign", sentence, entity.relative(path), fix="bumble doctor --adopt"
         )
@@ -133,6 +139,21 @@ def _leads_out(path: Path) -> bool:
     return False
 
 
+def _targets(place: Path) -> str:
+    """Name the files that an intent or a note is about."""
+    paths: list[str] = []
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        if place.is_dir():
+            paths = [str(step["path"]) for step in json.loads(files.read(place / INTENT))["steps"]]
+        else:
+            paths = [
+                str(path) for path in json.loads(json.loads(files.read(place))["note"])["after"]
+            ]
+    shown = ", ".join(files.readable(path[:200]) for path in paths[:MOST_SHOWN])
+    more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
+    return f"of {shown}{more}" if paths else "of no file"
+
+
 def _is_readable(intent: Path) -> bool:
     """Whether an intent can be finished, or was never begun."""
     if not intent.exists():
@@ -147,7 +168,7 @@ def is_locked(path: Path) -> bool:
     if sys.platform == "win32":
         return False  # there is no asking without writing
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is no lock
     except OSError:
         return False
     try:

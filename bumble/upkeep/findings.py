@@ -51,6 +51,7 @@ CODES: dict[str, Code] = {
     # names, links, rights
     "name-clash": Code("problem", "Two names are one on a disk that does not tell case apart."),
     "name-unsafe": Code("problem", "A name can't exist on Windows."),
+    "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
     "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
     "link-broken": Code("note", "A link leads nowhere."),
     "folder-unreadable": Code("problem", "A folder can't be listed."),
@@ -85,6 +86,7 @@ CODES: dict[str, Code] = {
     "git-strays": Code(
         "note", "Its `.git` leads to a repository that does not know of the folder."
     ),
+    "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(

@@ -64,7 +64,7 @@ def choose(
         return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
     for server in servers():
         backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
-        why = f"{server.address.label} is running at {urls.bare(server.address.url)}"
+        why = f"{server.address.label} is running at {urls.shown(server.address.url)}"
         return Choice(backend, server.models[0], why, url=server.base_url)
     if installed:
         return Choice("embedded", installed[0].name, "the best that is here", entry=installed[0])
@@ -75,7 +75,7 @@ def choose(
 def _endpoint(config: LlmConfig, origin: str) -> Choice:
     if config.model == "auto":
         raise UsageError(
-            f"llm.base_url is {urls.bare(config.base_url)}, but llm.model is auto.\n"
+            f"llm.base_url is {urls.shown(config.base_url)}, but llm.model is auto.\n"
             "Say which of its models to use: bumble config set llm.model NAME"
         )
     return Choice("endpoint", config.model, f"llm.base_url ({origin})", url=config.base_url)

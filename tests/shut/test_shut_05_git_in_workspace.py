@@ -110,6 +110,7 @@ def test_the_model_is_told_and_nothing_is_there(run: Run) -> None:
         ("HEAD", "ref: refs/heads/main\n"),
         ("tea.md", "Boil water."),
     )
-    assert results.count("are git's, and not written by a tool") == 3
+    assert results.count("are git's, and not written by a tool") == 1  # HEAD
+    assert results.count("it leads to what is git's own") == 2
     assert written(run.entity) == ["tea.md"]
     assert not Path("/tmp/owned").exists()

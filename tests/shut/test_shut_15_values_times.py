@@ -89,7 +89,7 @@ def test_a_thought_that_came_in_the_far_future_holds_no_thought_up(quiet: Run) -
     quiet.ok("soma", "tick")
     text = quiet.text("soma.yaml")
     assert "ticked_at" not in text
-    section = "noise:\n  ticked_at: 2999-12-31T23:59:59+00:00\n"
+    section = "noise:\n  ticked_at: 2999-12-30T23:59:59+00:00\n"
     quiet.write(
         "soma.yaml", text.replace("noise:\n", section) if "noise:" in text else text + section
     )
