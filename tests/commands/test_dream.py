@@ -21,7 +21,7 @@ def nights(run: Run) -> Run:
         {"purpose": "narrate", "json": TOLD, "always": True},
     ]
     script = run.write("../script.jsonl", "".join(json.dumps(rule) + "\n" for rule in rules))
-    run.ok("config", "set", "llm.model", f"script:{script.resolve()}")
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
     run.ok("config", "set", "embedding.model", "none")
     run.now = NIGHT
     return run
@@ -152,7 +152,7 @@ def test_narrate_tells_once_and_then_has_nothing_new(nights: Run) -> None:
 def test_a_story_that_will_not_do_exits_21_and_keeps_the_old(nights: Run) -> None:
     nights.write("narrative.md", "I was here before.\n")
     script = nights.write("../bad.yaml", "- {purpose: narrate, text: No., always: true}\n")
-    nights.ok("config", "set", "llm.model", f"script:{script.resolve()}")
+    nights.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
     before = files(nights)
     assert nights("narrate").code == 21
     assert files(nights) == before

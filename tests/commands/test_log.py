@@ -88,7 +88,7 @@ def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
 def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) -> None:
     root, other = ada.entity.root, tmp_path / "clone"
     (tmp_path / "script.yaml").write_text("- Hello Sam.\n")
-    ada.ok("config", "set", "llm.model", f"script:{tmp_path / 'script.yaml'}")
+    ada.environ["BUMBLE_LLM_MODEL"] = f"script:{tmp_path / 'script.yaml'}"
     git(tmp_path, "clone", "-q", str(root), str(other))
     git(other, "config", "user.name", "Sam")
     git(other, "config", "user.email", "sam@example.org")

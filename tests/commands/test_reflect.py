@@ -23,7 +23,7 @@ def talking(run: Run) -> Run:
     say = {"actions": [{"tool": "say", "arguments": {"text": "How dear."}}]}
     rules = [rule("chat", **say), rule("reflect", about=LINES, mine=""), rule("scores", **SCORES)]
     path = run.write("../script.jsonl", "".join(json.dumps(one) + "\n" for one in rules))
-    run.environ |= {"BUMBLE_LLM_MODEL": f"script:{path}"}
+    run.environ |= {"BUMBLE_LLM_MODEL": f"script:{path.resolve()}"}
     run.ok("chat", SAID)
     return run
 

@@ -61,7 +61,7 @@ def test_context_counts_the_bytes_that_the_embedded_engine_is_sent(
     script = run.write("../script.jsonl", json.dumps(json.dumps(ANSWERS[1])) + "\n")
     run.environ |= {
         "BUMBLE_WEIGHTS": str(weights_folder),
-        "BUMBLE_LLM_MODEL": f"script:{script}",
+        "BUMBLE_LLM_MODEL": f"script:{script.resolve()}",
         "BUMBLE_EMBEDDING_MODEL": "none",
         "BUMBLE_LIMITS_SETTLE": "later",
         "BUMBLE_COGNITION_DELIBERATE_MAX_TOKENS": "40",
