@@ -380,7 +380,10 @@ FORGETTERS: Mapping[Way, Callable[[_Draft, Kind], None]] = {
 
 
 def _forget_history(draft: _Draft) -> None:
-    """Remove earlier versions of what goes, or loses a name, kept in `.history/`."""
+    """Remove earlier versions kept in `.history/`: of files that go, and parts of the person's.
+
+    Those of files that merely lose the name stay, and may hold it.
+    """
     history = draft.entity.root / HISTORY
     removed = {path for path, change in draft.planned.items() if change.data is None}
     removed.add(relationships.path(draft.person))

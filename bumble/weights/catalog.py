@@ -108,7 +108,6 @@ class ChatRun:
     """How a chat model is run."""
 
     thinking: Thinking
-    native_tools: bool  # whether declared tools lead to reliable calls; else a schema of actions
     trust_extraction: bool  # whether facts it draws from a text may be believed
     judges: bool  # whether it can tell if its own work is done, in a time worth waiting
     temperature: float  # at which it talks well
@@ -288,7 +287,6 @@ def _embedding(fields: Fields) -> EmbeddingRun:
 def _chat(fields: Fields) -> ChatRun:
     run = ChatRun(
         thinking=fields.choice("thinking", THINKING),
-        native_tools=fields.take("native_tools", bool),
         trust_extraction=fields.take("trust_extraction", bool),
         judges=fields.take("judges", bool),
         temperature=fields.take("temperature", float),

@@ -32,7 +32,7 @@ def entry(name: str, source: str) -> str:
         sources:
           - {source}
     chat:
-      {{thinking: none, native_tools: false, trust_extraction: false, judges: false,
+      {{thinking: none, trust_extraction: false, judges: false,
         temperature: 0.4}}
 """
 
@@ -211,7 +211,6 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
     assert Path(file["path"]).read_bytes() == CONTENT
     assert file["sources"] == data["came_from"].split(", ")
     assert data["run"] == {
-        "native_tools": False,
         "thinking": "none",
         "trust_extraction": False,
         "judges": False,

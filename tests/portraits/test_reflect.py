@@ -245,7 +245,7 @@ def test_two_processes_with_one_talk_write_once(entity: Entity) -> None:
 
 
 class _Gone:
-    name, context_tokens, native_tools = "gone", None, True
+    name, context_tokens = "gone", None
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         raise ModelUnreachableError("nothing answers")

@@ -27,7 +27,6 @@ models:
           - hub: {repo: me/mine, revision: main, path: mine.gguf}
     chat:
       thinking: none
-      native_tools: true
       trust_extraction: true
       judges: true
       temperature: 0.5
@@ -128,7 +127,7 @@ def test_a_model_of_ones_own_replaces_one_of_the_same_name(tmp_path: Path) -> No
         ("name: mine", "name: ../mine", 3, "small letters"),
         ("name: model.gguf", "name: ../../model.gguf", 10, "plain file name"),
         ("sha256: 0", "sha256: z", 12, "hexadecimal"),
-        ("native_tools: true", "native_tools: 1", 18, "true or false"),
+        ("trust_extraction: true", "trust_extraction: 1", 18, "true or false"),
         ("- file: weights/mine.gguf", "- ftp: somewhere", 14, "has no `file`"),
         ("schema: 1", "schema: 2", 1, "must be 1"),
         ("    chat:\n", "    chat: [\n", None, "YAML"),  # where it ends is the parser's to say
