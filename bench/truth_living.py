@@ -124,6 +124,7 @@ class Living:
             "BUMBLE_WEIGHTS": str(self.weights),
             "BUMBLE_LLM_MODEL": self.model.removeprefix("embedded:"),
             "BUMBLE_LIMITS_SETTLE": "later",  # the commands below do it, and are counted
+            "OMP_WAIT_POLICY": "passive",  # threads that wait for another program cost nothing
         }
 
     def new_calls(self) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ COMMANDS = {
         "recall",
         "Search what the entity remembers, as it would in a talk with its owner.",
     ),
+    "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),

@@ -21,6 +21,7 @@ from bumble.records import (
     automations,
     base,
     beliefs,
+    checks,
     dreams,
     episodes,
     journal,
@@ -301,6 +302,20 @@ def _automation(path: Path, _: tzinfo) -> Sequence[RecordView]:
     )
 
 
+def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    check = checks.load(path)
+    view = RecordView(
+        id=check.id,
+        text="\n".join((check.ask, *check.expected, *check.never)),
+        origin=check.provenance,
+        sources=check.provenance.sources,
+        people=tuple(filter(None, (check.person,))),
+        line=1,
+        document=check.source,
+    )
+    return (view,)
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -563,6 +578,18 @@ AUTOMATION = Kind(
     "bumble",
     prefix=automations.PREFIX,
 )
+CHECK = Kind(
+    "check",
+    "check",
+    "checks",
+    "checks",
+    (f"{checks.FOLDER}/*.yaml",),
+    checks.parse,
+    _check,
+    "file",
+    people_keys=("as", "audience"),
+    text_keys=("ask", "expect", "never"),
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -597,7 +624,7 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
