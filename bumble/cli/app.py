@@ -200,6 +200,7 @@ GROUPS = frozenset(
         "episode",
         "soma",
         "noise",
+        "eval",
         "model",
         "config",
         "cron",

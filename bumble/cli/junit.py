@@ -28,7 +28,8 @@ def render(suite: str, cases: Sequence[TestCase]) -> bytes:
         if case.failure:
             ElementTree.SubElement(element, "failure", {"message": _allowed(case.failure)})
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
 def _allowed(text: str) -> str:

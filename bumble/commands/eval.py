@@ -36,10 +36,15 @@ if TYPE_CHECKING:
     from bumble.app.conversation import OpenMind
     from bumble.upkeep.mind_checks import Outcome, Statement, Summary
 
+HELP = """Check what the entity knows: what it finds, is shown and answers.
+
+Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
+leaves no trace. Ends with exit code 1 if a check fails.
+"""
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    help="Check what the entity knows: what it finds, is shown and answers.",
+    help=HELP,
 )
 FAILED_EXIT_CODE = 1
 DRAFTS = 20
@@ -74,11 +79,7 @@ def eval_(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Check what the entity knows: what it finds, is shown and answers.
-
-    Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
-    leaves no trace. Ends with exit code 1 if a check fails.
-    """
+    """Make the checks, and tell what they came to."""
     if ctx.invoked_subcommand is not None:
         if entity is not None:
             ctx.obj.entity = entity

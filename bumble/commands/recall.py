@@ -84,9 +84,9 @@ def recall(
 ) -> None:
     """Search what the entity remembers, as it would in a talk with its owner.
 
-    With --as, as in a talk with somebody else. By words and by meaning; without an embedding model by words alone. What left a feeling counts
-    more, most when the mood is akin to it. What the owner may not hear stays out, and so do beliefs
-    that gave way to others; with --plain nothing does.
+    With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
+    by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
+    may not hear stays out, and so do beliefs that gave way to others; with --plain nothing does.
     """
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near

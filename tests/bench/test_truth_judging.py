@@ -7,7 +7,7 @@ from ruamel.yaml import YAML
 
 from bench import truth_judging
 from bench.truth_counting import MemoryEntry
-from tests.bench.test_truth_counting import LIFE, lived, turn
+from tests.support.planted import LIFE, lived, turn
 
 
 def filled(path: Path, **verdicts: str) -> Path:
