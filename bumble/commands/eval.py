@@ -13,20 +13,12 @@ import typer
 
 from bumble import files
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, junit, listing, people
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.junit import TestCase
 from bumble.cli.listing import Listing
-from bumble.cli.options import (
-    DryRunOption,
-    EntityOption,
-    JsonOption,
-    LimitOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-)
+from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
 from bumble.errors import UsageError
 from bumble.records import checks, session_files
 from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
@@ -61,8 +53,9 @@ NAMES = {  # of what all checks come to, in the order of the list
 
 
 @app.callback(invoke_without_command=True)
+@reads
 def eval_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     of: Annotated[
         str,
@@ -73,20 +66,11 @@ def eval_(
     junit_file: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write a report for CI.")
     ] = None,
-    entity: EntityOption = None,
-    now: NowOption = None,
     seed: SeedOption = None,
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Make the checks, and tell what they came to."""
-    if ctx.invoked_subcommand is not None:
-        if entity is not None:
-            ctx.obj.entity = entity
-        return
     places = _places(of)
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
     wanted = [check for check in listed.records if check.enabled]
@@ -263,16 +247,8 @@ def _lines(
 
 
 @app.command()
-def draft(
-    ctx: typer.Context,
-    *,
-    limit: LimitOption = DRAFTS,
-    entity: EntityOption = None,
-    dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
-) -> None:
+@writes
+def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption = False) -> None:
     """Write checks from knowledge, beliefs and episodes, to keep or to drop.
 
     A draft leaves one telling word out of what the entity holds and expects it back; what not
@@ -281,8 +257,6 @@ def draft(
     """
     from bumble.upkeep import check_drafts
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     owner = owner_id(opened.entity, opened.identity)
     everybody = dict.fromkeys((owner, *people.names(opened)))
     drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))

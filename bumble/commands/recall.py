@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.app import body_view, opening, output, weights
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing, people, text_input
-from bumble.cli.options import EntityOption, JsonOption, LimitOption, NowOption
+from bumble.cli.entity_command import reads
+from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
 from bumble.records import session_files
@@ -67,8 +68,9 @@ PlainOption = Annotated[
 
 
 @app.command()
+@reads
 def recall(
-    ctx: typer.Context,
+    opened: Opened,
     query: QueryArgument,
     *,
     kind: KindOption = None,
@@ -78,9 +80,6 @@ def recall(
     limit: LimitOption = 10,
     explain: ExplainOption = False,
     plain: PlainOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Search what the entity remembers, as it would in a talk with its owner.
 
@@ -92,8 +91,6 @@ def recall(
     from bumble.context.recalled import is_near
 
     asked = _query(query)
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     body, at = body_view.body_of(opened), opened.shell.now()
     search = _search(opened, body, at, speaker, person, session)
     embedder = weights.embedder(opened)
