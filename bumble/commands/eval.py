@@ -188,8 +188,10 @@ def _answered(
         for check in theirs:
             if ANSWER in check.places:
                 mind.begin(session_id=None, new=True)
-                said = mind.answer(check.ask, _ignore).outcome.said
-                yield mind_checks.outcome(check, ANSWER, [said])
+                answered = mind.answer(check.ask, _ignore).outcome
+                if answered.problem is not None:  # silence would be no leak, and no answer
+                    raise answered.problem
+                yield mind_checks.outcome(check, ANSWER, [answered.said])
 
 
 def _ignore(piece: str) -> None:

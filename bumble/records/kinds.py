@@ -309,7 +309,7 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
         text="\n".join((check.ask, *check.expected, *check.never)),
         origin=check.provenance,
         sources=check.provenance.sources,
-        people=tuple(filter(None, (check.person,))),
+        people=(relationships.person_id(check.person),) if check.person else (),
         line=1,
         document=check.source,
     )

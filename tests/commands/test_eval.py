@@ -121,6 +121,26 @@ def test_an_answer_is_asked_for_only_when_wanted_and_leaves_no_trace(ada: Run) -
     assert looking.truths(ada) == before
 
 
+def test_an_answer_that_fails_is_no_silence_that_passes(ada: Run) -> None:
+    ada.write("checks/debt.yaml", "ask: Who owes how much?\nnever: [9300]\nof: answer\n")
+    script(ada)
+    ada.ok("index")
+
+    ran = ada("eval", "--of", "answer")
+
+    assert ran.code not in (0, 1)
+
+
+def test_a_check_as_somebody_goes_with_them(ada: Run) -> None:
+    ada.write("checks/debt.yaml", "ask: What do I owe?\nas: Kim\nexpect: [9300]\n")
+    ada.write("checks/rex.yaml", REX)
+
+    ada.ok("person", "forget", "Kim", "--yes")
+
+    assert not ada.file("checks/debt.yaml").exists()
+    assert ada.file("checks/rex.yaml").exists()
+
+
 def test_junit_names_what_failed(ada: Run, tmp_path: Path) -> None:
     ada.write("checks/rex.yaml", "ask: How old is Rex?\nexpect: [ten]\nof: recall\n")
 
