@@ -38,7 +38,8 @@ def live(arguments: argparse.Namespace) -> None:
             arguments.model,
             user_cache_path("bumble") / "weights",
         )
-        for line in truth_living.live(truth_living.planted(name, arguments.messages), living):
+        plan = truth_living.LIVES / f"{name}.yaml"
+        for line in truth_living.live(truth_living.planted(plan, arguments.messages), living):
             print(line, flush=True)
 
 

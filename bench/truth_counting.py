@@ -101,9 +101,8 @@ class Counts:
 
 def read(place: Path) -> Lived:
     """Read the raw outputs of a life."""
-    whole = json.loads((place / truth_living.LIFE).read_text(encoding="utf-8"))
     turns = _lines(place / truth_living.TURNS)
-    life = truth_living.planted(whole["life"], len(turns))  # it may have been stopped
+    life = truth_living.planted(place / truth_living.PLAN, len(turns))  # it may have been stopped
     asked = _lines(place / truth_living.QUESTIONS)
     born = {entry.text for entry in memory(place / truth_living.NEWBORN)}
     return Lived(

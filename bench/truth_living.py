@@ -5,7 +5,8 @@ command after it, so that CPU seconds and tokens of replies and of passes can be
 nothing: `truth_counting` does, from what lies here afterwards.
 
 A life's raw outputs: `turns.jsonl` (a line a message), `questions.jsonl` (what was asked at the
-end), `life.json` (what was lived, by what), `newborn/` and `folder/` (the entity before and after).
+end), `plan.yaml` and `life.json` (what was lived, by what), `newborn/` and `folder/` (the entity
+before and after).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ruamel.yaml import YAML
 
 LIVES = Path(__file__).parent / "data" / "truth" / "lives"
 TURNS, QUESTIONS, LIFE = "turns.jsonl", "questions.jsonl", "life.json"
+PLAN = "plan.yaml"
 FOLDER, NEWBORN = "folder", "newborn"
 LEDGER = Path(".bumble/log/calls.jsonl")
 HITS = 10  # of a search of the memory
@@ -45,15 +47,16 @@ class Planted:
     people: Mapping[str, str]  # names, by `owner` and `other`
     messages: Sequence[Mapping[str, Any]]  # those that are lived
     questions: Sequence[Mapping[str, Any]]  # what can be asked after these
+    path: Path  # of the plan
 
     def who(self, role: str) -> str:
         """Return the name of the owner, or of the other."""
         return self.people[role]
 
 
-def planted(name: str, count: int | None = None, folder: Path = LIVES) -> Planted:
+def planted(path: Path, count: int | None = None) -> Planted:
     """Read a life, or its first messages and the questions that are about no others."""
-    data = YAML(typ="safe").load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    data = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     messages = data["messages"][:count]
     there = {message["i"] for message in messages}
     questions = [
@@ -62,7 +65,8 @@ def planted(name: str, count: int | None = None, folder: Path = LIVES) -> Plante
         if there.issuperset(question.get("about", ()))
     ]
     people = {role: person["name"] for role, person in data["people"].items()}
-    return Planted(name, data["language"], data["entity"], people, messages, questions)
+    whose = (data["name"], data["language"], data["entity"], people)
+    return Planted(*whose, messages, questions, path)
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,7 @@ def live(life: Planted, living: Living) -> Iterator[str]:
     if born.problem:
         raise SystemExit(born.problem)
     shutil.copytree(living.folder, living.place / NEWBORN, ignore=shutil.ignore_patterns(".git"))
+    shutil.copyfile(life.path, living.place / PLAN)
     whole = {"life": life.name, "messages": len(life.messages), "model": living.model}
     _write(living.place / LIFE, {**whole, "bumble": str(living.bumble)})
     for n, message in enumerate(life.messages):

@@ -203,8 +203,8 @@ def test_raw_outputs_are_read_without_what_was_there_from_birth(tmp_path: Path) 
         (tmp_path / folder / "knowledge.md").write_text("## Always\n\nBe kind.\n")
     with (tmp_path / truth_living.FOLDER / "knowledge.md").open("a") as file:
         file.write("\n## New\n\nMira is six.\n")
-    name = next(truth_living.LIVES.glob("*.yaml")).stem
-    (tmp_path / truth_living.LIFE).write_text(json.dumps({"life": name, "messages": 8}))
+    plan = next(truth_living.LIVES.glob("*.yaml"))
+    shutil.copyfile(plan, tmp_path / truth_living.PLAN)
     (tmp_path / truth_living.TURNS).write_text(json.dumps(turn(0)) + "\n")
 
     seen = truth_counting.read(tmp_path)

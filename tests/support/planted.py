@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from bench.truth_counting import Lived, MemoryEntry
@@ -21,7 +22,7 @@ MESSAGES[4]["secret_from"] = "other"
 MESSAGES = [
     {"i": i, "at": AT, "session": 1, "speaker": "owner"} | m for i, m in enumerate(MESSAGES)
 ]
-LIFE = Planted("ana", "en", "Ada", {"owner": "Ana", "other": "Bo"}, MESSAGES, [])
+LIFE = Planted("ana", "en", "Ada", {"owner": "Ana", "other": "Bo"}, MESSAGES, [], Path())
 
 
 def turn(i: int, reply: str = "Yes.", **more: Any) -> dict[str, Any]:
