@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +17,8 @@ from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.engine import Engine, Setup
 from bumble.llm.protocol import Message, Request, Tool
 from tests.support import stand_ins
-from tests.support.stand_ins import GEMMA3, LINE, QWEN3, Family, chain
+from tests.support.running import Run
+from tests.support.stand_ins import GEMMA3, LINE, LINES, QWEN3, Family, chain
 
 SYSTEM = Message("system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15)))
 MOOD = {
@@ -38,6 +40,29 @@ THINKS = replace(  # as the makers of Qwen3-Thinking-2507, Qwen3.5 and DeepSeek 
     ),
     follows=QWEN3.follows | {LINE: "h"},
 )
+SPEAKS = replace(  # thinks "qzx" and says "s."
+    QWEN3,
+    follows=chain(LINE, "<think>", "q", "z", "x", "</think>", LINES)
+    | chain('"', "s", ".", '"')
+    | chain("}", "]"),
+)
+CATALOG = """\
+schema: 1
+models:
+  - name: stand-in
+    kind: chat
+    summary: A stand-in
+    licence: MIT
+    context_tokens: 40960
+    memory_mb: 10
+    files:
+      - name: model.gguf
+        bytes: {bytes}
+        sha256: {sha256}
+        sources:
+          - file: {path}
+    chat: {{thinking: switch, trust_extraction: true, judges: true, temperature: 0.0}}
+"""
 BRIEF = {  # after an action they come to an end
     family.architecture: replace(family, follows=family.follows | chain("}", "]"))
     for family in (QWEN3, GEMMA3)
@@ -244,3 +269,24 @@ def test_the_engine_makes_room_for_no_more_than_the_model_knows(
     model = connect(stand_ins.write(tmp_path / "short.gguf", QWEN3, context_tokens=512))
     with pytest.raises(BudgetSpentError, match="the 512 tokens of"):
         model.complete(ask(text="bee " * 200))
+
+
+def test_what_a_model_thinks_in_a_turn_is_stored_nowhere(
+    run: Run, written: Callable[[Family], Path], forget: Callable[[], None], tmp_path: Path
+) -> None:
+    path = written(SPEAKS)
+    data = path.read_bytes()
+    catalog = Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "models.yaml"
+    catalog.parent.mkdir(parents=True, exist_ok=True)
+    sha256 = hashlib.sha256(data).hexdigest()
+    catalog.write_text(CATALOG.format(bytes=len(data), sha256=sha256, path=path), encoding="utf-8")
+    run.environ |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
+    run.environ |= {"BUMBLE_LLM_MODEL": "stand-in", "BUMBLE_COGNITION_LOOP_MAX_TOOL_ROUNDS": "0"}
+    run.environ |= {"BUMBLE_COGNITION_GATE_JUDGE": "never"}
+    run.ok("model", "pull", "stand-in", "--yes")
+    forget()
+    ran = run.ok("chat", "/think /reasoning Hi")
+    forget()
+    assert "[reasoning: qzx]" in ran.out + ran.err
+    texts = [file.read_bytes() for file in run.entity.root.rglob("*") if file.is_file()]
+    assert not [text for text in texts if b"qzx" in text]
