@@ -31,7 +31,11 @@ ATTRIBUTION_WORDS = 10  # around a quote; more are a statement of their own
 ECHO_WORDS = 5
 PROSE_WORDS = 3  # fewer in a front matter are a label
 NEAREST = 3
-HELLO = r"(?:hey|hi|hello|hallo|moin|na|dear|liebe[rs]?|bonjour|salut|hola|ciao|ol[áa])"
+HELLO = (
+    r"(?:hey|hi|hello|hallo|moin|na|dear|liebe[rs]?|bonjour|bonsoir|salut|hola|ciao|ol[áa]"
+    r"|good (?:morning|afternoon|evening|night)|guten? (?:morgen|tag|abend|nacht)"
+    r"|buen[oa]s \w+|buon\w+|bo[am] \w+)"
+)
 I_AM = (
     r"(?:i am|i'm|my name is|ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo"
     r"|sono|mi chiamo|(?:eu )?sou|me chamo)"

@@ -100,6 +100,7 @@ def test_an_answer_with_what_was_corrected_is_none() -> None:
     [
         ("Hey Ada! How was it?", "greets itself"),
         ("Hallo Ada, schön.", "greets itself"),
+        ("Good evening Ada, thank you for sitting down.", "greets itself"),
         ("Hey Ana! How was it?", ""),
         ("I am Ana, and I drive.", "says it is somebody else"),
         ("Ich heiße Bo.", "says it is somebody else"),
