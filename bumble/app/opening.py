@@ -23,6 +23,7 @@ from bumble.errors import NotAnEntityError, RefusedError
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
+    from bumble.entity.commits import Keeping
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
@@ -164,7 +165,41 @@ def open_entity(
     if settings_of_entity.identity is None:
         raise NotAnEntityError(root)
     shell.entity_name = settings_of_entity.identity.name
-    return Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+    opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+    if not incognito:
+        _forget_again(opened)
+    return opened
+
+
+def _forget_again(opened: Opened) -> None:
+    """Forget what a merge has brought back of people who were forgotten."""
+    from bumble.upkeep import returned
+
+    if not returned.may_be_back(opened.entity):
+        return
+    plan = returned.forget_again(
+        opened.entity,
+        keeping(opened),
+        opened.shell.own_caches(opened.entity.root),
+        zone=zone(opened),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
+    if plan.changes:
+        output.warn(opened.shell, f"A merge brought back what was forgotten: {plan.summary}. Gone.")
+
+
+def keeping(opened: Opened) -> Keeping:
+    """Return how this process makes commits."""
+    from bumble.entity.commits import Keeping
+
+    shell = opened.shell
+    return Keeping(
+        opened.config.git.autocommit,
+        opened.identity.name,
+        lambda: shell.now().astimezone(zone(opened)),
+        lambda text: output.warn(shell, text),
+        opened.settings.trusted,
+    )
 
 
 def zone(opened: Opened) -> ZoneInfo:

@@ -14,7 +14,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -172,6 +172,24 @@ def adopt_notes(root: Path) -> None:
                 files.remove(file)
             else:
                 _put_note(note)
+
+
+def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
+    """Take the words out of what waits to be committed, where they tell of somebody forgotten.
+
+    Args:
+        root: Of the entity.
+        tells: Whether a text does.
+    """
+    if not notes(root):
+        return
+    with files.lock(
+        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    ):
+        for note in notes(root):
+            if any(map(tells, (note.title, *note.body))):
+                plain = f"{note.cycle}: words that were forgotten"
+                _put_note(replace(note, title=plain, body=()))
 
 
 def _note_files(root: Path) -> list[Path]:

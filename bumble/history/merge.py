@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.body import soma as body
-from bumble.history import merge_lines, merge_rules, merge_sections
+from bumble.history import merge_lines, merge_rules, merge_sections, merge_transcripts
 from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
@@ -200,6 +200,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "journal": merge_sections.journal,
     "narrative": _merge_narrative,
     "handover": _later_text,
+    "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,
     "episode": _record_merger(kinds.EPISODE, merge_rules.record),

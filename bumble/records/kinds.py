@@ -502,6 +502,7 @@ PERSON = Kind(
     _person,
     "portrait",
     "bumble",
+    text_keys=("dynamic", "topics", "unresolved"),
     passages="person",
     explained=True,
     counted=True,
@@ -572,7 +573,7 @@ SESSION = Kind(
     sessions.parse,
     _session,
     "lines",
-    "union",
+    "bumble",
     prefix=sessions.PREFIX,
     inner_prefixes={
         "message": sessions.MESSAGE_PREFIX,
