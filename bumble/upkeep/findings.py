@@ -38,6 +38,10 @@ CODES: dict[str, Code] = {
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
+    "forgotten-back": Code(
+        "problem", "A merge or a copy brought back what was forgotten.", mends=True
+    ),
+    "secret-kept": Code("note", "A record holds what looks like a password, a key or a card."),
     "source-missing": Code("note", "A record rests on something that is not here any more."),
     "person-missing": Code(
         "note", "A record names somebody, or is for them, whom nothing else here knows."

@@ -6,7 +6,7 @@ that bumble did not make itself: its log of HEAD tells. `doctor` looks each time
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -16,12 +16,14 @@ from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
-from bumble.errors import FolderUnwritableError
+from bumble.errors import FolderUnwritableError, RecordInvalidError
 from bumble.records import forgotten
 from bumble.upkeep import forget, traces
+from bumble.upkeep.findings import Finding
 from bumble.upkeep.forget import Forgetting
 
 MARK = "forgotten"  # in `.bumble/`: how long the log of HEAD was when all was looked through
+MOST_ROUNDS = 20
 TITLE = "person forget: what a merge brought back"
 
 
@@ -44,6 +46,19 @@ def _is_plain_commit(line: bytes) -> bool:
     """Whether a line of the log is of a commit that was made here, on what was here before."""
     message = line.partition(b"\t")[2]
     return message.startswith((b"commit:", b"commit (initial):"))
+
+
+def check(entity: Entity, zone: tzinfo) -> Iterator[Finding]:
+    """Yield what is here again though it was forgotten."""
+    try:
+        plan = forget.again(entity, zone)
+    except RecordInvalidError as error:
+        if error.path.name == forgotten.PATH:
+            yield Finding("record-invalid", error.problem, forgotten.PATH, error.line)
+        return  # another file is a finding of its own
+    for change in plan.changes:
+        sentence = "what was forgotten is here again"
+        yield Finding("forgotten-back", sentence, change.path, fix="bumble doctor --fix")
 
 
 def note_look(entity: Entity) -> None:
@@ -77,8 +92,12 @@ def forget_again(
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
-    plan = forget.again(entity, zone)
-    if plan.changes:
+    plan = Forgetting((), {}, ())
+    for _ in range(MOST_ROUNDS):  # what two people share is done for one after the other
+        more = forget.again(entity, zone)
+        if not more.changes:
+            break
+        plan = more
         change_set = ChangeSet(TITLE, plan.changes)
         commits.apply(entity.root, change_set, keeping, timeout_seconds=timeout_seconds)
         traces.drop_caches(entity, caches)
