@@ -7,6 +7,7 @@ uses.
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +20,15 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
-from bumble.errors import NotAnEntityError, RefusedError
+from bumble.errors import FolderUnwritableError, NotAnEntityError, RefusedError
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.commits import Keeping
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
+
+CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
 
 
 @dataclass(frozen=True)
@@ -167,8 +170,35 @@ def open_entity(
     shell.entity_name = settings_of_entity.identity.name
     opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
     if not incognito:
+        _settle_clone(opened)
         _forget_again(opened)
     return opened
+
+
+def _settle_clone(opened: Opened) -> None:
+    """Tell git how to merge the folder, and mend what it merged without that; say so."""
+    from bumble.history import clone, driver
+
+    root = opened.entity.root
+    place = git.at(root, trusted=opened.settings.trusted)
+    if place is None:
+        return
+    timeout = opened.config.limits.lock_timeout_seconds
+    mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+    if mended.sentence:
+        output.warn(opened.shell, mended.sentence)
+    if not clone.needs_driver(root, place):
+        return
+    if clone.is_ours_to_tell(place):
+        driver.install(root)
+    elif not (opened.entity.private / CLONE_MARK).exists():
+        with suppress(FolderUnwritableError):
+            files.write_atomic(opened.entity.private / CLONE_MARK, b"")
+        output.warn(
+            opened.shell,
+            "git has not been told how to merge these files by meaning, and its repository is not "
+            "this folder's alone: `bumble doctor --fix` tells it.",
+        )
 
 
 def _forget_again(opened: Opened) -> None:

@@ -32,6 +32,7 @@ from bumble.text.words import shorten
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
 NOTES = "uncommitted"  # below `.bumble/`
+REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -409,8 +410,8 @@ class Commits:
         who: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
             done = self.git.call(
-                # a guessed name would stand in the history for ever
-                *("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8"),
+                *REAL_NAME,
+                *("-c", "i18n.commitEncoding=UTF-8"),
                 *("--literal-pathspecs", *command),
                 *("--pathspec-from-file=-", "--pathspec-file-nul"),
                 stdin="\0".join(paths).encode(errors="surrogateescape"),
@@ -462,6 +463,18 @@ class Commits:
 
     def _digest(self, path: str) -> str | None:
         return write_ahead.digest(files.read_if_there(self.repository.folder / path))
+
+
+def conclude(place: Git, keeping: Keeping) -> str:
+    """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
+    at = keeping.clock().isoformat(timespec="seconds")
+    dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
+    for who in ({}, _author(keeping.name)):
+        result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **who})
+        if result.code == 0:
+            return ""
+    return result.why
 
 
 def _entries(done: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
