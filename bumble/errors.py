@@ -109,6 +109,15 @@ class MergeUnfinishedError(RefusedError):
         )
 
 
+class SyncError(UserError):
+    """The folder could not be brought together with its other clones."""
+
+    exit_code = 13
+
+    def __init__(self, root: Path, why: str, advice: str) -> None:
+        super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
+
+
 class HistoryMissingError(UserError):
     """There is no history to look into."""
 

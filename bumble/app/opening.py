@@ -171,7 +171,7 @@ def open_entity(
     opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
     if not incognito:
         _settle_clone(opened)
-        _forget_again(opened)
+        forget_again(opened)
     return opened
 
 
@@ -201,7 +201,7 @@ def _settle_clone(opened: Opened) -> None:
         )
 
 
-def _forget_again(opened: Opened) -> None:
+def forget_again(opened: Opened) -> None:
     """Forget what a merge has brought back of people who were forgotten."""
     from bumble.upkeep import returned
 
