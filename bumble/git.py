@@ -80,6 +80,7 @@ class GitResult:
     code: int
     out: bytes
     err: str
+    killed: bool = False  # it took too long
 
     @property
     def text(self) -> str:
@@ -353,7 +354,7 @@ def _start(
     except FileNotFoundError as error:
         return GitResult(NOT_INSTALLED, b"", str(error))
     except subprocess.TimeoutExpired:
-        return GitResult(1, b"", f"git took longer than {timeout_seconds:g} s")
+        return GitResult(1, b"", f"git took longer than {timeout_seconds:g} s", killed=True)
     except OSError as error:
         return GitResult(1, b"", str(error))
     return GitResult(result.returncode, result.stdout, result.stderr.decode(errors="replace"))

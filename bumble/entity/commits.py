@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files, git
-from bumble.entity import changes, installation, write_ahead
+from bumble.entity import changes, git_locks, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.write_ahead import Step
@@ -353,7 +353,8 @@ class Commits:
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
         for _ in range(BUSY_TRIES):
-            if not (self.repository.private / "index.lock").exists():
+            git_locks.clear(self.root, self.repository)
+            if not git_locks.locks(self.repository):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
@@ -409,14 +410,16 @@ class Commits:
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
         who: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
-            done = self.git.call(
-                *REAL_NAME,
-                *("-c", "i18n.commitEncoding=UTF-8"),
-                *("--literal-pathspecs", *command),
-                *("--pathspec-from-file=-", "--pathspec-file-nul"),
-                stdin="\0".join(paths).encode(errors="surrogateescape"),
-                environ={**dates, **who},
-            )
+            with git_locks.noted(self.root) as results:
+                done = self.git.call(
+                    *REAL_NAME,
+                    *("-c", "i18n.commitEncoding=UTF-8"),
+                    *("--literal-pathspecs", *command),
+                    *("--pathspec-from-file=-", "--pathspec-file-nul"),
+                    stdin="\0".join(paths).encode(errors="surrogateescape"),
+                    environ={**dates, **who},
+                )
+                results.append(done)
             if done.code == 0 or (done.code == 1 and not done.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
             if "index.lock" in done.err or "cannot lock ref" in done.err:

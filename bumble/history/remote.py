@@ -1,7 +1,7 @@
-"""Other clones of an entity: what they did is fetched and merged by meaning; pushed only if asked.
+"""Other clones of an entity: what they did is fetched and merged, and ours pushed if asked.
 
-git reaches out to the address that the branch follows. Nothing that only the repository's own config
-names is run for that, unless the folder is trusted.
+git reaches out to the address that the branch follows. Nothing that only the repository's own
+config names is run for that, unless the folder is trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Merging:
     """What a merge brought."""
 
     commits: int  # of other clones
-    mended: Mended = Mended()
+    mended: Mended
 
 
 def place_of(root: Path, *, trusted: bool) -> Git:
@@ -47,9 +47,8 @@ def place_of(root: Path, *, trusted: bool) -> Git:
     if place is None:
         raise HistoryMissingError(root)
     if place.foreign or place.trap:
-        raise SyncError(
-            root, "its repository is not yours, or git would wait for it", "See doctor."
-        )
+        why = "its repository belongs to somebody else, or holds a pipe"
+        raise SyncError(root, why, "`bumble doctor` says which.")
     named = place.reaching_programs(but=driver.KEY)
     if not trusted and (named or place.strays):
         what = f"its own git config has {', '.join(named)}" if named else place.astray
@@ -84,9 +83,9 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
     """
     options = ("--quiet", "--no-recurse-submodules", "--no-auto-maintenance")
     result = place.reach("fetch", *options, target.remote)
-    if result.code == 0 and (place.repository.common / "shallow").exists():
-        if place.call("merge-base", "HEAD", target.tracking).code != 0:
-            result = place.reach("fetch", *options, "--unshallow", target.remote)
+    shallow = result.code == 0 and (place.repository.common / "shallow").exists()
+    if shallow and place.call("merge-base", "HEAD", target.tracking).code != 0:
+        result = place.reach("fetch", *options, "--unshallow", target.remote)
     if result.code != 0:
         raise SyncError(root, result.why, "Nothing was changed; try `git fetch` there by hand.")
 
@@ -102,11 +101,11 @@ def merge(
     """
     count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
     if count == "0":
-        return Merging(0)
+        return Merging(0, Mended())
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
     if result.code == 0:
-        return Merging(int(count))
+        return Merging(int(count), Mended())
     if not place.repository.under_way:
         advice = "Nothing was changed. `bumble diff` shows what is not committed."
         if "unrelated histories" in result.err:

@@ -66,6 +66,7 @@ CODES: dict[str, Code] = {
     "change-tracked": Code("problem", "git brought a half-done change, of which nothing is used."),
     "change-unreadable": Code("problem", "The record of a cut-off change can't be read."),
     "file-stray": Code("problem", "A killed writer left a temporary file.", mends=True),
+    "cache-stray": Code("note", "A killed writer left a temporary file in a cache.", mends=True),
     "lock-held": Code("note", "Another process is writing to the entity right now."),
     "index-unusable": Code(
         "problem", "The search index is damaged or of another version.", mends=True
