@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from bumble.app import opening, output, weights
-from bumble.app.opening import open_entity
-from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.app.opening import Opened
+from bumble.cli.entity_command import writes
 from bumble.errors import RecordInvalidError
 
 app = typer.Typer(rich_markup_mode=None)
@@ -18,15 +18,8 @@ PushOption = Annotated[
 
 
 @app.command()
-def sync(
-    ctx: typer.Context,
-    *,
-    push: PushOption = False,
-    entity: EntityOption = None,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
-) -> None:
+@writes
+def sync(opened: Opened, *, push: PushOption = False) -> None:
     """Fetch what other clones did, merge it by meaning, and check the folder.
 
     Reaches out to the remote that the branch follows, and pushes only with --push. Ends with exit
@@ -36,9 +29,7 @@ def sync(
     from bumble.history import remote
     from bumble.upkeep import doctor
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     shell, root = opened.shell, opened.entity.root
-    shell.set_now(now)
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
