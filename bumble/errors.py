@@ -109,10 +109,8 @@ class MergeUnfinishedError(RefusedError):
         )
 
 
-class SyncError(UserError):
+class SyncError(RefusedError):
     """The folder could not be brought together with its other clones."""
-
-    exit_code = 13
 
     def __init__(self, root: Path, why: str, advice: str) -> None:
         super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")

@@ -21,7 +21,7 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
-from bumble.errors import FolderUnwritableError, NotAnEntityError, RefusedError
+from bumble.errors import FolderUnwritableError, NotAnEntityError, RefusedError, UnsafePathError
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
+MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
+FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
 
 
@@ -173,19 +175,22 @@ def open_entity(
 
 def _settle_clone(opened: Opened) -> None:
     """Tell git how to merge the folder, and mend what it merged without that; say so."""
-    from bumble.history import clone, driver
+    from bumble.history import driver
 
     root = opened.entity.root
     place = git.at(root, trusted=opened.settings.trusted)
     if place is None:
         return
-    timeout = opened.config.limits.lock_timeout_seconds
-    mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
-    if mended.sentence:
-        output.warn(opened.shell, mended.sentence)
-    if not clone.needs_driver(root, place):
+    if place.repository.under_way or any(map(_has_markers, (root / name for name in MAPPINGS))):
+        from bumble.history import clone
+
+        timeout = opened.config.limits.lock_timeout_seconds
+        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+        if mended.sentence:
+            output.warn(opened.shell, mended.sentence)
+    if not driver.is_missing(root, place.repository):
         return
-    if clone.is_ours_to_tell(place):
+    if driver.may_install(place):
         driver.install(root)
     elif not (opened.entity.private / CLONE_MARK).exists():
         with suppress(FolderUnwritableError):
@@ -197,8 +202,17 @@ def _settle_clone(opened: Opened) -> None:
         )
 
 
+def _has_markers(path: Path) -> bool:
+    """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
+    with suppress(UnsafePathError, OSError):
+        return b"<<<<<<< " in (files.read_if_there(path) or b"")
+    return False
+
+
 def forget_again(opened: Opened) -> None:
     """Forget what a merge has brought back of people who were forgotten."""
+    if not (opened.entity.root / FORGOTTEN).exists():
+        return
     from bumble.upkeep import returned
 
     if not returned.may_be_back(opened.entity):

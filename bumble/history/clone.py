@@ -12,16 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bumble import files, git, gitdir
+from bumble import files, git
 from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import UnsafePathError
 from bumble.git import Git
-from bumble.history import driver, merge
+from bumble.history import merge
 from bumble.records import kinds, soma, state
 
-ATTRIBUTES = ".gitattributes"
 MAPPINGS = (soma.PATH, state.PATH)  # nothing works while these can't be read
 _MARKERS = re.compile(
     r"^<{7} [^\n]*\n(.*?)(?:^\|{7}[^\n]*\n(.*?))?^={7}\n(.*?)^>{7} [^\n]*(?:\n|\Z)",
@@ -52,22 +51,6 @@ class Mended:
         return f"{text}\n{self.under_way} is under way: go on with `{go_on}`."
 
 
-def needs_driver(root: Path, place: Git) -> bool:
-    """Whether a folder's files name our way to merge, and git has not been told what that is."""
-    attributes = gitdir.content(root / ATTRIBUTES) or b""
-    config = gitdir.content(place.repository.common / "config") or b""
-    if f"merge={driver.NAME}".encode() not in attributes:
-        return False
-    return driver.command().encode() not in config and not driver.is_installed(root)
-
-
-def is_ours_to_tell(place: Git) -> bool:
-    """Whether the repository is this folder's own, and belongs to this user."""
-    repository = place.repository
-    own = repository.top == repository.folder and not repository.is_worktree
-    return own and not (place.foreign or place.trap or place.strays)
-
-
 def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
 
@@ -77,10 +60,12 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
         timeout_seconds: How long to wait for another writer.
     """
     place = git.at(root, trusted=keeping.trusted)
-    if place is None or place.foreign or place.trap or (place.strays and not keeping.trusted):
+    if place is None:
         return Mended()
     if not place.repository.under_way:
         return _mend_markers(root, keeping, timeout_seconds)
+    if place.foreign or place.trap or (place.strays and not keeping.trusted):
+        return Mended()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return _mend_conflicts(root, place, keeping)
 

@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 
 from bumble.records import session_files, sessions
-from tests.history.test_clone import check_whole, life, lived
+from tests.support import clones
+from tests.support.clones import check_whole, lived
 from tests.support.repository import git
 from tests.support.running import Run
 
-__all__ = ["life"]
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return clones.begun(run, monkeypatch)
 
 
 @pytest.fixture
