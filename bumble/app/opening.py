@@ -192,7 +192,7 @@ def _settle_clone(opened: Opened) -> None:
         return
     if driver.may_install(place):
         driver.install(root)
-    elif not (opened.entity.private / CLONE_MARK).exists():
+    elif not (driver.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
         with suppress(FolderUnwritableError):
             files.write_atomic(opened.entity.private / CLONE_MARK, b"")
         output.warn(

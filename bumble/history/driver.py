@@ -48,7 +48,11 @@ def is_missing(root: Path, repository: Repository) -> bool:
 
 
 def may_install(place: Git) -> bool:
-    """Whether the repository is this folder's own, and belongs to this user."""
-    repository = place.repository
-    own = repository.top == repository.folder and not repository.is_worktree
-    return own and not (place.foreign or place.trap or place.strays)
+    """Whether the repository is this folder's own, and this user's."""
+    leads_away = place.strays is not None and not place.trusted
+    return is_own(place.repository) and not (place.foreign or place.trap or leads_away)
+
+
+def is_own(repository: Repository) -> bool:
+    """Whether nothing but this folder lies in the repository."""
+    return repository.top == repository.folder
