@@ -67,6 +67,7 @@ COMMANDS = {
     "log": ("log", "Show what became part of the entity, and when."),
     "diff": ("diff", "Show what changed, in memories rather than lines."),
     "undo": ("undo", "Take back one change."),
+    "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app

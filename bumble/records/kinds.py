@@ -517,6 +517,7 @@ PERSON = Kind(
     _person,
     "portrait",
     "bumble",
+    text_keys=("dynamic", "topics", "unresolved"),
     passages="person",
     explained=True,
     counted=True,
@@ -599,7 +600,7 @@ SESSION = Kind(
     sessions.parse,
     _session,
     "lines",
-    "union",
+    "bumble",
     prefix=sessions.PREFIX,
     inner_prefixes={
         "message": sessions.MESSAGE_PREFIX,
