@@ -189,6 +189,8 @@ def _length(session: Session) -> int:
 
 
 def _state(session: Session) -> str:
+    if session.imported is not None:
+        return f"imported from {session.imported.get('from')}"
     if session.ended is not None:
         return "ended"
     return "unanswered" if session.unanswered else "open"
@@ -200,6 +202,8 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
     spoken = ", ".join(names.get(person, person) for person in session.people)
     began = when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
+    if session.imported is not None and session.imported.get("title"):
+        yield str(session.imported["title"])
     summed_up = {
         compaction.last: compaction.summary
         for compaction in session.compactions
@@ -216,8 +220,9 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
 
 
 def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
-    speakers = {"user": names.get(message.speaker, message.speaker), "tool": "(result)"}
-    who = speakers.get(message.role, opened.identity.name)
+    called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
+    speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
+    who = speakers.get(message.role, called or opened.identity.name)
     if message.role == "tool":
         yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
         return
@@ -240,6 +245,7 @@ def _data(session: Session) -> dict[str, Any]:
         "last_at": session.last_at.isoformat(),
         "people": list(session.people),
         "state": _state(session),
+        "imported": dict(session.imported) if session.imported is not None else None,
         "ended": session.ended.isoformat() if session.ended else None,
         "messages": [_message_data(message) for message in session.messages],
         "compactions": [

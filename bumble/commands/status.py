@@ -14,7 +14,7 @@ import typer
 
 from bumble.app import body_view, model_choice, opening, output, weights
 from bumble.app.opening import Opened, open_entity
-from bumble.cli import listing, people
+from bumble.cli import listing, people, waiting_imports
 from bumble.cli.options import EntityOption, JsonOption, NowOption
 from bumble.errors import IndexUnusableError, UserError
 from bumble.records import kinds, session_files, state
@@ -61,6 +61,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
+        "imports": waiting_imports.look(opened),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "counts": _counts(opened),
@@ -82,7 +83,8 @@ def _newest_conversations(opened: Opened) -> list[Session]:
     """Read the newest conversation of each of the people who spoke last, the newest first."""
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, lambda path: (path, session_files.read_info(path)))
-    newest = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
+    lived = [entry for entry in infos.records if entry[1].imported is None]
+    newest = sorted(lived, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
     by_person = {info.by: path for path, info in reversed(newest)}
     wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
     return list(listing.readable(opened, wanted[::-1], session_files.load).records)[::-1]
@@ -254,6 +256,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
         ("due", _due_line(data["due"])),
+        ("imported", waiting_imports.line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]

@@ -18,6 +18,7 @@ ROOMS = (
     "prompts",
     "index",
     "grounding",
+    "imports",
     "runtime",
     "episodes",
     "facts",
