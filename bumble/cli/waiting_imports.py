@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bumble.app import output
 from bumble.app.opening import Opened
 from bumble.cli import listing
@@ -11,15 +9,16 @@ from bumble.records import session_files
 
 
 def look(opened: Opened) -> dict[str, int]:
-    """Count the imported conversations that are not wholly learnt from, and their bytes."""
-    waiting = [info for info in session_files.imports(opened.entity.sessions) if info.waits]
-    return {"conversations": len(waiting), "bytes": sum(info.size_bytes for info in waiting)}
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+    infos = list(session_files.imports(opened.entity.sessions))
+    waiting = [info.size_bytes for info in infos if info.waits]
+    return {"conversations": len(infos), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
 
 
 def line(waiting: dict[str, int]) -> str:
     """Say it for people; nothing where none lies."""
-    if not waiting["conversations"]:
+    if not waiting["waiting"]:
         return ""
-    count = listing.counted(waiting["conversations"], "conversation")
-    size = output.size(waiting["bytes"])
+    count = listing.counted(waiting["waiting"], "conversation")
+    size = output.size(waiting["waiting_bytes"])
     return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"

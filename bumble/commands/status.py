@@ -250,7 +250,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("model", _model_line(data["model"])),
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
-        ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
+        ("last talk", _last_line(opened, data["last_session"], _lived(data))),
         *(("unanswered", _unanswered_line(opened, message)) for message in data["unanswered"]),
         ("today", _today_line(data["today"])),
         ("mood", _mood_line(data["mood"])),
@@ -292,8 +292,13 @@ def _window_line(window: dict[str, Any] | None) -> str:
     return sentence
 
 
-def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
-    if last is None and sessions:
+def _lived(data: dict[str, Any]) -> int:
+    """Return how many conversations there are that were had here."""
+    return int(data["counts"]["sessions"]) - int(data["imports"]["conversations"])
+
+
+def _last_line(opened: Opened, last: dict[str, Any] | None, lived: int) -> str:
+    if last is None and lived:
         return "can't be read (see `bumble doctor`)"
     if last is None:
         return 'none yet; begin with `bumble chat "Hello"`'

@@ -58,6 +58,15 @@ class Speaker:
     trust: str  # "owner" or "person"
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A turn with the id and the time that it has here."""
+
+    id: str
+    at: datetime
+    turn: Turn
+
+
 class Importer:
     """Takes what was read, an item at a time, and writes it."""
 
@@ -130,28 +139,29 @@ class Importer:
     def _talk(self, talk: Talk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
         key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
-        messages = self._messages(talk, key)
-        if not messages:
+        placed = self._placed(talk, key)
+        if not placed:
             why = "conversations without a time" if talk.turns else "conversations without words"
             self.report.leave(LeftOut(title or key, why, broken=bool(talk.turns)))
             return
-        if self.since is not None and messages[-1].at < self.since:
+        if self.since is not None and placed[-1].at < self.since:
             self.report.older += 1
             return
         there = self._there.get(key)
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
         if there is None:
-            self._begin(key, title, messages, why)
+            self._begin(key, title, placed, why)
             return
         if sessions.path(there) in self._paths:
             self.flush()
         try:
-            self._go_on(there, messages, why)
+            self._go_on(there, placed, why)
         except RecordInvalidError as error:
             self.report.leave(LeftOut(there, error.problem, broken=True))
 
-    def _begin(self, key: str, title: str, messages: Sequence[Message], why: str) -> None:
-        session_id = base.stable_id(sessions.PREFIX, messages[0].at, f"{self.form}:{key}")
+    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> None:
+        messages = [self._message(one) for one in placed]
+        session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
         origin = base.filled({"from": self.form, "id": key, "title": title})
         session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
         change = sessions.plan_whole(session, messages, why)
@@ -164,15 +174,15 @@ class Importer:
         self.report.messages += len(messages)
         self._plan(change)
 
-    def _go_on(self, session_id: str, messages: Sequence[Message], why: str) -> None:
+    def _go_on(self, session_id: str, placed: Sequence[_Placed], why: str) -> None:
         """Add what was said since the last import."""
         if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
             self.report.grown += 1
-            self.report.messages += len(messages)
+            self.report.messages += len(placed)
             return
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:] for message in session.messages}
-        new = [message for message in messages if message.id[-ID_TAIL:] not in known]
+        new = [self._message(one) for one in placed if one.id[-ID_TAIL:] not in known]
         change = sessions.plan_append(session, new, why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
         if not new:
@@ -185,8 +195,8 @@ class Importer:
             self.report.messages += len(new)
             self._plan(change)
 
-    def _messages(self, talk: Talk, key: str) -> list[Message]:
-        """Make messages of turns; a turn without a time is of the time of the one before it."""
+    def _placed(self, talk: Talk, key: str) -> list[_Placed]:
+        """Give turns their ids and times; a turn without a time is of the time of the one before it."""
         times = [self._time(turn.at) for turn in talk.turns]
         at = self._time(talk.at) or next(filter(None, times), None)
         if at is None:
@@ -196,23 +206,24 @@ class Importer:
             why = f"messages beyond the first {MAX_MESSAGES:,} of a conversation"
             self.report.leave(LeftOut(talk.title or key, why, broken=True, count=more))
         at = min(at, next(filter(None, times), None) or at)
-        messages, seen = [], dict[str, int]()
+        placed, seen = [], dict[str, int]()
         for turn, time in zip(talk.turns[:MAX_MESSAGES], times, strict=False):
             if not turn.text.strip():
                 continue
             at = max(at, time or at)  # the order in which they stand is that in which they were
             seen[turn.id] = seen.get(turn.id, 0) + 1
             turn_key = turn.id if seen[turn.id] == 1 else f"{turn.id} #{seen[turn.id]}"
-            messages.append(self._message(turn, f"{self.form}:{key}:{turn_key}", at))
-        return messages
+            name = f"{self.form}:{key}:{turn_key}"
+            placed.append(_Placed(base.stable_id(sessions.MESSAGE_PREFIX, at, name), at, turn))
+        return placed
 
     def _time(self, at: datetime | None) -> datetime | None:
         if at is None or at > self.now + AHEAD:
             return None
         return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
 
-    def _message(self, turn: Turn, key: str, at: datetime) -> Message:
-        text = turn.text
+    def _message(self, placed: _Placed) -> Message:
+        turn, text = placed.turn, placed.turn.text
         if len(text) > MAX_TEXT_CHARS:
             self.report.leave(
                 LeftOut(text[:40], f"the rest of texts longer than {MAX_TEXT_CHARS:,} characters")
@@ -221,8 +232,8 @@ class Importer:
         name = self._safe(one_line(turn.name))[:MAX_TITLE_CHARS]
         extra = base.filled({"name": name, "model": one_line(turn.model)[:MAX_TITLE_CHARS]})
         message = Message(
-            base.stable_id(sessions.MESSAGE_PREFIX, at, key),
-            at,
+            placed.id,
+            placed.at,
             "assistant",
             self._safe(text),
             trust=TRUST,
