@@ -105,6 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=300)
     parser.add_argument("--git", action="store_true", help="into a folder with a history")
+    parser.add_argument("--at-most", type=float, metavar="MB", help="fail if it takes more memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -113,6 +114,8 @@ def main() -> None:
         for what in ("first", "again"):
             seconds, peak = run(place, "import", str(archive), "-e", entity)
             print(f"{what}: {seconds:.1f} s, at most {peak:.0f} MB")
+            if options.at_most and peak > options.at_most:
+                sys.exit(f"more than {options.at_most:.0f} MB")
         seconds, peak = run(place, "status", "-e", entity)
         print(f"status: {seconds:.1f} s, at most {peak:.0f} MB")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bumble.imports import conversations, lenient
 from bumble.imports.items import Context, Fact, Item, LeftOut, Recipe
+from bumble.imports.json_stream import HEAD_BYTES
 from bumble.imports.source import Source
 from bumble.text.words import one_line, shorten
 
@@ -89,12 +90,13 @@ def items(book: Lorebook, filled: Callable[[str], str] = str) -> Iterator[Item]:
 
 def fits(source: Source) -> bool:
     """Whether the only file is a lorebook."""
-    return len(source.members) == 1 and any(
-        shape.kind == "object"
-        and "entries" in shape.keys | shape.item("data")
-        and "char_name" not in shape.keys
-        for shape in conversations.shapes(source, "*.json").values()
-    )
+    if len(source.members) != 1:
+        return False
+    [name] = source.names
+    keys = conversations.shape(source, name).keys
+    if {"spec", "data"} <= keys:
+        return SPEC.encode() in source.head(name, HEAD_BYTES)
+    return "entries" in keys
 
 
 def read(source: Source, context: Context) -> Iterator[Item]:

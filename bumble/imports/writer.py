@@ -196,9 +196,11 @@ class Importer:
             self._plan(change)
 
     def _placed(self, talk: Talk, key: str) -> list[_Placed]:
-        """Give turns their ids and times; a turn without a time is of the time of the one before it."""
+        """Give turns their ids and times; one without a time has that of the one before it."""
         times = [self._time(turn.at) for turn in talk.turns]
         at = self._time(talk.at) or next(filter(None, times), None)
+        if at is None and any((talk.at, *(turn.at for turn in talk.turns))):
+            at = self._time(self.now)  # a clock was wrong
         if at is None:
             return []
         if len(talk.turns) > MAX_MESSAGES:
