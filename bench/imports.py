@@ -2,7 +2,8 @@
 
 The export is written straight to the disk, a conversation at a time, then imported by a process of
 its own whose peak of memory is asked of the system. A second run shows what it costs to find that
-everything is there. The claim that it checks: 300 MB of JSON stay under 300 MB of memory.
+everything is there. The claim that it checks: 300 MB of JSON stay under 300 MB of memory (61 MB
+when it was written).
 """
 
 from __future__ import annotations

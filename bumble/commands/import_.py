@@ -51,7 +51,7 @@ def command(
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Bring in what another program knows: its exports, memories, characters.
+    """Bring in what another program knows: exports, memories, characters.
 
     Conversations are kept word for word and found at once. Nothing is learnt of them until
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as

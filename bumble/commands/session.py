@@ -32,7 +32,7 @@ from bumble.cli.options import (
     SeedOption,
 )
 from bumble.entity.changes import Change
-from bumble.errors import UserError
+from bumble.errors import RefusedError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.sessions import End, Message, Session
 
@@ -124,6 +124,10 @@ def end(
     opened.shell.set_now(now)
     opened.shell.set_seed(seed)
     session = _load(opened, session_id)
+    if session.imported is not None:
+        raise RefusedError(
+            f"{session.id} was imported: it is over\nName the conversation that is to end."
+        )
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     planned: list[Change | None] = []
     lines: list[str] = []

@@ -34,14 +34,15 @@ def fits_hermes(source: Source) -> bool:
 
 def read(source: Source, context: Context, *, origin: str) -> Iterator[Item]:
     """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
-    souls = [loaded for name in _tops(source, SOUL) if (loaded := _load(source, name))]
+    tops = _tops(source, SOUL)
+    souls = [notes.load(source, name) for name in tops]
     yield from (note for note in souls if isinstance(note, LeftOut))
     bodies = [note for note in souls if isinstance(note, notes.Note) and note.body.strip()]
     if bodies:
         text = "\n\n".join(note.body.strip() for note in bodies)
         yield Persona(_name(bodies) or origin, text)
     for name in source.matching("*.md"):
-        if name not in _tops(source, SOUL):
+        if name not in tops:
             yield from _note(source, name, origin)
     rest = [name for name in source.names if not name.casefold().endswith(".md")]
     if rest:
@@ -58,10 +59,6 @@ def _tops(source: Source, names: tuple[str, ...]) -> list[str]:
     depth = min((name.count("/") for name in found), default=0)
     nearest = {PurePosixPath(name).name: name for name in found if name.count("/") == depth}
     return [nearest[name] for name in names if name in nearest]
-
-
-def _load(source: Source, name: str) -> notes.Note | LeftOut:
-    return notes.load(source, name)
 
 
 def _name(souls: list[notes.Note]) -> str:

@@ -6,6 +6,7 @@ To the entity that imports it all of this is hearsay; only what the person said 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from glob import escape
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -60,7 +61,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     if lenient.text(persona.get("monologue")):
         voice = lenient.text(persona.get("voice"))
         yield Persona(name, lenient.text(persona["monologue"]), voice)
-    talks = source.below(f"{top}sessions/*/{sessions.FILE}")
+    talks = source.below(f"{escape(top)}sessions/*/{sessions.FILE}")
     source.wanted = sum(source.members[talk].size for talk in talks)
     for talk in talks:
         yield from _talk(source, talk, name, relationships.person_id(owner))
@@ -68,24 +69,26 @@ def read(source: Source, context: Context) -> Iterator[Item]:
 
 
 def _memories(source: Source, top: str, name: str, context: Context) -> Iterator[Item]:
-    used = source.below(f"{top}sessions/*")
-    for path in source.below(f"{top}{knowledge.PATH}"):
+    below = escape(top)
+    used = source.below(f"{below}sessions/*")
+    for path in source.below(f"{below}{knowledge.PATH}"):
         used.append(path)
         yield from _sections(source, path, name)
-    for path in source.below(f"{top}skills/*.md"):
+    for path in source.below(f"{below}skills/*.md"):
         used.append(path)
         note = notes.load(source, path)
         yield note if isinstance(note, LeftOut) else notes.recipe(note)
-    for path in source.below(*(top + pattern for pattern in TEXTS)):
+    for path in source.below(*(below + pattern for pattern in TEXTS)):
         used.append(path)
         note = notes.load(source, path)
         yield from [note] if isinstance(note, LeftOut) else notes.dated(note, OTHER, name)
-    for path in source.below(f"{top}{journal.PATH}"):
+    for path in source.below(f"{below}{journal.PATH}"):
         used.append(path)
         yield from _days(source, path, name, context)
-    claims = source.below(f"{top}beliefs/*.md")
+    claims = source.below(f"{below}beliefs/*.md")
     yield from _beliefs(source, claims, name)
-    rest = [path for path in source.names if path not in {*used, *claims, top + ENTITY_FILE}]
+    known = {*used, *claims, top + ENTITY_FILE}
+    rest = [path for path in source.names if path not in known]
     if rest:
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 

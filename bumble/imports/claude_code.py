@@ -53,7 +53,8 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     for name in names:
         note = notes.load(source, name)
         yield from [note] if isinstance(note, LeftOut) else _memory(note)
-    rest = [name for name in source.names if name not in (*names, *source.matching(INDEX))]
+    known = {*names, *source.matching(INDEX)}
+    rest = [name for name in source.names if name not in known]
     if rest:
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 

@@ -87,7 +87,8 @@ def _depth_is_fine(data: object) -> bool:
 
 def others(source: Source, used: Iterable[str]) -> Iterator[LeftOut]:
     """Name the files that were not read."""
-    rest = [name for name in source.names if name not in set(used)]
+    known = set(used)
+    rest = [name for name in source.names if name not in known]
     if rest:
         shown = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
         yield LeftOut(shown, "files that hold no conversations", count=len(rest))

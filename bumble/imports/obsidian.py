@@ -32,7 +32,8 @@ def read(source: Source, context: Context) -> Iterator[Item]:
             yield from notes.dated(note, OTHER, clipped)
         else:
             yield from notes.dated(note, PERSON)
-    rest = [name for name in own if name not in set(texts)]
+    known = set(texts)
+    rest = [name for name in own if name not in known]
     if rest:
         yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
 

@@ -9,6 +9,7 @@ from typing import Any
 from bumble.imports.items import LeftOut
 
 EXAMPLES = 5  # of what was left out for a reason
+MAX_REASONS = 50  # what a broken file says may differ each time
 
 
 @dataclass
@@ -54,7 +55,10 @@ class Report:
 
     def leave(self, item: LeftOut) -> None:
         """Note what was left out."""
-        passed = self.left_out.setdefault(item.why, Passed(item.why, item.broken))
+        why = item.why
+        if why not in self.left_out and len(self.left_out) >= MAX_REASONS:
+            why = "further problems"
+        passed = self.left_out.setdefault(why, Passed(why, item.broken))
         passed.count += item.count
         if len(passed.examples) < EXAMPLES and item.what:
             passed.examples.append(item.what[:160])

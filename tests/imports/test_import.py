@@ -136,6 +136,8 @@ def test_an_import_is_no_talk_that_goes_on(run: Run, tmp_path: Path) -> None:
     run.environ["BUMBLE_LLM_MODEL"] = f"script:{script}"
     refused = run("chat", "--session", talk.id, "More?")
     assert (refused.code, "imported" in refused.err) == (13, True)
+    assert run("session", "end", talk.id).code == 13
+    assert "handover" not in str(list(run.entity.sessions.rglob("*")))
     run.ok("chat", "Hello")
     assert len(session_files.paths(run.entity.sessions)) == 2
     assert "last talk" in run.ok("status").out
@@ -350,6 +352,21 @@ def test_enormous_and_wrong_fields_end_nothing(
     assert "the rest of texts longer than 1,000 characters" in why
     assert "messages beyond the first 3 of a conversation" in why
     run.ok("session", "list")
+
+
+def test_each_way_to_be_broken_is_told_and_not_all_of_many(run: Run, tmp_path: Path) -> None:
+    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 1\nname: Bea\n"})
+    for n in range(60):
+        exports.folder(place, {f"sessions/ses_{n}/messages.jsonl": '{"type": "x"}\n' * (n + 2)})
+        broken = place / f"sessions/ses_{n}/messages.jsonl"
+        broken.write_text(
+            '{"type":"session","id":"a","at":"2026-01-01T00:00:00Z"}\n' + f"{n}\n" * 2
+        )
+    exports.folder(place, {"knowledge.md": "## Boat\n\nGreen.\n"})
+    data = run.ok("import", str(place), "--json").data
+    assert data["facts"] == 1
+    assert sum(one["count"] for one in data["left_out"] if one["broken"]) == 60
+    assert len(data["left_out"]) <= 51
 
 
 def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
