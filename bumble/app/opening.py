@@ -7,7 +7,8 @@ uses.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -141,7 +142,7 @@ def open_entity(
         SettingInvalidError: If its settings can't be read.
         RefusedError: If it is half written and nothing may be written.
     """
-    from bumble.entity import changes, settings
+    from bumble.entity import changes
 
     shell = shell_of(ctx)
     root, why = locate(shell, folder_option)
@@ -153,18 +154,27 @@ def open_entity(
         )
     changes.recover(root)
     _tell_of_foreign(shell, root)
-    settings_of_entity = settings.load(
-        entity.file,
-        shell.user_file,
-        shell.environ,
-        {key.replace("__", "."): value for key, value in flags.items() if value is not None},
-    )
+    settings_of_entity = _settings(shell, entity, flags)
     for warning in settings_of_entity.warnings:
         output.warn(shell, warning)
     if settings_of_entity.identity is None:
         raise NotAnEntityError(root)
     shell.entity_name = settings_of_entity.identity.name
     return Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+
+
+def with_settings(opened: Opened, **flags: object) -> Opened:
+    """Return an entity with settings overridden, as flags of a command would."""
+    return replace(opened, settings=_settings(opened.shell, opened.entity, flags))
+
+
+def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> Settings:
+    from bumble.entity import settings
+
+    overriding = {
+        key.replace("__", "."): value for key, value in flags.items() if value is not None
+    }
+    return settings.load(entity.file, shell.user_file, shell.environ, overriding)
 
 
 def zone(opened: Opened) -> ZoneInfo:

@@ -9,9 +9,10 @@ import typer
 
 from bumble.agent import participants
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.entity_command import writes
+from bumble.cli.options import DryRunOption
 from bumble.entity.changes import ChangeSet
 from bumble.errors import ImportInvalidError, RefusedError
 from bumble.imports import formats, source, writer
@@ -25,8 +26,9 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@writes
 def command(
-    ctx: typer.Context,
+    opened: Opened,
     path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A zip, a file, or a folder.")],
     *,
     form: Annotated[
@@ -45,11 +47,7 @@ def command(
             "--from", metavar="DATE", help="Only conversations that went on after this day or time."
         ),
     ] = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Bring in what another program knows: exports, memories, characters.
 
@@ -57,8 +55,6 @@ def command(
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
     often as you like: what is there already stays as it is.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     name = text_input.one_line(speaker, "name") if speaker is not None else None
     who = participants.person(opened.entity, opened.identity, name)
     first = listing.moment(since, opened, "--from") if since else None

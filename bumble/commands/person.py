@@ -9,16 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output
-from bumble.app.opening import open_entity, zone
+from bumble.app.opening import Opened, zone
 from bumble.cli import commit, people, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
     YesOption,
 )
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -40,14 +37,11 @@ NONE = "Nobody yet. People who talk with it come by themselves; add one with `bu
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """List the people it knows."""
-    opened = open_entity(ctx, entity)
 
     def line(person: Relationship) -> list[str]:
         talked = counted(person.interaction_count, "talk")
@@ -59,19 +53,14 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
     from bumble.runtime import people as standings
 
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     person = people.find(opened, name)
     stages = opened.config.memory.relational.stages
     bond = standings.standing(person, stages, opened.shell.now())
@@ -105,8 +94,9 @@ def show(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
     text: TextArgument = None,
     *,
@@ -115,15 +105,9 @@ def add(
         typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
     ] = None,
     editor: EditorOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
     everybody = people.everybody(opened).records
     match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
@@ -147,18 +131,15 @@ def add(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = people.path(opened, name)
     commit.edit(
         opened,
@@ -171,15 +152,13 @@ def edit(
 
 
 @app.command()
+@writes
 def forget(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Forget a person: what they said, their portrait, and what rests on it alone.
 
@@ -188,7 +167,6 @@ def forget(
     """
     from bumble.upkeep import forget as forgetting
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     listing = people.everybody(opened)
     if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done

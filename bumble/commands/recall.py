@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.app import body_view, opening, output, weights
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing, people, text_input
-from bumble.cli.options import EntityOption, JsonOption, LimitOption, NowOption
+from bumble.cli.entity_command import reads
+from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
 from bumble.records import session_files
@@ -64,8 +65,9 @@ PlainOption = Annotated[
 
 
 @app.command()
+@reads
 def recall(
-    ctx: typer.Context,
+    opened: Opened,
     query: QueryArgument,
     *,
     kind: KindOption = None,
@@ -74,9 +76,6 @@ def recall(
     limit: LimitOption = 10,
     explain: ExplainOption = False,
     plain: PlainOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Search what the entity remembers, as it would in a talk with its owner.
 
@@ -88,8 +87,6 @@ def recall(
     from bumble.context.recalled import is_near
 
     asked = _query(query)
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     body, at = body_view.body_of(opened), opened.shell.now()
     search = _search(opened, body, at, person, session)
     embedder = weights.embedder(opened)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from bumble.app import body_view, model_choice, opening, output, weights
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.cli.entity_command import reads
 from bumble.errors import IndexUnusableError, UserError
 from bumble.records import kinds, session_files, state
 from bumble.records.kinds import Kind
@@ -35,16 +35,11 @@ PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without a
 
 
 @app.command()
+@reads
 def status(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """Show which entity this is, and how it is."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     talks = _newest_conversations(opened)
     chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
     data = {

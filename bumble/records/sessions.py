@@ -2,10 +2,10 @@
 
 Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
-`session` (the first), `message`, `appraisal` (what a message did to the body), `compaction`,
-`undo` (takes back a compaction), `end`, `distilled` (how far an imported conversation was learnt
-from), and whatever a later version adds. Knows nothing of models
-or prompts.
+`session` (the first), `message`, `appraisal` (what a message did to the body), `notice` (what it is
+worth remembering for), `compaction`, `undo` (takes back a compaction), `end`, `distilled` (how far
+an imported conversation was learnt from), and whatever a later version adds. Knows nothing of
+models or prompts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, jsonl
+from bumble.records import base, jsonl, notices
 from bumble.records.jsonl import Line
+from bumble.records.notices import Notice
 from bumble.text.yaml_edit import SourceError
 
 PREFIX, MESSAGE_PREFIX, COMPACTION_PREFIX = "ses", "msg", "cmp"
@@ -110,7 +111,7 @@ class Distilled:
     last: str  # id of the last message
 
 
-Record: TypeAlias = Message | Appraised | Compaction | Undo | End | Distilled
+Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Session:
     present: tuple[str, ...]  # ids of the others who hear it from the beginning to the end
     messages: tuple[Message, ...]  # by time
     appraisals: Mapping[str, Appraised]  # by the id of the message, the latest of each
+    notices: Mapping[str, Notice]  # likewise
     compactions: tuple[Compaction, ...]  # by time, those taken back left out
     ended: datetime | None  # when it was ended; None while it goes on
     torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
@@ -186,6 +188,7 @@ def parse(source: str, stem: str = "") -> Session:
         present=_present(lines[0]),
         messages=messages,
         appraisals={one.message: one for one in by_time if isinstance(one, Appraised)},
+        notices={line.message: line for line in by_time if isinstance(line, Notice)},
         compactions=tuple(one for one in compactions if one.id not in undone),
         ended=_ended(by_time),
         torn_line=torn_line,
@@ -213,6 +216,8 @@ def _record(line: Line) -> Record | None:
                 return _message(line.data)
             case "appraisal":
                 return _appraised(line.data)
+            case "notice":
+                return notices.parse(line.data)
             case "compaction":
                 return _compaction(line.data)
             case "undo":
@@ -367,6 +372,8 @@ def render(record: Record) -> str:
             data = {"type": "message"} | _message_data(record)
         case Appraised():
             data = {"type": "appraisal"} | _appraised_data(record)
+        case Notice():
+            data = {"type": "notice", "at": _stamp(record.at), **notices.fields(record)}
         case Compaction():
             data = {"type": "compaction"} | _compaction_data(record)
         case Undo():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from bumble.abilities.tiers import ABLE, Abilities
 from bumble.body.config import BodyConfig
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
@@ -42,6 +43,7 @@ class Runtime:
     rng: random.Random
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
+    abilities: Abilities = ABLE  # what the model can be trusted with
     judges: bool = True  # whether the model can tell if its own work is done
     trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time

@@ -158,7 +158,7 @@ def test_no_value_is_a_bug_as_a_time(value: Any) -> None:
 
 
 def test_times_of_all_exports_are_read() -> None:
-    for value in (
+    values: tuple[object, ...] = (
         1_714_000_000,
         1_714_000_000_000,
         "1714000000",
@@ -166,11 +166,12 @@ def test_times_of_all_exports_are_read() -> None:
         "2024-04-24T23:06:40",
         {"$date": {"$numberLong": "1714000000000"}},
         {"$date": "2024-04-25T00:06:40+01:00"},
-    ):
+    )
+    for value in values:
         at = lenient.moment(value)
         assert at is not None
         assert at.timestamp() == 1_714_000_000
-    assert [lenient.moment(value) for value in (0, None, "", "soon", True, 1e300, [])] == [None] * 7
+    assert [lenient.moment(one) for one in (0, None, "", "soon", True, 1e300, [])] == [None] * 7
 
 
 @given(st.text())

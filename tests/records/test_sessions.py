@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.records import sessions
+from bumble.records.notices import Notice
 from bumble.records.sessions import Compaction, End, Message, Session, ToolCall, Undo
 from bumble.text.yaml_edit import SourceError
 
@@ -187,3 +188,41 @@ def test_what_waits_for_a_reply_is_known() -> None:
 
 def test_everybody_who_spoke_took_part() -> None:
     assert talk(said(1), said(2, speaker="kim"), said(3, "assistant")).people == ("sam", "kim")
+
+
+def test_a_notice_comes_back_as_it_was_written() -> None:
+    at = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+    notice = Notice(
+        at, "msg_1", True, "confided", 0.8125, True, ("traurig",), ("msg_0",), {"model": "m"}
+    )
+    session = sessions.new("ses_1", at, "sam")
+
+    heard = sessions.appended(session, [Message("msg_1", at, "user", "…", "sam"), notice])
+
+    assert heard.notices == {"msg_1": replace(notice, share=0.812)}
+    assert heard.messages[0].id == "msg_1"
+
+
+def test_the_last_notice_of_a_message_stands() -> None:
+    at = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+    session = sessions.new("ses_1", at, "sam")
+
+    heard = sessions.appended(
+        session,
+        [Notice(at, "msg_1", True, "model"), Notice(at + timedelta(1), "msg_1", False, "riddle")],
+    )
+
+    assert not heard.notices["msg_1"].keep
+
+
+@pytest.mark.parametrize("field", ['"keep": 1', '"keep": true, "share": 2'])
+def test_a_notice_that_is_none_is_told_with_its_line(field: str) -> None:
+    source = (
+        '{"type": "session", "id": "ses_1", "at": "2026-11-23T09:00:00Z", "by": "sam"}\n'
+        f'{{"type": "notice", "at": "2026-11-23T09:00:00Z", "message": "msg_1", {field}}}\n'
+    )
+
+    with pytest.raises(SourceError) as error:
+        sessions.parse(source)
+
+    assert error.value.line == 2

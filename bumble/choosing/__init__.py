@@ -1,0 +1,1 @@
+"""Choosing what is worth remembering: by rules first, then by one label a message."""

@@ -1,0 +1,1 @@
+"""Fixed forms by language: how quotes, dates, titles and replies are worded without a model."""

@@ -1,0 +1,63 @@
+"""What was noticed of one message: whether it is worth keeping, confided, felt, a correction.
+
+A line of a transcript, asked or told by rule once and shared by all that makes memories of the
+message. A later line on the same message stands for the earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bumble.records import base
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What one message of a person is worth remembering for."""
+
+    at: datetime
+    message: str  # its id
+    keep: bool  # whether it is worth keeping for months
+    why: str  # the rule that said so, or "model"
+    share: float | None = None  # the model's probability that it is, in [0, 1]; None: not asked
+    confided: bool = False  # told in confidence: stays with those who heard it
+    feelings: tuple[str, ...] = ()  # words of the message that name a feeling of its speaker
+    corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
+    extra: Mapping[str, Any] = field(default_factory=dict)  # the model; fields we don't know
+
+
+_KNOWN = ("type", "at", "message", "keep", "why", "share", "confided", "feelings", "corrects")
+
+
+def parse(data: Mapping[str, Any]) -> Notice:
+    """Read a notice from its line.
+
+    Raises:
+        ValueError: If a field is not what it should be.
+    """
+    return Notice(
+        at=base.field(data, "at", datetime),
+        message=base.field(data, "message", str),
+        keep=base.field(data, "keep", bool),
+        why=base.field(data, "why", str, ""),
+        share=base.unit(data, "share") if data.get("share") is not None else None,
+        confided=base.field(data, "confided", bool, False),
+        feelings=base.texts(data, "feelings"),
+        corrects=base.texts(data, "corrects"),
+        extra={key: value for key, value in data.items() if key not in _KNOWN},
+    )
+
+
+def fields(notice: Notice) -> dict[str, Any]:
+    """Return the fields of a notice's line but its time; those that say nothing are left out."""
+    optional = {
+        "share": None if notice.share is None else round(notice.share, 3),
+        "confided": notice.confided or None,
+        "feelings": list(notice.feelings),
+        "corrects": list(notice.corrects),
+    }
+    head = {"message": notice.message, "keep": notice.keep, "why": notice.why}
+    return {**head, **base.filled(optional), **notice.extra}
