@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bumble.app import output
-from bumble.app.opening import Opened
 from bumble.cli import listing
-from bumble.records import session_files
+from bumble.records.session_files import SessionInfo
 
 
-def look(opened: Opened) -> dict[str, int]:
+def look(infos: Iterable[SessionInfo]) -> dict[str, int]:
     """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
-    infos = list(session_files.imports(opened.entity.sessions))
-    waiting = [info.size_bytes for info in infos if info.waits]
-    return {"conversations": len(infos), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
+    imported = [info for info in infos if info.imported is not None]
+    waiting = [info.size_bytes for info in imported if info.waits]
+    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
 
 
 def line(waiting: dict[str, int]) -> str:

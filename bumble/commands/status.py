@@ -5,7 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,7 @@ from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
 from bumble.errors import IndexUnusableError, UserError
-from bumble.records import kinds, session_files, state
+from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
@@ -25,6 +25,7 @@ from bumble.text import urls
 from bumble.weights import store
 
 if TYPE_CHECKING:
+    from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
     from bumble.weights.choice import Choice
 
@@ -40,7 +41,9 @@ def status(
     opened: Opened,
 ) -> None:
     """Show which entity this is, and how it is."""
-    talks = _newest_conversations(opened)
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    talks = _newest_conversations(opened, infos)
     chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
     data = {
         "root": str(opened.entity.root),
@@ -56,7 +59,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
-        "imports": waiting_imports.look(opened),
+        "imports": waiting_imports.look(infos),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "counts": _counts(opened),
@@ -74,14 +77,13 @@ def _or(opened: Opened, look: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def _newest_conversations(opened: Opened) -> list[Session]:
+def _newest_conversations(opened: Opened, infos: Sequence[SessionInfo]) -> list[Session]:
     """Read the newest conversation of each of the people who spoke last, the newest first."""
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, lambda path: (path, session_files.read_info(path)))
-    lived = [entry for entry in infos.records if entry[1].imported is None]
-    newest = sorted(lived, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
-    by_person = {info.by: path for path, info in reversed(newest)}
-    wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
+    lived = [info for info in infos if info.imported is None]
+    newest = sorted(lived, key=lambda info: (info.last_at, info.id), reverse=True)
+    by_person = {info.by: info.id for info in reversed(newest)}
+    chosen = [info.id for info in newest if by_person[info.by] == info.id][:PEOPLE_LOOKED_AT]
+    wanted = [opened.entity.sessions / talk_id / sessions.FILE for talk_id in chosen]
     return list(listing.readable(opened, wanted[::-1], session_files.load).records)[::-1]
 
 

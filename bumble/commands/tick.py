@@ -15,6 +15,7 @@ from bumble.cli import run_job, waiting_imports
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
+from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
@@ -152,7 +153,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    imports = waiting_imports.look(opened)
+    imports = waiting_imports.look(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,

@@ -171,7 +171,8 @@ def test_times_of_all_exports_are_read() -> None:
         at = lenient.moment(value)
         assert at is not None
         assert at.timestamp() == 1_714_000_000
-    assert [lenient.moment(one) for one in (0, None, "", "soon", True, 1e300, [])] == [None] * 7
+    unknown: tuple[object, ...] = (0, None, "", "soon", True, 1e300, [])
+    assert [lenient.moment(value) for value in unknown] == [None] * 7
 
 
 @given(st.text())
