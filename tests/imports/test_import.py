@@ -59,6 +59,10 @@ def test_what_is_imported_is_found_at_once_and_says_who_spoke(run: Run, tmp_path
     run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
     assert "Sam: My landlord is called Rui." in run.ok("recall", "landlord Rui").out
     assert "ChatGPT: You own a yacht" in run.ok("recall", "yacht").out
+    [hit, *_] = run.ok("recall", "yacht", "--json").data["hits"]
+    assert (hit["speaker"], hit["trust"]) == ("ChatGPT", "imported")
+    [hit, *_] = run.ok("recall", "landlord", "--json").data["hits"]
+    assert hit["trust"] == "owner"
     shown = run.ok("session", "show").out
     assert "imported from chatgpt" in shown
     assert "ChatGPT, 2024-04-25" in shown  # in Lisbon it is past midnight
