@@ -11,10 +11,11 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli import run_job
+from bumble.cli import run_job, waiting_imports
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
+from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
@@ -152,11 +153,20 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    data = {"ran": True, "dry_run": dry_run, "done": runs, "waiting": waiting, "held": held}
+    imports = waiting_imports.look(session_files.imports(opened.entity.sessions))
+    data = {
+        "ran": True,
+        "dry_run": dry_run,
+        "done": runs,
+        "waiting": waiting,
+        "held": held,
+        "imports": imports,
+    }
     lines = [line for run in runs for line in run["lines"]]
     lines += [f"{name} waits: {why}" for name, why in held.items()]
     lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
+    lines += [f"imported: {line}"] if (line := waiting_imports.line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 
