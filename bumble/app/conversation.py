@@ -15,7 +15,7 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import Person
 from bumble.agent.turn import Turn
-from bumble.app import models, output, weights
+from bumble.app import abilities, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened
@@ -363,7 +363,7 @@ def _life(
         rng=opened.shell.rng,
         writes=writes,
         environ=opened.shell.environ,
-        judges=run.judges if run else True,
+        abilities=abilities.of(opened, chosen),
         trusted=opened.settings.trusted,
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,

@@ -65,7 +65,7 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     if chosen.script is not None:
         from bumble.llm import scripted
 
-        script = _script(opened, chosen.script)
+        script = script_of(opened, chosen)
         return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
     timeouts = Timeouts(
         connect_seconds=config.connect_timeout_seconds,
@@ -96,12 +96,15 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     )
 
 
-def _script(opened: Opened, named: Path) -> Path:
+def script_of(opened: Opened, chosen: Choice) -> Path:
     """Return where a script is; one that entity.yaml names lies in the entity's folder.
 
     Raises:
         UnsafePathError: If such a one does not.
     """
+    named = chosen.script
+    if named is None:
+        raise TypeError("the choice names no script")
     if not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.cwd / named
     root = opened.entity.root

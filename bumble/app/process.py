@@ -96,6 +96,11 @@ class Shell:
         return self._user_folder("cache") / "prompts"
 
     @property
+    def abilities(self) -> Path:
+        """Where is kept what models were measured to be able to."""
+        return self._user_folder("state") / "abilities"
+
+    @property
     def crash_logs(self) -> Path:
         """Where tracebacks of bugs go."""
         return self._user_folder("state") / "crashes"
