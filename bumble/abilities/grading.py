@@ -23,9 +23,9 @@ LEAST_CASES = 12  # of each kind in each language
 
 # A model whose own words stand errs at most once in a dozen.
 SURE = 11 / 12
-# A reply can be drawn again and checked, so a model that chooses may leave the language, or take
-# the other's part, every third time; more, and three draws seldom bring one that passes.
-DRAWS = 8 / 12
+# A reply can be drawn up to three times, and rules see if it leaves the language or takes the
+# other's part: of three draws that are right half the time each, seven times of eight one passes.
+DRAWS = 1 / 2
 # Guessing gets 10 of 12 pairs right once in fifty times.
 BEYOND_CHANCE = 10 / 12
 

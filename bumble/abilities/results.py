@@ -68,9 +68,14 @@ def load(identity: str, model: str, folder: Path) -> ModelResult:
         folder: Where results of this machine lie.
     """
     shipped = _read(SHIPPED / _file_name(identity), identity)
-    own = _read(folder / _file_name(identity), identity)
-    whole = {code: result for code, result in own.items() if result.is_whole}
-    return ModelResult(identity, model, {**own, **shipped, **whole})
+    here = own(identity, folder)
+    whole = {code: result for code, result in here.items() if result.is_whole}
+    return ModelResult(identity, model, {**here, **shipped, **whole})
+
+
+def own(identity: str, folder: Path) -> dict[str, LanguageResult]:
+    """Return what was measured on this machine, to its end or not."""
+    return _read(folder / _file_name(identity), identity)
 
 
 def save(result: ModelResult, folder: Path) -> Path:

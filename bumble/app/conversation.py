@@ -100,6 +100,7 @@ class OpenMind:
             self.life, self.session, self.is_new, self.person, text, joins=self.joins
         )
         self.session, self.is_new = heard, False
+        abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
         with self._timed("recall"):
             self._sync()
             attached = self._attached(text) if typed else Attached()

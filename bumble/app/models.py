@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bumble import files
 from bumble.app import output
 from bumble.app.model_choice import choose_model, window
-from bumble.app.opening import Opened
+from bumble.app.opening import Configured, Opened
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError, WeightsMissingError
@@ -59,7 +59,7 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
     return Budgeted(model, limits)
 
 
-def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
     config, shell = opened.config.llm, opened.shell
     if chosen.script is not None:
@@ -96,7 +96,7 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     )
 
 
-def script_of(opened: Opened, chosen: Choice) -> Path:
+def script_of(opened: Configured, chosen: Choice) -> Path:
     """Return where a script is; one that entity.yaml names lies in the entity's folder.
 
     Raises:
@@ -105,13 +105,13 @@ def script_of(opened: Opened, chosen: Choice) -> Path:
     named = chosen.script
     if named is None:
         raise TypeError("the choice names no script")
-    if not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
+    root = opened.root
+    if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.cwd / named
-    root = opened.entity.root
     return files.inside(root, os.path.relpath(root / named, root))
 
 
-def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     try:
         from bumble.llm.embedded import EmbeddedModel
     except ImportError as error:

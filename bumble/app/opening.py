@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 import typer
@@ -27,6 +27,37 @@ if TYPE_CHECKING:
     from bumble.entity.settings import Settings
 
 
+class Configured(Protocol):
+    """A process with settings: those of an entity, or of the user alone."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def root(self) -> Path | None:
+        """The entity's folder."""
+
+
+@dataclass(frozen=True)
+class WithoutEntity:
+    """The settings of the user, in the process of a command that is about no entity."""
+
+    shell: Shell
+    settings: Settings
+    root: Path | None = None
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
+
+
 @dataclass(frozen=True)
 class Opened:
     """An entity with its settings, in the process of a command."""
@@ -41,6 +72,11 @@ class Opened:
     def config(self) -> Config:
         """The settings in force."""
         return self.settings.config
+
+    @property
+    def root(self) -> Path:
+        """The entity's folder."""
+        return self.entity.root
 
 
 def shell_of(ctx: typer.Context) -> Shell:
