@@ -16,7 +16,7 @@ from bumble.abilities.tiers import Purpose, Tier
 # know what it was told; schema: answers in a given form; facts: reads them from a window;
 # joke: tells a joke from a fact.
 Kind = Literal["whose_i", "language", "unknown", "schema", "facts", "joke"]
-Answers = Mapping[str, str]  # by kind: `1` for each right answer, `0` for each other
+Answers = Mapping[Kind, str]  # `1` for each right answer, `0` for each other
 
 KINDS: tuple[Kind, ...] = ("whose_i", "language", "unknown", "schema", "facts", "joke")
 LEAST_CASES = 12  # of each kind in each language

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from bumble.abilities import checks
 from bumble.abilities.grading import Kind
-from bumble.llm.protocol import Completion, Message, Request
+from bumble.llm.protocol import Completion, Message, Request, Role
 
 FOLDER = Path(__file__).parent / "cases"
 PURPOSE = "probe"
@@ -80,9 +80,8 @@ def _request(
     candidates: int = 0,
 ) -> Request:
     """Ask with a system prompt, and messages of a person and the model in turn."""
-    said = (
-        Message(role, text) for role, text in zip(cycle(("user", "assistant")), turns, strict=False)
-    )
+    roles: Iterator[Role] = cycle(("user", "assistant"))
+    said = (Message(role, text) for role, text in zip(roles, turns, strict=False))
     return Request(
         (Message("system", system), *said),
         purpose=PURPOSE,

@@ -58,6 +58,11 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
     return credentials.api_key(opened.config, shell.environ, shell.secrets_file) is None
 
 
+def is_here(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model can be asked without fetching its weights first."""
+    return chosen.entry is None or bool(weights.installed(opened.shell, [chosen.entry]))
+
+
 def spoken_languages(life: Runtime) -> list[str]:
     """Return the languages that people spoke in the latest conversations, the newest first."""
     codes: dict[str, None] = {}
@@ -161,7 +166,7 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
     """Say why a model is not probed unasked; empty: it may be."""
     if chosen.script is not None:
         return "a script says itself what it may do"
-    if chosen.entry is not None and not weights.installed(opened.shell, [chosen.entry]):
+    if not is_here(opened, chosen):
         return f"{chosen.model} is not here"
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 

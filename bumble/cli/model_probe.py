@@ -18,6 +18,7 @@ from bumble.app.opening import Configured, Opened, WithoutEntity, open_entity, s
 from bumble.cli import commit
 from bumble.entity import settings
 from bumble.errors import NotAnEntityError, UsageError
+from bumble.llm.protocol import Model
 from bumble.text import urls
 from bumble.weights.choice import Choice
 
@@ -104,9 +105,7 @@ def _choose(opened: Configured, name: str | None, *, yes: bool) -> Choice:
     return choose_model(opened, yes=yes)
 
 
-def _measure(
-    opened: Configured, chosen: Choice, model: models.Model, code: str, *, again: bool
-) -> None:
+def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, again: bool) -> None:
     name = probe_cases.name(code)
     total = len(probe_cases.load(code))
     bar = output.Progress(name, opened.shell.environ)

@@ -104,6 +104,8 @@ def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[
     opened = Opened(shell, inputs.entity, "", report.settings, report.settings.identity)
     try:
         chosen = model_choice.choose_model(opened)
+        if not probing.is_here(opened, chosen):
+            return []
         with conversation.open_life(opened, "doctor", needs_model=False) as life:
             codes = probing.spoken_languages(life)
         trusted = abilities.standings(opened, chosen, codes)

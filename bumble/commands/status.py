@@ -55,7 +55,7 @@ def status(
         "timezone": opened.identity.timezone,
         "archetype": opened.identity.identity.archetype or None,
         "model": _model(opened, chosen),
-        "abilities": _or(opened, lambda: _abilities(opened, chosen), []),
+        "abilities": _or(opened, lambda: _abilities(opened, chosen), None),
         "embedding": _embedding(opened),
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
@@ -112,7 +112,7 @@ def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
     """Say how far the model is trusted, in the languages that are spoken."""
     from bumble.app import abilities, conversation, probing
 
-    if chosen is None:
+    if chosen is None or not probing.is_here(opened, chosen):
         return []
     with conversation.open_life(opened, "status", needs_model=False) as life:
         codes = probing.spoken_languages(life)
@@ -259,7 +259,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
-        *(("trusted with", one["line"]) for one in data["abilities"]),
+        *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from bumble.app import abilities, models
+from bumble.app import abilities, conversation, models, probing
 from bumble.app.opening import Opened
 from bumble.app.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.weights import catalog
-from bumble.weights.choice import Choice
+from bumble.weights.choice import Backend, Choice
 from tests.support.running import Run
+
+SAYS_HELLO = '- {json: {actions: [{tool: say, arguments: {text: "Hello."}}]}, always: true}\n'
 
 
 def opened(entity: Entity, text: str = "", user: str = "", **environ: str) -> Opened:
@@ -91,3 +93,32 @@ def test_a_script_that_trusts_in_something_unknown_is_an_error(ada: Entity) -> N
 def test_of_an_address_no_password_is_part_of_what_it_is_known_by() -> None:
     chosen = Choice("endpoint", "m", "", url="https://sam:secret@host/v1/")
     assert abilities.identity(chosen) == "https://host/v1#m"
+
+
+@pytest.mark.parametrize(
+    ("backend", "model", "url", "key", "free"),
+    [
+        ("embedded", "qwen3-4b", "", "sk-1", True),
+        ("endpoint", "m", "http://127.0.0.1:8080/v1", "", True),
+        ("endpoint", "m", "http://localhost:8080/v1", "sk-1", False),
+        ("endpoint", "m", "https://api.example.com/v1", "", False),
+        ("endpoint", "m", "http://192.168.0.7:8080/v1", "", False),
+        ("ollama", "qwen3:4b", "http://127.0.0.1:11434", "sk-1", True),
+        ("ollama", "gpt-oss:120b-cloud", "http://127.0.0.1:11434", "", False),
+        ("ollama", "qwen3:4b", "http://ollama.example.com", "", False),
+    ],
+)
+def test_only_what_runs_on_this_machine_without_a_key_is_free(
+    ada: Entity, backend: Backend, model: str, url: str, key: str, free: bool
+) -> None:
+    keyed = {"OPENAI_API_KEY": key} if key else {}
+    chosen = Choice(backend, model, "", url=url)
+    assert probing.is_free(opened(ada, **keyed), chosen) == free
+
+
+def test_the_languages_spoken_are_those_of_people_in_the_latest_conversations(run: Run) -> None:
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{run.write('s.yaml', SAYS_HELLO)}"
+    run.ok("chat", "Ich habe heute mit meiner Schwester einen Kuchen gebacken.")
+    run.ok("chat", "--as", "Ana", "--new-session", "Ayer estuve en la playa con mis hermanos.")
+    with conversation.open_life(opened(run.entity), "status", needs_model=False) as life:
+        assert probing.spoken_languages(life) == ["es", "de"]
