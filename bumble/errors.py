@@ -109,6 +109,13 @@ class MergeUnfinishedError(RefusedError):
         )
 
 
+class SyncError(RefusedError):
+    """The folder could not be brought together with its other clones."""
+
+    def __init__(self, root: Path, why: str, advice: str) -> None:
+        super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
+
+
 class HistoryMissingError(UserError):
     """There is no history to look into."""
 

@@ -69,8 +69,9 @@ def tells_apart(of_first: Completion, of_second: Completion, labels: tuple[str, 
 
     By the probabilities of the labels' first tokens; where a backend gives none, by the labels.
     """
-    if of_first.first_logprobs and of_second.first_logprobs:
-        return _lean(of_first, labels) > _lean(of_second, labels)
+    first, second = _lean(of_first, labels), _lean(of_second, labels)
+    if first is not None and second is not None:
+        return first > second
     answers = (of_first.text, of_second.text)
     return all(holds(text.strip(), label) for text, label in zip(answers, labels, strict=True))
 
@@ -78,10 +79,13 @@ def tells_apart(of_first: Completion, of_second: Completion, labels: tuple[str, 
 NEVER = -30.0  # the logarithm of a share that was not among the candidates
 
 
-def _lean(completion: Completion, labels: tuple[str, str]) -> float:
-    """Return by how much the first label is likelier than the second, as a logarithm."""
-    first, second = (
-        max(
+def _lean(completion: Completion, labels: tuple[str, str]) -> float | None:
+    """Return by how much the first label is likelier than the second, as a logarithm.
+
+    None where neither is among the candidates, as where a model begins by reasoning.
+    """
+    shares = {
+        label: max(
             (
                 logarithm
                 for token, logarithm in completion.first_logprobs.items()
@@ -90,5 +94,6 @@ def _lean(completion: Completion, labels: tuple[str, str]) -> float:
             default=NEVER,
         )
         for label in labels
-    )
-    return first - second
+    }
+    first, second = (shares[label] for label in labels)
+    return None if first == second == NEVER else first - second

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, people
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import (
     LAST,
     LimitOption,
@@ -25,11 +26,6 @@ from bumble.cli.listing import (
 )
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
 )
 from bumble.entity.changes import Change
 from bumble.errors import UserError
@@ -50,15 +46,13 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List conversations, the one that went on last first."""
-    opened = open_entity(ctx, entity)
     by_id, broken = _by_id(opened)
     listing = readable(opened, list(by_id.values()), session_files.load, limit=limit)
     listing = replace(listing, broken=listing.broken + broken)
@@ -80,19 +74,17 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     session_id: IdArgument = LAST,
     *,
     limit: Annotated[
         int | None,
         typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
     ] = None,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a conversation."""
-    opened = open_entity(ctx, entity)
     session = _load(opened, session_id)
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     data = _data(session) | {"handover": brief.body.strip() if brief else None}
@@ -105,24 +97,17 @@ def show(
 
 
 @app.command()
+@writes
 def end(
-    ctx: typer.Context,
+    opened: Opened,
     session_id: IdArgument = LAST,
     *,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """End a conversation, so that the next `chat` begins another.
 
     It leaves the next one a brief of what was going on, if there is a model to write it.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     session = _load(opened, session_id)
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     planned: list[Change | None] = []

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from bumble.app import body_view, model_choice, opening, output, weights
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing, people
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.cli.entity_command import reads
 from bumble.errors import IndexUnusableError, UserError
 from bumble.records import kinds, session_files, state
 from bumble.records.kinds import Kind
@@ -35,16 +35,11 @@ PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without a
 
 
 @app.command()
+@reads
 def status(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """Show which entity this is, and how it is."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     talks = _newest_conversations(opened)
     chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
     data = {
@@ -64,6 +59,7 @@ def status(
         "due": _or(opened, lambda: _due(opened), None),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
+        "uncommitted": _uncommitted(opened),
         "counts": _counts(opened),
         "index": _index(opened),
     }
@@ -195,6 +191,23 @@ def _today(opened: Opened) -> dict[str, int | None]:
     return {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
 
 
+def _uncommitted(opened: Opened) -> dict[str, Any] | None:
+    """Say what is written and waits for git, and why; None where nothing does."""
+    from bumble import git
+    from bumble.entity import commits, git_locks
+
+    waiting = commits.notes(opened.entity.root)
+    place = git.at(opened.entity.root)
+    if not waiting or place is None:
+        return None
+    locks = git_locks.locks(place.repository)
+    under_way = place.repository.under_way
+    why = f"{under_way} is under way; finish it first" if under_way else ""
+    if not why and locks:
+        why = f"{locks[0]} is there: another git is at work, or was killed"
+    return {"count": len(waiting), "titles": [note.title for note in waiting], "why": why or None}
+
+
 def _mood(opened: Opened) -> dict[str, Any]:
     mood = body_view.look(opened).mood
     return {"name": mood.name, "intensity": round(mood.intensity, 4)}
@@ -268,6 +281,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
         ("due", _due_line(data["due"])),
+        ("to commit", _uncommitted_line(data["uncommitted"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]
@@ -326,6 +340,14 @@ def _today_line(today: dict[str, int | None]) -> str:
         return ""
     most = f" of {limit:,}" if limit is not None else ""
     return f"{listing.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens"
+
+
+def _uncommitted_line(uncommitted: dict[str, Any] | None) -> str:
+    if uncommitted is None:
+        return ""
+    sets = listing.counted(uncommitted["count"], "change")
+    why = uncommitted["why"] or "the next change takes it along"
+    return f"{sets} not in git yet: {why}"
 
 
 def _mood_line(mood: dict[str, Any] | None) -> str:

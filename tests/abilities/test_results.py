@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.abilities import grading, results
+from bumble.abilities import grading, probe, results
 from bumble.abilities.grading import KINDS
 from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.weights import catalog
@@ -50,13 +50,20 @@ def test_what_is_measured_here_counts_before_what_ships_once_it_is_whole(tmp_pat
     assert abilities.tier("talk", "en") == "none"
 
 
-@pytest.mark.parametrize("name", ["qwen2.5-coder-1.5b", "smollm2-135m"])
+@pytest.mark.parametrize(
+    ("name", "languages"),
+    [
+        ("qwen2.5-coder-1.5b", ["de", "en"]),
+        ("smollm2-135m", ["de", "en", "es", "fr", "it", "pt"]),
+    ],
+)
 def test_weights_of_the_catalog_that_were_probed_ship_with_their_results(
-    name: str, tmp_path: Path
+    name: str, languages: list[str], tmp_path: Path
 ) -> None:
     identity = f"sha256:{catalog.load().entry(name).files[0].sha256}"
     shipped = results.load(identity, name, tmp_path)
-    assert set(shipped.languages) == {"de", "en", "es", "fr", "it", "pt"}
+    assert sorted(shipped.languages) == languages
+    assert {result.version for result in shipped.languages.values()} == {probe.VERSION}
     assert all(result.is_whole for result in shipped.languages.values())
     abilities = shipped.abilities()
     assert abilities.tier("talk", "de") != "write"
