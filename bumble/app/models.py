@@ -122,13 +122,13 @@ def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     if chosen.entry is None:
         raise TypeError("an embedded choice names its entry")
     installed = store.require(opened.shell.weights, chosen.entry)
-    limit = opened.config.llm.prompt_cache_megabytes
+    limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
     return EmbeddedModel(
         installed.weights,
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_cache(opened.entity.root) if writes and limit else None,
+        cache_dir=opened.shell.prompt_cache(root) if root and writes and limit else None,
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )
