@@ -28,7 +28,7 @@ from bumble.facts.verify import Rejected
 from bumble.records import base, knowledge, relationships, session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
-from bumble.runtime import body_state, cursors
+from bumble.runtime import body_state, cursors, spoken
 from bumble.runtime.cursors import DISTILL, REFLECT
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -212,7 +212,7 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     known_sections = _near_sections(life, window)
     options = _options(life, session, window)
     try:
-        if not extract.trusted(life.model.name):
+        if not _is_trusted(life, session, window):
             return _waits(f"{life.model.name}: this model's extraction is not trusted")
         extraction = extract.draw(life.model, window, options, known_sections)
     except AnswerInvalidError as error:
@@ -224,6 +224,13 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         items, doubted = verify.judge(life.model, window, items, options)
         rejected += doubted
     return _result(life, session, window, extraction, items, rejected)
+
+
+def _is_trusted(life: Runtime, session: Session, window: Window) -> bool:
+    """Whether what the model writes of what these people say may be believed."""
+    spoke = {one.speaker or session.by for one in window.messages if one.role == USER}
+    languages = {spoken.language(life, session, person) for person in spoke}
+    return all(life.abilities.tier("memory", code) == "write" for code in languages)
 
 
 def _result(
