@@ -14,6 +14,7 @@ from bumble.choosing import feelings, language_file, phrases
 from bumble.choosing.language_file import Language
 
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
+LEAST_TOLD_WORDS = 2  # beside the request to be silent
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
 SURE = 4  # points from which none is asked
@@ -103,11 +104,11 @@ class Wording:
     def points(self) -> int:
         """How much it has of what facts, plans and changes are told by."""
         of_self = self.has("own") or self.has("kin")
-        points = 2 * self.has("life") + 2 * self.has("names") + 2 * self.has("taste")
-        points += 2 * self.has("decided") + 2 * self.has("changed")
-        points += self.has("kin") + (self.has("lasting") and of_self)
-        points += self.dated + (self.has_digit and of_self)
-        return points - 2 * self.has("passing") - self.has("small") - self.has("moments")
+        told = sum(map(self.has, ("life", "names", "taste", "decided", "changed")))
+        points = 2 * told + self.has("kin") + self.dated
+        points += of_self * (self.has("lasting") + self.has_digit)
+        fleeting = self.has("small") + (self.has("moments") and not told)
+        return points - 2 * self.has("passing") - fleeting
 
 
 def judge(text: str, code: str) -> Verdict:
@@ -162,9 +163,16 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
 
 
 def is_confided(wording: Wording) -> bool:
-    """Whether a message is told in confidence; `don't tell me` and its like are not."""
+    """Whether a message is told in confidence, and tells something.
+
+    `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
+    what was said elsewhere.
+    """
     if not wording.has("confided"):
         return False
     outside = wording.language.patterns.get("not_confided")
     rest = outside.sub(" ", wording.line) if outside else wording.line
-    return wording.language.has("confided", rest)
+    if not wording.language.has("confided", rest):
+        return False
+    told = wording.language.patterns["confided"].sub(" ", rest)
+    return len(phrases.words(told)) >= LEAST_TOLD_WORDS
