@@ -18,11 +18,14 @@ LEAST_TOLD_WORDS = 2  # beside the request to be silent
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
 SURE = 4  # points from which none is asked
+TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
+PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
 LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
 _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[dDpP]|[xX][dD]+)(?!\\w)")
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
 )
+_PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
 
 
@@ -95,6 +98,11 @@ class Wording:
         ).strip(" .!")
 
     @property
+    def tells_in_asking(self) -> bool:
+        """Whether a question tells something: of the speaker, or much of anything."""
+        return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
+
+    @property
     def quoted(self) -> float:
         """The share of its words that stand in quotation marks, rows of three and more."""
         rows = [len((a or b).split()) for a, b in _QUOTED.findall(self.text)]
@@ -133,10 +141,27 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
         return True, "told in confidence"
     for why, veto in VETOES:
         if veto(wording):
+            rest = _without(wording, veto) if why in PARTIAL else None
+            if rest is not None and rest.points >= TELLS_BESIDE:
+                return _decided(rest, confided=confided)
             return False, why
     if wording.points >= SURE and not wording.laughs:
         return True, "told"
     return None, "open"
+
+
+def _without(wording: Wording, veto: Callable[[Wording], bool]) -> Wording | None:
+    """Return a message without the parts that a rule is about; None if nothing else is left."""
+    parts = [
+        Wording(part, wording.language.line(part), wording.language)
+        for part in _PART.split(wording.text)
+        if part.strip()
+    ]
+    left = [part.text for part in parts if not veto(part)]
+    if not left or len(left) == len(parts):
+        return None
+    text = ". ".join(left)
+    return Wording(text, wording.language.line(text), wording.language)
 
 
 VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
@@ -147,7 +172,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a quotation", lambda wording: wording.quoted >= LEAST_QUOTED or wording.has("reports")),
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
-    ("a question", lambda wording: wording.asks and wording.points < KEEPS),
+    ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.dated and wording.points < KEEPS),
     ("passing", lambda wording: wording.points < 0),
     (
