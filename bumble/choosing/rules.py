@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from bumble.choosing import feelings, language_file, phrases
 from bumble.choosing.language_file import Language
 
+MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
@@ -25,6 +26,7 @@ _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[d
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
 
@@ -66,16 +68,17 @@ class Wording:
     @property
     def laughs(self) -> bool:
         """Whether it laughs."""
-        return (
-            bool(_FACES.search(self.text))
-            or self.has("laughs")
-            or any(map(self._laugh, self.words))
-        )
+        if _FACES.search(self.text) or self.has("laughs"):
+            return True
+        typed = _LETTERS.findall(self.text.casefold())
+        return any(self._is_laugh(word) for word in typed)
 
-    def _laugh(self, word: str) -> bool:
+    def _is_laugh(self, word: str) -> bool:
+        """Whether a word is a syllable that is laughed, again and again: `hahahah`, `kkkk`."""
+        letters = set(word)
         return any(
-            set(word) <= set(each) and len(word) >= 4 and set(word) == set(each)
-            for each in self.language.laughing
+            letters == set(syllable) and len(word) >= len(syllable) + 2
+            for syllable in self.language.laughing
         )
 
     @property
@@ -127,6 +130,7 @@ def judge(text: str, code: str) -> Verdict:
         code: The language they speak: `de`.
     """
     language = language_file.load(code)
+    text = text[:MOST_CHARS]
     wording = Wording(text, language.line(text), language)
     confided = is_confided(wording)
     corrects = wording.has("changed") and not wording.laughs
