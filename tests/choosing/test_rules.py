@@ -21,6 +21,14 @@ VETOED = {
         "it": "sto scherzando, non ho venduto la barca alla nonna",
         "pt": "tô brincando, não vendi o barco pra minha avó",
     },
+    "absurd": {
+        "en": "our toaster has joined a union",
+        "de": "unser wecker ist jetzt in der gewerkschaft",
+        "es": "la tostadora se ha unido al sindicato",
+        "fr": "le grille-pain est au syndicat",
+        "it": "il tostapane si è iscritto al sindacato",
+        "pt": "a torradeira entrou no sindicato",
+    },
     "a riddle": {
         "en": "what do you call a bear with no teeth? a gummy bear",
         "de": "was ist der unterschied zwischen einem klavier und einem fisch",
@@ -149,6 +157,13 @@ def test_a_confidence_of_some_length_is_kept_whatever_else_it_is() -> None:
 def test_a_part_that_tells_nothing_does_not_drop_the_rest() -> None:
     assert rules.judge("maybe pizza later. my son Ole was born on 3 may", "en").keep is True
     assert rules.judge("maybe ill get a cat. or a hat", "en").keep is False
+
+
+@pytest.mark.parametrize(
+    "text", ["the toaster broke, i joined a union in may", "the hamster died. my lawyer called"]
+)
+def test_a_thing_and_a_role_apart_are_not_absurd(text: str) -> None:
+    assert rules.judge(text, "en").why != "absurd"
 
 
 def test_what_is_told_in_asking_is_not_dropped() -> None:
