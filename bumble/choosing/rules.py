@@ -140,6 +140,15 @@ class Wording:
         return sum(row for row in rows if row >= 3) / max(1, len(self.words))
 
     @property
+    def reported(self) -> bool:
+        """Whether it says what somebody else, a sign or a song says: `i work at the radio` not."""
+        if self.quoted >= LEAST_QUOTED:
+            return True
+        of_self = (self.has("own") or self.has("kin")) and self.points >= SURE
+        is_cited = self.quoted > 0 or " : " in self.line
+        return self.has("reports") and (is_cited or not of_self)
+
+    @property
     def points(self) -> int:
         """How much it has of what facts, plans and changes are told by."""
         of_self = self.has("own") or self.has("kin")
@@ -209,7 +218,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a riddle", lambda wording: wording.has("riddles")),
     ("imagined", lambda wording: wording.has("imagined")),
     ("maybe", lambda wording: wording.has("maybe")),
-    ("a quotation", lambda wording: wording.quoted >= LEAST_QUOTED or wording.has("reports")),
+    ("a quotation", lambda wording: wording.reported),
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
     ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
