@@ -1,6 +1,6 @@
-"""The wordings of a language: titles, sentences, dates, quotation marks; an owner may change each.
+"""The wordings of a language: titles, sentences, dates, quotation marks; owners may change each.
 
-They stand in `languages/`, a file a language with a section for each purpose. `forms/xx.yaml` in the
+They stand in `languages/`, a file a language, a section each purpose. `forms/xx.yaml` in the
 entity's folder overrules key by key; one that can't be read is left out, and that is said once. A
 language without a file of ours starts from English. Knows nothing of what is worded.
 """
@@ -62,8 +62,8 @@ class MemoryForms:
     quotation_marks: Annotated[tuple[str, ...], Length((2,))]
     quote: Annotated[str, Slots(("name", "date", "words"))]
     newer: Plain  # between a correction and what it corrects
-    told: Named  # headings of a portrait: what somebody told, and what only some may hear
-    confided: Named
+    account: Named  # headings of a portrait: what somebody told, and what only some may hear
+    confidences: Named
     audience: Annotated[str, Slots(("people",))]  # who may hear it
     diary: Named  # before the quotes of an entry
     subject: Plain  # headings of a brief

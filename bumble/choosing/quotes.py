@@ -1,0 +1,121 @@
+"""Quotes: words of a person as they were said, with name and date; titles made of such words.
+
+Pure: words in, lines out. Knows neither files nor models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.forms.forms import MemoryForms
+from bumble.grounding import claims, excerpt
+from bumble.grounding.excerpt import SpokenLine
+from bumble.text import stop_words, words
+
+QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say most
+TITLE_WORDS = 3
+LEAST_LETTERS = 4  # of a word in a title that is no name
+MARK = "> "  # before a line that is quoted
+CUT = " … "
+_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What somebody said."""
+
+    message: str  # id
+    name: str  # of who said it
+    at: datetime  # in the entity's time zone
+    words: str  # as they were said, on one line
+
+
+def words_of(text: str) -> str:
+    """Return what is quoted of a message: all of it, or its sentences that say most."""
+    line = words.one_line(text)
+    parts = [SpokenLine(str(n), "", part) for n, part in enumerate(excerpt.parts(text))]
+    chosen = excerpt.choose(parts, QUOTE_TOKENS)
+    if len(line) <= QUOTE_TOKENS * 4 or not chosen:
+        return words.shorten(line, QUOTE_TOKENS * 4, at_word=True)
+    gapped = ""
+    for before, part in zip([None, *chosen[:-1]], chosen, strict=True):
+        gap = CUT if int(part.message) - int(before.message if before else -1) > 1 else " "
+        gapped += f"{gap}{words.one_line(part.text)}"
+    return gapped.strip() + (CUT.rstrip() if chosen[-1].message != parts[-1].message else "")
+
+
+def marked(text: str, forms: MemoryForms) -> str:
+    """Put quotation marks around words."""
+    opening, closing = forms.quotation_marks
+    return f"{opening}{text}{closing}"
+
+
+def day(at: datetime, forms: MemoryForms, *, year: bool) -> str:
+    """Write a day as the language does."""
+    month = forms.months[at.month - 1]
+    if not year:
+        return forms.day.format(day=at.day, month=month)
+    return forms.date.format(day=at.day, month=month, year=at.year)
+
+
+def line(quote: Quote, forms: MemoryForms, *, year: bool = True) -> str:
+    """Word a quote as one line; where no date of its own stands beside it, with the year."""
+    date = day(quote.at, forms, year=year)
+    text = marked(quote.words, forms)
+    return MARK + forms.quote.format(name=quote.name, date=date, words=text)
+
+
+def block(quotes: Iterable[Quote], forms: MemoryForms, *, year: bool = True) -> str:
+    """Word quotes one below the other."""
+    return "\n\n".join(line(quote, forms, year=year) for quote in quotes)
+
+
+def bare(text: str) -> str:
+    """Return a text of quotes as a prompt or a listing shows it: without the marks before them."""
+    lines = (row.removeprefix(MARK).strip() for row in text.splitlines())
+    return "\n".join(row for row in lines if row not in ("", MARK.strip()))
+
+
+def is_in(words_said: str, text: str) -> bool:
+    """Whether a text holds these words, however they are spaced, in capitals or pointed."""
+    return f" {_plain(words_said)} " in f" {_plain(text)} "
+
+
+def _plain(text: str) -> str:
+    return " ".join(stop_words.words(text))
+
+
+def title(
+    texts: Sequence[str], forms: MemoryForms, language: str, names: Iterable[str] = ()
+) -> str:
+    """Make a title of words that were said, names first; empty where none would tell anything.
+
+    Args:
+        texts: What was said.
+        forms: The wordings of its language.
+        language: Its code.
+        names: Of those who talk, which tell nothing.
+    """
+    passing = {word for row in forms.passing for word in row.split()} | stop_words.WORDS
+    passing |= {words.folded(part) for name in names for part in name.split()}
+    months = {words.folded(month) for month in forms.months}
+    candidates: dict[str, tuple[int, int, str]] = {}  # by the folded word: rank, place, as it stood
+    for text in texts:
+        plain = _NOT_IN_TITLES.sub(" ", words.one_line(text))
+        called = {word for word in claims.claims(plain, language) if word[:1].isupper()}
+        for word in _WORD.findall(plain):
+            key = words.folded(word)
+            if key in candidates or word.casefold() in passing or key in passing:
+                continue
+            name = word in called and key not in months
+            if name or len(word) >= LEAST_LETTERS:
+                rank = -20 if name else -min(len(word), 8)
+                candidates[key] = (rank, len(candidates), word)
+    best = sorted(candidates.values())[:TITLE_WORDS]
+    ordered = sorted(best, key=lambda entry: (entry[0] != -20, entry[1]))
+    shown = ", ".join(word for _, _, word in ordered)
+    return shown[:1].upper() + shown[1:]
