@@ -7,22 +7,26 @@ secret.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bumble.choosing import quotes
 from bumble.choosing.quotes import Quote
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
 from bumble.forms import forms
 from bumble.forms.forms import MemoryForms
 from bumble.grounding import secrets
-from bumble.records import session_files
+from bumble.records import base, session_files, sessions
+from bumble.records.base import Provenance
 from bumble.records.notices import Notice
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
-WHY = "note what is worth remembering"  # of a change that adds notices to a transcript
+BY = "by form"  # behind what wrote a record, where no model did
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -33,6 +37,20 @@ class Wording:
     language: str  # its code
     forms: MemoryForms
     names: tuple[str, ...]  # of the entity, which tell nothing in a title
+
+    def line(self, saying: Saying, *, year: bool = True) -> str:
+        """Word a saying; above what it puts right, with a line that says which is newer."""
+        newer = quotes.line(saying.quote, self.forms, year=year)
+        if saying.older is None:
+            return newer
+        older = quotes.line(saying.older, self.forms, year=year)
+        return f"{newer}\n\n{self.forms.newer}\n\n{older}"
+
+    def block(self, sayings: Sequence[Saying], *, year: bool = True) -> str:
+        """Word sayings one below the other; what another puts right stands below that alone."""
+        older_ids = {saying.older.message for saying in sayings if saying.older}
+        shown = [saying for saying in sayings if saying.message.id not in older_ids]
+        return "\n\n".join(self.line(saying, year=year) for saying in shown)
 
     def title(self, sayings: Sequence[Saying]) -> str:
         """Return a title of words of some messages; the date, where they hold none that tells."""
@@ -49,14 +67,32 @@ class Saying:
     quote: Quote
     message: Message
     notice: Notice
+    older: Quote | None = None  # what it puts right, where all who heard it heard that too
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """What is quoted of it, the newer first."""
+        return (self.quote, self.older) if self.older else (self.quote,)
 
 
 @dataclass(frozen=True)
 class Noticed:
     """What was noticed of some messages."""
 
-    of: Mapping[str, Notice]  # by message id
+    of: Mapping[str, Notice] = field(default_factory=dict)  # by message id
     new: tuple[Notice, ...] = ()  # noticed just now: lines that the transcript lacks
+
+
+NOTHING = Noticed()
+
+
+def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
+    """Plan to note in the transcript what was noticed just now."""
+    return (
+        sessions.plan_append(session, noticed.new, "note what is worth remembering")
+        if noticed.new
+        else None
+    )
 
 
 def wording(life: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
@@ -96,10 +132,12 @@ def notices(life: Runtime, session: Session, messages: Sequence[Message]) -> Not
     return Noticed(session.notices)
 
 
-def sayings(life: Runtime, messages: Sequence[Message], noticed: Noticed) -> list[Saying]:
-    """Return what is worth keeping of some messages, oldest first."""
+def sayings(
+    life: Runtime, session: Session, messages: Sequence[Message], noticed: Noticed
+) -> list[Saying]:
+    """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
-        Saying(quote_of(life, message), message, notice)
+        Saying(quote_of(life, message), message, notice, _older(life, session, notice))
         for message in messages
         if message.role == "user"
         and (notice := noticed.of.get(message.id)) is not None
@@ -108,8 +146,47 @@ def sayings(life: Runtime, messages: Sequence[Message], noticed: Noticed) -> lis
     ]
 
 
+def _older(life: Runtime, session: Session, notice: Notice) -> Quote | None:
+    """Return what a message puts right, if all who take part have heard it."""
+    for message_id in notice.corrects[:1]:
+        holder = session if _holds(session, message_id) else _holder(life, message_id)
+        if holder is None or not set(session.people) <= set(holder.people):
+            continue
+        message = next(message for message in holder.messages if message.id == message_id)
+        if message.role == "user" and secrets.find_secret(message.text) is None:
+            return quote_of(life, message)
+    return None
+
+
+def _holds(session: Session, message_id: str) -> bool:
+    return any(message.id == message_id for message in session.messages)
+
+
+def _holder(life: Runtime, message_id: str) -> Session | None:
+    """Return the conversation that a message was said in; one that can't be read is none."""
+    for path in reversed(session_files.paths(life.entity.sessions)):
+        with contextlib.suppress(RecordInvalidError):
+            session = session_files.load(path)
+            if _holds(session, message_id):
+                return session
+    return None
+
+
 def quote_of(life: Runtime, message: Message) -> Quote:
     """Return a message as it is quoted."""
     name = message.extra.get("name") or message.speaker.replace("-", " ").title()
     at = message.at.astimezone(life.zone)
-    return Quote(message.id, str(name), at, quotes.words_of(message.text))
+    return Quote(message.id, str(name), at, quotes.words_of(message.text), message.trust)
+
+
+def origin(
+    by: str, session: Session, sayings: Sequence[Saying], audience: Sequence[str]
+) -> Provenance:
+    """Say where a text comes from that quotes sayings of a conversation: from their messages."""
+    cited = [quote for saying in sayings for quote in saying.quotes]
+    return Provenance(
+        by=f"{by} {BY}",
+        sources=tuple(dict.fromkeys((session.id, *(quote.message for quote in cited)))),
+        trust=base.lowest_trust(quote.trust for quote in cited),
+        audience=tuple(audience),
+    )

@@ -32,6 +32,7 @@ class Quote:
     name: str  # of who said it
     at: datetime  # in the entity's time zone
     words: str  # as they were said, on one line
+    trust: str = ""  # of the message, one of records.TRUSTS
 
 
 def words_of(text: str) -> str:

@@ -24,14 +24,13 @@ from bumble.body.circadian import seconds_between
 from bumble.body.config import EMOTIONS
 from bumble.body.soma import Soma
 from bumble.choosing import by_form
-from bumble.choosing.by_form import Wording
+from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.entity.changes import Change
 from bumble.episodes import named_feelings
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.grounding import grounded, support
 from bumble.llm import structured
 from bumble.records import session_files, sessions, state
-from bumble.records.notices import Notice
 from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import body_state, cursors, job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
@@ -146,8 +145,8 @@ def _felt_by_form(
         and (assessment := named_feelings.appraisal(message, notice, wording, life.body.appraisal))
     ]
     if not named:
-        return _passed_over(life, job, "nobody named a feeling", noticed.new)
-    return _felt(life, job, named, stretch[-1].at, "", noticed.new)
+        return _passed_over(life, job, "nobody named a feeling", noticed)
+    return _felt(life, job, named, stretch[-1].at, "", noticed)
 
 
 def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
@@ -234,18 +233,18 @@ def _felt(
     assessments: Sequence[tuple[Message, Appraisal]],
     ended: datetime,
     model: str,
-    new: Sequence[Notice] = (),
+    noticed: Noticed = NOTHING,
 ) -> JobResult:
     """Let the body be moved by what is left of some appraisals, and note all of it."""
     at = life.now()
     left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
 
     def more(session: Session) -> list[Change | None]:
-        lines = [
-            *new,
-            *(_line(at, message, assessment, model) for message, assessment in assessments),
-        ]
-        added = sessions.plan_append(session, lines, "note what it did to the body")
+        lines = [_line(at, message, assessment, model) for message, assessment in assessments]
+        added = (
+            by_form.plan_noticed(session, noticed),
+            sessions.plan_append(session, lines, "note what it did to the body"),
+        )
 
         def move(soma: Soma) -> Soma:
             for _, assessment in assessments:
@@ -255,7 +254,7 @@ def _felt(
                 )
             return soma
 
-        return [added, body_state.plan(life, at, move, why)] if left else [added]
+        return [*added, *([body_state.plan(life, at, move, why)] if left else [])]
 
     their_message, assessment = assessments[-1]
     points = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
@@ -298,16 +297,12 @@ def _left(life: Runtime, age_seconds: float) -> float:
 
 
 def _passed_over(
-    life: Runtime, job: AppraiseJob, problem: str, new: Sequence[Notice] = ()
+    life: Runtime, job: AppraiseJob, problem: str, noticed: Noticed = NOTHING
 ) -> JobResult:
     """Go on without an appraisal: the body stays as it is."""
-
-    def noticed(session: Session) -> list[Change | None]:
-        return [sessions.plan_append(session, new, by_form.WHY)] if new else []
-
     return JobResult(
         title="appraise: nothing to feel",
-        plan=_planned(life, job, noticed),
+        plan=_planned(life, job, lambda session: [by_form.plan_noticed(session, noticed)]),
         lines=(f"Not appraised, the body stays as it is: {problem}",),
         data={"session": job.session, "message": None, "problem": problem},
     )
