@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bumble.choosing import quotes
+from bumble.choosing import notice, quotes
 from bumble.choosing.quotes import Quote
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
@@ -128,8 +128,14 @@ def in_language(life: Runtime, language: str) -> Wording | None:
 
 
 def notices(life: Runtime, session: Session, messages: Sequence[Message]) -> Noticed:
-    """Return what was noticed of the messages of people, now where it wasn't yet."""
-    return Noticed(session.notices)
+    """Return what was noticed of the messages of people, now where it wasn't yet.
+
+    Raises:
+        ModelUnreachableError: If the model has to be asked, and nothing answers; likewise what else
+            stands in its way.
+    """
+    of, new = notice.of(life, session, messages)
+    return Noticed(of, tuple(new))
 
 
 def sayings(
@@ -137,18 +143,18 @@ def sayings(
 ) -> list[Saying]:
     """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
-        Saying(quote_of(life, message), message, notice, _older(life, session, notice))
+        Saying(quote_of(life, message), message, line, _older(life, session, line))
         for message in messages
         if message.role == "user"
-        and (notice := noticed.of.get(message.id)) is not None
-        and notice.keep
+        and (line := noticed.of.get(message.id)) is not None
+        and line.keep
         and secrets.find_secret(message.text) is None
     ]
 
 
-def _older(life: Runtime, session: Session, notice: Notice) -> Quote | None:
+def _older(life: Runtime, session: Session, line: Notice) -> Quote | None:
     """Return what a message puts right, if all who take part have heard it."""
-    for message_id in notice.corrects[:1]:
+    for message_id in line.corrects[:1]:
         holder = session if _holds(session, message_id) else _holder(life, message_id)
         if holder is None or not set(session.people) <= set(holder.people):
             continue

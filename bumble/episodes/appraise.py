@@ -137,7 +137,10 @@ def _felt_by_form(
     life: Runtime, job: AppraiseJob, session: Session, stretch: Sequence[Message], wording: Wording
 ) -> JobResult:
     """Let the body be moved by the feelings that people named; nothing else is known of any."""
-    noticed = by_form.notices(life, session, stretch)
+    try:
+        noticed = by_form.notices(life, session, stretch)
+    except NO_ANSWER as error:
+        return _passed_over(life, job, str(error).splitlines()[0])
     named = [
         (message, assessment)
         for message in stretch
