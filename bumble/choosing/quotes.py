@@ -21,6 +21,7 @@ LEAST_LETTERS = 4  # of a word in a title that is no name
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_MARKED = re.compile(r"[„“«\"](.+)[“”»\"]")
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
 
@@ -79,6 +80,13 @@ def bare(text: str) -> str:
     """Return a text of quotes as a prompt or a listing shows it: without the marks before them."""
     lines = (row.removeprefix(MARK).strip() for row in text.splitlines())
     return "\n".join(row for row in lines if row not in ("", MARK.strip()))
+
+
+def quoted(text: str) -> list[str]:
+    """Return the words between the quotation marks of each quote in a text, whatever these are."""
+    rows = (row.removeprefix(MARK) for row in text.splitlines() if row.startswith(MARK.strip()))
+    matches = (_MARKED.search(row) for row in rows)
+    return [match[1].strip() for match in matches if match]
 
 
 def is_in(words_said: str, text: str) -> bool:
