@@ -21,6 +21,7 @@ LEAST_LETTERS = 4  # of a word in a title that is no name
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _MARKED = re.compile(r"[„“«\"](.+)[“”»\"]")
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
@@ -76,10 +77,13 @@ def block(quotes: Iterable[Quote], forms: MemoryForms, *, year: bool = True) -> 
     return "\n\n".join(line(quote, forms, year=year) for quote in quotes)
 
 
-def bare(text: str) -> str:
-    """Return a text of quotes as a prompt or a listing shows it: without the marks before them."""
-    lines = (row.removeprefix(MARK).strip() for row in text.splitlines())
-    return "\n".join(row for row in lines if row not in ("", MARK.strip()))
+def plain(text: str) -> str:
+    """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
+    rows = []
+    for row in text.splitlines():
+        heading = _HEADING.fullmatch(row)
+        rows.append(f"{heading[1]}:" if heading else row.removeprefix(MARK.strip()))
+    return words.one_line(" ".join(rows))
 
 
 def quoted(text: str) -> list[str]:
@@ -91,10 +95,10 @@ def quoted(text: str) -> list[str]:
 
 def is_in(words_said: str, text: str) -> bool:
     """Whether a text holds these words, however they are spaced, in capitals or pointed."""
-    return f" {_plain(words_said)} " in f" {_plain(text)} "
+    return f" {_bare(words_said)} " in f" {_bare(text)} "
 
 
-def _plain(text: str) -> str:
+def _bare(text: str) -> str:
     return " ".join(stop_words.words(text))
 
 

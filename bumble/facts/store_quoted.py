@@ -141,7 +141,7 @@ def _plan_corrections(quoting: Quoting, sayings: Sequence[Saying]) -> list[Chang
         claims.append(
             Claim(
                 id=base.new_id(held.PREFIX, quoting.at, chance),
-                text=quotes.bare(quotes.line(saying.quote, quoting.wording.forms)),
+                text=quotes.plain(quotes.line(saying.quote, quoting.wording.forms)),
                 category=CORRECTION,
                 confidence=CONFIDENCE,
                 evidence=(saying.message.id,),

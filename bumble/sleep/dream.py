@@ -109,7 +109,10 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     else:
         dreamt = _dreamt(life, job, pool, chosen, seed)
     if dreamt.empty:
-        return _nothing(life, job, f"{life.model.name} wrote no dream", details, notes)
+        why = (
+            f"{life.model.name} wrote no dream" if wording is None else "there is nothing to quote"
+        )
+        return _nothing(life, job, why, details, notes)
     night = _night(life, job, pool, chosen, dreamt, rng, seed, by_form=wording is not None)
     details |= {
         "id": night.id,
