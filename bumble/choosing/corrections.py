@@ -8,13 +8,11 @@ model chooses, together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bumble.choosing import label
-from bumble.llm.protocol import Completion
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
-from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 from bumble.text.words import one_line
@@ -113,8 +111,7 @@ def _chosen(life: Runtime, message: Message, earlier: Sequence[Earlier]) -> Mapp
     numbered = {str(n): each for n, each in enumerate(earlier, 1)}
     lines = "\n".join(f"{n}. {_shown(each.text)}" for n, each in numbered.items())
     slots = {"earlier": lines, "message": _shown(message.text)}
-    request = job_request.request(life, PURPOSE, slots, max_tokens=1, temperature=0.0)
-    answer: Completion = life.model.complete(replace(request, top_logprobs=label.CANDIDATES))
+    answer = life.model.complete(label.request(PURPOSE, slots))
     shares = label.of_first_token(answer, tuple(numbered))
     return {numbered[n].id: share for n, share in shares.items()}
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from bumble.choosing import phrases
 from bumble.choosing.language_file import Language
 
-_BREAKS = frozenset(".?!:,\"'()")
+_CLAUSE = re.compile(r" [.?!:,\"()] ")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -27,36 +27,39 @@ def named(text: str, line: str, language: Language) -> tuple[str, ...]:
     """
     folded = [
         match[0]
-        for match in language.hits("feelings", line)
-        if _is_own(line, match.start(), language)
+        for words, frames in (("feelings", "feels"), ("pangs", "holds"))
+        for match in language.hits(words, line)
+        if _is_own(line, match.start(), frames, language)
     ]
     folded += [match[0] for match in language.hits("felt", line) if _stands(line, match, language)]
     return tuple(dict.fromkeys(filter(None, (_typed(text, each, language) for each in folded))))
 
 
-def _is_own(line: str, start: int, language: Language) -> bool:
+def _is_own(line: str, start: int, frames: str, language: Language) -> bool:
     """Whether a feeling's word belongs to the speaker, by what stands before it."""
     before = _without_strengths(line[:start], language)
-    clause = re.split(r" [.?!:,\"()] ", before)[-1]
+    clause = _CLAUSE.split(before)[-1]
     if language.has("not_feeling", f" {clause} ") or _asks(line, start):
         return False
-    if before.rstrip()[-1:] in ".?!:,":
-        return clause.strip() == "" and _begins(line, start, language)
-    return any(match.end() == len(before.rstrip()) for match in language.hits("feels", before))
+    if before.rstrip()[-1:] in ".?!":
+        return _begins(line, start, language)
+    return any(match.end() == len(before.rstrip()) for match in language.hits(frames, before))
 
 
 def _without_strengths(before: str, language: Language) -> str:
     """Take words of strength, and feelings beside this one, off the end of what stands before."""
     while True:
-        ends = [
+        end = len(before.rstrip(" ,"))
+        cues = ("feelings", "pangs") if "," in before[end:] else ("feelings", "pangs", "strengths")
+        starts = [
             match.start()
-            for cue in ("strengths", "feelings")
+            for cue in cues
             for match in language.hits(cue, before)
-            if match.end() == len(before.rstrip())
+            if match.end() == end
         ]
-        if not ends:
+        if not starts:
             return before
-        before = before[: min(ends)]
+        before = before[: min(starts)]
 
 
 def _begins(line: str, start: int, language: Language) -> bool:
@@ -66,7 +69,7 @@ def _begins(line: str, start: int, language: Language) -> bool:
 
 
 def _stands(line: str, match: re.Match[str], language: Language) -> bool:
-    clause = re.split(r" [.?!:,\"()] ", line[: match.end()])[-1]
+    clause = _CLAUSE.split(line[: match.end()])[-1]
     behind = line[match.end() :].split()[:2]
     denied = language.has("not_feeling", f" {clause} ")
     return not denied and not any(language.has("not_feeling", f" {word} ") for word in behind)
@@ -79,6 +82,8 @@ def _asks(line: str, start: int) -> bool:
 
 def _typed(text: str, folded: str, language: Language) -> str:
     """Return the words of a message that a folded row of words was."""
+    rest = " ".join(word for word in folded.split() if not language.has("own", f" {word} "))
+    folded = rest or folded
     count = len(folded.split())
     spans = list(_WORD.finditer(text))
     for first in range(len(spans)):

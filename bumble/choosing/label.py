@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from bumble.llm.protocol import Completion
+from bumble.llm.protocol import Completion, Model, Request
 from bumble.runtime import job_request
-from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
 
@@ -24,7 +22,7 @@ LEAST_SHARE = 0.4  # of the kept labels, from which a message is kept
 MAX_TOKENS = 150  # of the message, as the model is shown it
 
 
-def share(life: Runtime, text: str) -> float | None:
+def share(model: Model, text: str) -> float | None:
     """Ask how likely a message is worth keeping; None if the answer is no label.
 
     Raises:
@@ -32,11 +30,22 @@ def share(life: Runtime, text: str) -> float | None:
         CredentialsError: If the service wants another key.
         WeightsMissingError: If the model is not there.
     """
-    shown = tokens.cut(one_line(text), MAX_TOKENS)
-    request = job_request.request(life, PURPOSE, {"message": shown}, max_tokens=1, temperature=0.0)
-    answer = life.model.complete(replace(request, top_logprobs=CANDIDATES))
-    shares = of_first_token(answer, LABELS)
+    slots = {"message": tokens.cut(one_line(text), MAX_TOKENS)}
+    shares = of_first_token(model.complete(request(PURPOSE, slots)), LABELS)
     return sum(shares.get(label, 0.0) for label in KEPT) if shares else None
+
+
+def request(prompt: str, slots: Mapping[str, str]) -> Request:
+    """Make the request for one token of a prompt; what comes before its last message is evaluated
+    once, in whatever process."""
+    return Request(
+        messages=job_request.messages(prompt, slots),
+        purpose=prompt,
+        max_tokens=1,
+        temperature=0.0,
+        top_logprobs=CANDIDATES,
+        cache_id=job_request.cache_id(prompt),
+    )
 
 
 def of_first_token(answer: Completion, choices: Sequence[str]) -> Mapping[str, float]:

@@ -42,6 +42,8 @@ CUES = (
     "not_confided",
     "feelings",
     "feels",
+    "pangs",
+    "holds",
     "felt",
     "strengths",
     "not_feeling",

@@ -77,7 +77,9 @@ def is_noticeable(message: Message) -> bool:
 def _noticed(life: Runtime, session: Session, message: Message, language: str) -> Notice:
     verdict = rules.judge(message.text, language)
     asks = life.abilities.tier("memory", language) == "choose"
-    keep, why, share = _decided(life, message, verdict, asks=asks)
+    is_open = verdict.keep is None and asks
+    share = label.share(life.model, message.text) if is_open else None
+    keep, why = decided(verdict, share)
     corrects: tuple[str, ...] = ()
     if verdict.corrects and keep:
         corrects = corrections.corrected(life, session, message, language, asks=asks)
@@ -94,16 +96,18 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
     )
 
 
-def _decided(
-    life: Runtime, message: Message, verdict: Verdict, *, asks: bool
-) -> tuple[bool, str, float | None]:
-    """Return whether to keep a message, who said so, and the share the model gave it."""
+def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
+    """Return whether to keep a message, and who said so.
+
+    Args:
+        verdict: That of the rules.
+        share: What a model gives the kept labels; None where none was asked.
+    """
     if verdict.keep is not None:
-        return verdict.keep, verdict.why, None
-    share = label.share(life, message.text) if asks else None
+        return verdict.keep, verdict.why
     if share is None:
-        return verdict.leans, LEANS, None
-    return share >= label.LEAST_SHARE, MODEL, share
+        return verdict.leans, LEANS
+    return share >= label.LEAST_SHARE, MODEL
 
 
 def check(life: Runtime) -> Due[NoticeJob]:

@@ -14,14 +14,18 @@ from bumble.choosing import feelings, language_file, phrases
 from bumble.choosing.language_file import Language
 
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
+LEAST_TOLD_WORDS = 2  # beside the request to be silent
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
 SURE = 4  # points from which none is asked
+TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
+PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
 LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
 _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[dDpP]|[xX][dD]+)(?!\\w)")
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
 )
+_PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
 
 
@@ -94,6 +98,11 @@ class Wording:
         ).strip(" .!")
 
     @property
+    def tells_in_asking(self) -> bool:
+        """Whether a question tells something: of the speaker, or much of anything."""
+        return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
+
+    @property
     def quoted(self) -> float:
         """The share of its words that stand in quotation marks, rows of three and more."""
         rows = [len((a or b).split()) for a, b in _QUOTED.findall(self.text)]
@@ -103,11 +112,11 @@ class Wording:
     def points(self) -> int:
         """How much it has of what facts, plans and changes are told by."""
         of_self = self.has("own") or self.has("kin")
-        points = 2 * self.has("life") + 2 * self.has("names") + 2 * self.has("taste")
-        points += 2 * self.has("decided") + 2 * self.has("changed")
-        points += self.has("kin") + (self.has("lasting") and of_self)
-        points += self.dated + (self.has_digit and of_self)
-        return points - 2 * self.has("passing") - self.has("small") - self.has("moments")
+        told = sum(map(self.has, ("life", "names", "taste", "decided", "changed")))
+        points = 2 * told + self.has("kin") + self.dated
+        points += of_self * (self.has("lasting") + self.has_digit)
+        fleeting = self.has("small") + (self.has("moments") and not told)
+        return points - 2 * self.has("passing") - fleeting
 
 
 def judge(text: str, code: str) -> Verdict:
@@ -132,10 +141,27 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
         return True, "told in confidence"
     for why, veto in VETOES:
         if veto(wording):
+            rest = _without(wording, veto) if why in PARTIAL else None
+            if rest is not None and rest.points >= TELLS_BESIDE:
+                return _decided(rest, confided=confided)
             return False, why
     if wording.points >= SURE and not wording.laughs:
         return True, "told"
     return None, "open"
+
+
+def _without(wording: Wording, veto: Callable[[Wording], bool]) -> Wording | None:
+    """Return a message without the parts that a rule is about; None if nothing else is left."""
+    parts = [
+        Wording(part, wording.language.line(part), wording.language)
+        for part in _PART.split(wording.text)
+        if part.strip()
+    ]
+    left = [part.text for part in parts if not veto(part)]
+    if not left or len(left) == len(parts):
+        return None
+    text = ". ".join(left)
+    return Wording(text, wording.language.line(text), wording.language)
 
 
 VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
@@ -146,7 +172,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a quotation", lambda wording: wording.quoted >= LEAST_QUOTED or wording.has("reports")),
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
-    ("a question", lambda wording: wording.asks and wording.points < KEEPS),
+    ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.dated and wording.points < KEEPS),
     ("passing", lambda wording: wording.points < 0),
     (
@@ -162,9 +188,16 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
 
 
 def is_confided(wording: Wording) -> bool:
-    """Whether a message is told in confidence; `don't tell me` and its like are not."""
+    """Whether a message is told in confidence, and tells something.
+
+    `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
+    what was said elsewhere.
+    """
     if not wording.has("confided"):
         return False
     outside = wording.language.patterns.get("not_confided")
     rest = outside.sub(" ", wording.line) if outside else wording.line
-    return wording.language.has("confided", rest)
+    if not wording.language.has("confided", rest):
+        return False
+    told = wording.language.patterns["confided"].sub(" ", rest)
+    return len(phrases.words(told)) >= LEAST_TOLD_WORDS
