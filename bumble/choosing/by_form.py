@@ -18,7 +18,7 @@ from bumble.errors import RecordInvalidError
 from bumble.forms import forms
 from bumble.forms.forms import MemoryForms
 from bumble.grounding import secrets
-from bumble.records import base, session_files, sessions
+from bumble.records import base, relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.notices import Notice
 from bumble.records.sessions import Message, Session
@@ -36,7 +36,8 @@ class Wording:
 
     language: str  # its code
     forms: MemoryForms
-    names: tuple[str, ...]  # of the entity, which tell nothing in a title
+    entity: str  # its name, which tells nothing in a title
+    people: tuple[str, ...]  # names of those it knows, however they are written
 
     def line(self, saying: Saying, *, year: bool = True) -> str:
         """Word a saying; above what it puts right, with a line that says which is newer."""
@@ -55,8 +56,8 @@ class Wording:
     def title(self, sayings: Sequence[Saying]) -> str:
         """Return a title of words of some messages; the date, where they hold none that tells."""
         texts = [saying.quote.words for saying in sayings]
-        names = [*self.names, *(saying.quote.name for saying in sayings)]
-        title = quotes.title(texts, self.forms, self.language, names)
+        names = [self.entity, *(saying.quote.name for saying in sayings)]
+        title = quotes.title(texts, self.forms, self.language, without=names, people=self.people)
         return title or quotes.day(sayings[0].quote.at, self.forms, year=True)
 
 
@@ -124,7 +125,9 @@ def in_language(life: Runtime, language: str) -> Wording | None:
     if life.abilities.tier("memory", language) == "write":
         return None
     worded = forms.load(language, life.entity.root, life.tell)
-    return Wording(language, worded.memory, (life.identity.name,))
+    acquaintances = relationships.read(life.entity.relationships)
+    names = tuple(name for person in acquaintances for name in person.names)
+    return Wording(language, worded.memory, life.identity.name, names)
 
 
 def notices(life: Runtime, session: Session, messages: Sequence[Message]) -> Noticed:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bumble.choosing import language_file
 from bumble.forms.forms import MemoryForms
 from bumble.grounding import claims, excerpt
 from bumble.grounding.excerpt import SpokenLine
@@ -18,11 +19,13 @@ from bumble.text import stop_words, words
 QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say most
 TITLE_WORDS = 3
 LEAST_LETTERS = 4  # of a word in a title that is no name
+LONG = 8  # letters beyond these make a word tell no more
+NAME, KIN = -20, -15  # ranks before any other word's
 MARK = "> "  # before a line that is quoted
 CUT = " … "
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
-_MARKED = re.compile(r"[„“«\"](.+)[“”»\"]")
+_CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
 
@@ -86,11 +89,24 @@ def plain(text: str) -> str:
     return words.one_line(" ".join(rows))
 
 
-def quoted(text: str) -> list[str]:
-    """Return the words between the quotation marks of each quote in a text, whatever these are."""
-    rows = (row.removeprefix(MARK) for row in text.splitlines() if row.startswith(MARK.strip()))
-    matches = (_MARKED.search(row) for row in rows)
-    return [match[1].strip() for match in matches if match]
+@dataclass(frozen=True)
+class Citation:
+    """A quote as it stands in a text: who said it, and what."""
+
+    name: str
+    words: str
+
+
+def citations(text: str) -> list[Citation]:
+    """Return the quotes in a text, whatever their quotation marks."""
+    matches = (_CITED.match(row) for row in text.splitlines())
+    return [Citation(match[1].strip(), match[2].strip()) for match in matches if match]
+
+
+def cited(citation: Citation, forms: MemoryForms, max_chars: int) -> str:
+    """Word a citation where no day matters, cut to a length."""
+    text = words.shorten(citation.words, max_chars, at_word=True)
+    return f"{citation.name}: {marked(text, forms)}"
 
 
 def is_in(words_said: str, text: str) -> bool:
@@ -103,7 +119,12 @@ def _bare(text: str) -> str:
 
 
 def title(
-    texts: Sequence[str], forms: MemoryForms, language: str, names: Iterable[str] = ()
+    texts: Sequence[str],
+    forms: MemoryForms,
+    language: str,
+    *,
+    without: Iterable[str] = (),
+    people: Iterable[str] = (),
 ) -> str:
     """Make a title of words that were said, names first; empty where none would tell anything.
 
@@ -111,24 +132,34 @@ def title(
         texts: What was said.
         forms: The wordings of its language.
         language: Its code.
-        names: Of those who talk, which tell nothing.
+        without: Names of those who talk, which tell nothing.
+        people: Names of others, however they are written.
     """
     passing = {word for row in forms.passing for word in row.split()} | stop_words.WORDS
-    passing |= {words.folded(part) for name in names for part in name.split()}
-    months = {words.folded(month) for month in forms.months}
-    candidates: dict[str, tuple[int, int, str]] = {}  # by the folded word: rank, place, as it stood
+    passing |= {words.folded(part) for name in without for part in name.split()}
+    passing |= {words.folded(month) for month in forms.months}
+    called = {words.folded(part) for name in people for part in name.split()}
+    ranks: dict[str, tuple[int, int, str]] = {}  # by the folded word: rank, place, as it stood
     for text in texts:
-        plain = _NOT_IN_TITLES.sub(" ", words.one_line(text))
-        called = {word for word in claims.claims(plain, language) if word[:1].isupper()}
-        for word in _WORD.findall(plain):
+        line = _NOT_IN_TITLES.sub(" ", words.one_line(text))
+        capitals = [word for word in claims.claims(line, language) if word[:1].isupper()]
+        names = called | {words.folded(word) for word in capitals}
+        kin = _kin(line, language)
+        for word in _WORD.findall(line):
             key = words.folded(word)
-            if key in candidates or word.casefold() in passing or key in passing:
+            if key in ranks or key in passing or word.casefold() in passing:
                 continue
-            name = word in called and key not in months
-            if name or len(word) >= LEAST_LETTERS:
-                rank = -20 if name else -min(len(word), 8)
-                candidates[key] = (rank, len(candidates), word)
-    best = sorted(candidates.values())[:TITLE_WORDS]
-    ordered = sorted(best, key=lambda entry: (entry[0] != -20, entry[1]))
+            if key in names or key in kin or len(word) >= LEAST_LETTERS:
+                rank = NAME if key in names else KIN if key in kin else -min(len(word), LONG)
+                ranks[key] = (rank, len(ranks), word)
+    best = sorted(ranks.values())[:TITLE_WORDS]
+    ordered = sorted(best, key=lambda entry: (entry[0] > KIN, entry[1]))
     shown = ", ".join(word for _, _, word in ordered)
     return shown[:1].upper() + shown[1:]
+
+
+def _kin(line: str, language: str) -> set[str]:
+    """Return the words of a text for those who are near somebody: a daughter, a dog."""
+    cues = language_file.load(language)
+    hits = cues.hits("kin", cues.line(line))
+    return {words.folded(word) for hit in hits for word in stop_words.telling_words(hit[0])}

@@ -174,12 +174,9 @@ def _by_form(pool: DreamPool, chosen: Sequence[Pair], wording: Wording) -> Dream
     forms = wording.forms
     fragments = []
     for pair in chosen:
-        sayings = [quotes.quoted(pool.episodes[id_].text) for id_ in pair.ids]
-        if all(sayings):
-            first, second = (
-                quotes.marked(shorten(saying[0], QUOTE_CHARS, at_word=True), forms)
-                for saying in sayings
-            )
+        citations = [quotes.citations(pool.episodes[id_].text) for id_ in pair.ids]
+        if all(citations):
+            first, second = (quotes.cited(each[0], forms, QUOTE_CHARS) for each in citations)
             fragments.append(forms.dream.format(first=first, second=second))
     return Dreamt(tuple(fragments))
 

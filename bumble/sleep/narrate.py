@@ -286,11 +286,10 @@ def _by_form(life: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     text = job.before.text.strip() if job.before else ""
     cited = set(_EPISODE.findall(text))
     lines = [
-        f"- {quotes.day(at, wording.forms, year=True)}: "
-        f"{quotes.marked(words.shorten(sayings[0], QUOTE_CHARS, at_word=True), wording.forms)}"
-        f" ({episode.id})"
+        f"- {quotes.day(at, wording.forms, year=True)}, "
+        f"{quotes.cited(citations[0], wording.forms, QUOTE_CHARS)} ({episode.id})"
         for episode in job.sources.episodes
-        if episode.id not in cited and (sayings := quotes.quoted(episode.text))
+        if episode.id not in cited and (citations := quotes.citations(episode.text))
         for at in [episode.at.astimezone(life.zone)]
     ]
     heading = f"## {wording.forms.story}"

@@ -135,13 +135,13 @@ def _by_form(
     life: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
 ) -> JobResult:
     """Let something come to mind again that was said, as it was said."""
-    candidates = list(_quoted(life))
+    candidates = list(_quoted(life, wording))
     audience = _audience(life, candidates)
     texts = [piece.text for piece in candidates if is_open(piece.audience, audience)]
     chosen = life.rng.sample(texts, min(1, len(texts)))
     new = tuple(
         noise.fragment(
-            quotes.marked(words.shorten(text, THOUGHT_CHARS, at_word=True), wording.forms),
+            text,
             noise.THOUGHT,
             _salience(life, soma),
             at,
@@ -153,12 +153,13 @@ def _by_form(
     return _outcome(life, job, soma, at, new, len(new), None, model="")
 
 
-def _quoted(life: Runtime) -> Iterator[ThoughtSeed]:
-    """Yield the quotes of the newest episodes."""
+def _quoted(life: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
+    """Yield the quotes of the newest episodes, each with the name of who said it."""
     for place in episodes.paths(life.entity.episodes)[-EPISODES:]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant and not is_untrusted(episode.provenance.trust):
-            for text in quotes.quoted(episode.text):
+            for citation in quotes.citations(episode.text):
+                text = quotes.cited(citation, wording.forms, THOUGHT_CHARS)
                 yield ThoughtSeed(text, episode.audience)
 
 
