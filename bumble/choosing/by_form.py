@@ -53,6 +53,13 @@ class Wording:
         shown = [saying for saying in sayings if saying.message.id not in older_ids]
         return "\n\n".join(self.line(saying, year=year) for saying in shown)
 
+    def telling(self, message: Message) -> set[str]:
+        """Return the stems of what a message of a person is about; none of another message."""
+        if message.role != "user":
+            return set()
+        names = [self.entity, str(message.extra.get("name", ""))]
+        return quotes.telling(message.text, self.forms, self.language, names)
+
     def title(self, sayings: Sequence[Saying]) -> str:
         """Return a title of words of some messages; the date, where they hold none that tells."""
         texts = [saying.quote.words for saying in sayings]
@@ -142,11 +149,17 @@ def notices(life: Runtime, session: Session, messages: Sequence[Message]) -> Not
 
 
 def sayings(
-    life: Runtime, session: Session, messages: Sequence[Message], noticed: Noticed
+    life: Runtime,
+    session: Session,
+    messages: Sequence[Message],
+    noticed: Noticed,
+    wording: Wording,
 ) -> list[Saying]:
     """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
-        Saying(quote_of(life, message), message, line, _older(life, session, line))
+        Saying(
+            quote_of(life, message), message, line, _older(life, session, message, line, wording)
+        )
         for message in messages
         if message.role == "user"
         and (line := noticed.of.get(message.id)) is not None
@@ -155,15 +168,22 @@ def sayings(
     ]
 
 
-def _older(life: Runtime, session: Session, line: Notice) -> Quote | None:
-    """Return what a message puts right, if all who take part have heard it."""
-    for message_id in line.corrects[:1]:
+def _older(
+    life: Runtime, session: Session, message: Message, line: Notice, wording: Wording
+) -> Quote | None:
+    """Return what a message puts right, if all who take part have heard it.
+
+    The likeliest that is about the same thing by a word of it: nothing is shown as put right that
+    may be about something else. Words for whom a confidence is not to reach tell nothing of that.
+    """
+    own = set[str]() if line.confided else wording.telling(message)
+    for message_id in line.corrects:
         holder = session if _holds(session, message_id) else _holder(life, message_id)
         if holder is None or not set(session.people) <= set(holder.people):
             continue
-        message = next(message for message in holder.messages if message.id == message_id)
-        if message.role == "user" and secrets.find_secret(message.text) is None:
-            return quote_of(life, message)
+        older = next(each for each in holder.messages if each.id == message_id)
+        if own & wording.telling(older) and secrets.find_secret(older.text) is None:
+            return quote_of(life, older)
     return None
 
 

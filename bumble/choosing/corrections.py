@@ -18,7 +18,7 @@ from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 PURPOSE = "correction"
-KIND = "session"  # of the index: what was said, message by message
+KIND = "message"  # of the index: what was said, message by message
 CANDIDATES = 9  # a digit each
 ELSEWHERE = 6  # of other conversations, at most
 CORRECTS = 3  # ids at most that are told

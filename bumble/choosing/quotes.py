@@ -118,6 +118,30 @@ def _bare(text: str) -> str:
     return " ".join(stop_words.words(text))
 
 
+def telling(text: str, forms: MemoryForms, language: str, without: Iterable[str] = ()) -> set[str]:
+    """Return the stems of the words of a text that tell what it is about.
+
+    Args:
+        text: What was said.
+        forms: The wordings of its language.
+        language: Its code.
+        without: Names that tell nothing.
+    """
+    passing = _passing(forms, without)
+    return {
+        words.stem(word, language)
+        for word in stop_words.telling_words(text)
+        if word not in passing and words.folded(word) not in passing and not word[0].isdigit()
+    }
+
+
+def _passing(forms: MemoryForms, without: Iterable[str]) -> set[str]:
+    """Return the words that tell nothing, as they are and folded."""
+    passing = {word for row in forms.passing for word in row.split()} | stop_words.WORDS
+    passing |= {words.folded(part) for name in without for part in name.split()}
+    return passing | {words.folded(month) for month in forms.months}
+
+
 def title(
     texts: Sequence[str],
     forms: MemoryForms,
@@ -135,9 +159,7 @@ def title(
         without: Names of those who talk, which tell nothing.
         people: Names of others, however they are written.
     """
-    passing = {word for row in forms.passing for word in row.split()} | stop_words.WORDS
-    passing |= {words.folded(part) for name in without for part in name.split()}
-    passing |= {words.folded(month) for month in forms.months}
+    passing = _passing(forms, without)
     called = {words.folded(part) for name in people for part in name.split()}
     ranks: dict[str, tuple[int, int, str]] = {}  # by the folded word: rank, place, as it stood
     for text in texts:

@@ -155,7 +155,7 @@ def _by_form(
 ) -> JobResult:
     """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
     noticed = by_form.notices(life, session, session.messages)
-    sayings = by_form.sayings(life, session, session.messages, noticed)[-MOST_QUOTES:]
+    sayings = by_form.sayings(life, session, session.messages, noticed, wording)[-MOST_QUOTES:]
     if not sayings:
         return _none(life, session, "nothing in it is worth keeping", data, noticed)
     forms = wording.forms

@@ -132,7 +132,7 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
     wording = by_form.wording(life, session, job.messages)
     if wording is not None:
         noticed = by_form.notices(life, session, job.messages)
-        sayings = by_form.sayings(life, session, job.messages, noticed)
+        sayings = by_form.sayings(life, session, job.messages, noticed, wording)
         if not sayings:
             return _passed_over(life, job, "nothing in it is worth keeping", noticed=noticed)
     weight = weigh(life, session, job)

@@ -232,7 +232,7 @@ def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) 
     """Keep what is worth keeping of a window in the words of those who said it."""
     evidence = [window.messages[n - 1] for n in window.numbers if window.is_persons(n)]
     noticed = by_form.notices(life, session, evidence)
-    sayings = by_form.sayings(life, session, evidence, noticed)
+    sayings = by_form.sayings(life, session, evidence, noticed, wording)
     quoting = store_quoted.Quoting(life, session, window, wording, tuple(sayings), life.now())
 
     def store(refused: list[str]) -> list[Change | None]:

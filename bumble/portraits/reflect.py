@@ -156,7 +156,7 @@ def _by_form(
     sayings = list[Saying]()
     if session is not None:
         noticed = by_form.notices(life, session, dialogue.statements)
-        sayings = by_form.sayings(life, session, dialogue.statements, noticed)
+        sayings = by_form.sayings(life, session, dialogue.statements, noticed, wording)
     text = person.text
     if session is not None and sayings:
         listeners = [_called(life, session, listener) for listener in session.people]
