@@ -93,11 +93,15 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
         origin = _origin(life, automation)
-        text = _by_form(life, automation, at) or said
+        text = _by_form(life, automation, at)
+        if text:
+            origin = replace(origin, by=f"{TAG} {by_form.BY}", model="")
         kept = (
             []
             if failed
-            else [journal.plan_add(at, text, life.zone, why, tags=(TAG,), provenance=origin)]
+            else [
+                journal.plan_add(at, text or said, life.zone, why, tags=(TAG,), provenance=origin)
+            ]
         )
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
         return [*kept, noted, *(write() for write in writes)]
