@@ -125,7 +125,7 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_caches if writes and limit else None,
+        cache_dir=opened.shell.prompt_cache(opened.entity.root) if writes and limit else None,
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )

@@ -102,7 +102,7 @@ def _mend(
     adopts: bool,
 ) -> None:
     """Put right what can be; what can't be is a warning, and found again."""
-    from bumble.upkeep import doctor
+    from bumble.upkeep import doctor, returned
 
     limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
@@ -113,6 +113,14 @@ def _mend(
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
+        if any(finding.code == "forgotten-back" for finding in report.findings):
+            returned.forget_again(
+                inputs.entity,
+                _keeping(shell, report),
+                shell.own_caches(inputs.entity.root),
+                zone=doctor.zone_of(report.settings),
+                timeout_seconds=waits if lock_timeout is None else lock_timeout,
+            )
         if any(finding.code in doctor.INDEX_CODES for finding in report.findings):
             _mend_index(shell, inputs, why, report)
     except LockedError:

@@ -16,7 +16,7 @@ from bumble import prompts
 from bumble.choosing import by_form
 from bumble.choosing.by_form import Saying, Wording
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import grounded, speakers, support
+from bumble.grounding import grounded, secrets, speakers, support
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.llm.protocol import Request
@@ -150,7 +150,7 @@ def is_excerpt(scene: Scene, text: str) -> bool:
 
 
 def _quoted(scene: Scene, message: Message) -> str:
-    line = tokens.cut(words.one_line(message.text), EXCERPT_TOKENS)
+    line = tokens.cut(secrets.redacted(words.one_line(message.text)), EXCERPT_TOKENS)
     return f"> {scene.speaker(message)}: {line}"
 
 
