@@ -13,6 +13,7 @@ from functools import lru_cache
 from bumble.choosing import phrases
 from bumble.choosing.language_file import Language
 
+_BEFORE_CHARS = 200  # of a feeling's word: where its subject stands, if anywhere
 _CLAUSE = re.compile(r" [.?!:,\"()] ")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
@@ -37,7 +38,7 @@ def named(text: str, line: str, language: Language) -> tuple[str, ...]:
 
 def _is_own(line: str, start: int, frames: str, language: Language) -> bool:
     """Whether a feeling's word belongs to the speaker, by what stands before it."""
-    before = _without_strengths(line[:start], language)
+    before = _without_strengths(line[max(0, start - _BEFORE_CHARS) : start], language)
     clause = _CLAUSE.split(before)[-1]
     if language.has("not_feeling", f" {clause} ") or _asks(line, start):
         return False

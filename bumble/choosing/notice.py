@@ -107,7 +107,7 @@ def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
         return verdict.keep, verdict.why
     if share is None:
         return verdict.leans, LEANS
-    return share >= label.LEAST_SHARE, MODEL
+    return share >= verdict.least_share, MODEL
 
 
 def check(life: Runtime) -> Due[NoticeJob]:
