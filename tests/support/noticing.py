@@ -87,7 +87,7 @@ def talked(
         )
         records += [said, reply, *([noticed] if line.noticed else [])]
     file = state.read(entity.state)
-    keys = [(APPRAISE,), (REMEMBER,), (DISTILL,)]
+    keys: list[tuple[str, ...]] = [(APPRAISE,), (REMEMBER,), (DISTILL,)]
     keys += [(REFLECT, name) for name in dict.fromkeys(line.name.casefold() for line in lines)]
     planned = [
         sessions.plan_start(session, ""),
