@@ -17,6 +17,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.episodes import appraise, remember, retell
 from bumble.facts import distill
+from bumble.history.merge import merge
 from bumble.portraits import deep_review, reflect
 from bumble.records import (
     beliefs,
@@ -422,3 +423,22 @@ def test_what_a_correction_puts_right_is_looked_for_in_earlier_talks_too(ada: En
     life.memory.sync()
     notices, _ = notice.of(life, session, session.messages)
     assert notices["msg_c0"].corrects[0] == "msg_a3"
+
+
+def test_portraits_of_two_clones_keep_the_quotes_of_both(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    file = ada.root / "relationships/sam.md"
+    sides = [file.read_text("utf-8")]
+    state_before = {path: path.read_bytes() for path in ada.root.rglob("*.md")}
+    for n, text in enumerate(("ich lerne jetzt Cello", "ich habe ein Boot in Kappeln"), 1):
+        for path, data in state_before.items():
+            path.write_bytes(data)
+        talked(ada, f"ses_n{n}", LATER, [Line("Sam", text)])
+        settled(by_form(ada, LATER + timedelta(hours=9 + n)))
+        sides.append(file.read_text("utf-8"))
+    merged = merge("relationships/sam.md", sides[0], sides[1], sides[2])
+    assert merged.clean
+    paragraphs = body(merged.text).split("\n\n")
+    for said_words in ("ich lerne jetzt Cello", "ich habe ein Boot in Kappeln", GERMAN[0].text):
+        [quote] = [each for each in paragraphs if said_words in each]
+        assert quote.count("\n") == 0
