@@ -76,14 +76,16 @@ def _is_there(quoting: Quoting, book: Knowledge, saying: Saying) -> bool:
 def _planned(quoting: Quoting, book: Knowledge, saying: Saying) -> Change | None:
     """Plan a section of a saying, or to put it above the word that it puts right."""
     origin = by_form.origin(store_extracted.BY, quoting.session, [saying], quoting.window.people)
-    section = _corrected(quoting, book, saying)
-    if section is None:
-        title, text = _free_title(quoting, book, saying), quoting.wording.line(saying)
+    corrected, akin = _corrected(quoting, book, saying), _akin(quoting, book, saying)
+    newer = quotes.line(saying.quote, quoting.wording.forms)
+    if corrected is not None:
+        title, origin = corrected.title, store_extracted.joined(origin, corrected)
+        text = f"{newer}\n\n{quoting.wording.forms.newer}\n\n{corrected.text}"
+    elif akin is not None:
+        title, origin = akin.title, store_extracted.joined(origin, akin)
+        text = f"{quoting.wording.line(saying)}\n\n{akin.text}"
     else:
-        newer = quotes.line(saying.quote, quoting.wording.forms)
-        title = section.title
-        text = f"{newer}\n\n{quoting.wording.forms.newer}\n\n{section.text}"
-        origin = store_extracted.joined(origin, section)
+        title, text = _free_title(quoting, book, saying), quoting.wording.line(saying)
     why = f"know about {title}"
     return knowledge.plan_set(book, title, text, why, by_entity=True, provenance=origin)
 
@@ -99,11 +101,26 @@ def _corrected(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | N
         for section in book.sections
         if older is not None
         and older.message in section.provenance.sources
-        and set(section.provenance.audience) == set(quoting.window.people)
-        and not section.locked
-        and not base.is_lower(saying.quote.trust, section.provenance.trust)
+        and _may_grow(quoting, section, saying)
     ]
     return sections[-1] if sections else None
+
+
+def _akin(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | None:
+    """Return the section by form that has the very title of a saying, for the same people."""
+    section = knowledge.find(book, quoting.wording.title([saying]))
+    if section is None or not section.provenance.by.endswith(by_form.BY):
+        return None
+    return section if _may_grow(quoting, section, saying) else None
+
+
+def _may_grow(quoting: Quoting, section: Section, saying: Saying) -> bool:
+    """Whether a saying may stand in a section: the same people may meet both, none trusted less."""
+    return (
+        set(section.provenance.audience) == set(quoting.window.people)
+        and not section.locked
+        and not base.is_lower(saying.quote.trust, section.provenance.trust)
+    )
 
 
 def _free_title(quoting: Quoting, book: Knowledge, saying: Saying) -> str:

@@ -420,7 +420,6 @@ def test_what_a_correction_puts_right_is_looked_for_in_earlier_talks_too(ada: En
     text = "nee, ich hab mich vertan, das Turnier von Fenja ist erst am 21."
     session = talked(ada, "ses_c", LATER, [Line("Sam", text, noticed=False)])
     life = by_form(ada, LATER + timedelta(hours=9))
-    life.memory.sync()
     notices, _ = notice.of(life, session, session.messages)
     assert notices["msg_c0"].corrects[0] == "msg_a3"
 
@@ -442,3 +441,16 @@ def test_portraits_of_two_clones_keep_the_quotes_of_both(ada: Entity) -> None:
     for said_words in ("ich lerne jetzt Cello", "ich habe ein Boot in Kappeln", GERMAN[0].text):
         [quote] = [each for each in paragraphs if said_words in each]
         assert quote.count("\n") == 0
+
+
+def test_what_is_said_under_the_same_words_stands_above_what_was_said_before(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    text = "Das Turnier von Fenja in Kiel ist jetzt am 21."
+    talked(ada, "ses_c", LATER, [Line("Sam", text)])
+    settled(by_form(ada, LATER + timedelta(hours=9)))
+    section = knowledge.find(knowledge.read(ada.knowledge), "Fenja, Kiel, Turnier")
+    assert section is not None
+    assert section.text == (
+        f"> Sam, 9. November 2026: „{text}“\n\n"
+        "> Sam, 9. November 2026: „Das Turnier von Fenja ist am 14. November in Kiel.“"
+    )
