@@ -125,7 +125,7 @@ def run(life: Runtime, job: AppraiseJob) -> JobResult:
         return _passed_over(life, job, "nobody said anything in it")
     wording = by_form.wording(life, session, stretch)
     if wording is not None:
-        return _felt_by_form(life, job, session, stretch, wording)
+        return replace(_felt_by_form(life, job, session, stretch, wording), asked=False)
     try:
         assessment = _guarded(_asked(life, session, stretch), stretch)
     except (*NO_ANSWER, ValueError) as error:

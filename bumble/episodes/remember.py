@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bumble import files
@@ -134,7 +134,8 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
         noticed = by_form.notices(life, session, job.messages)
         sayings = by_form.sayings(life, session, job.messages, noticed, wording)
         if not sayings:
-            return _passed_over(life, job, "nothing in it is worth keeping", noticed=noticed)
+            passed = _passed_over(life, job, "nothing in it is worth keeping", noticed=noticed)
+            return replace(passed, asked=False)
     weight = weigh(life, session, job)
     sentence = weight.sentence(life.config.memory.episode_significance_threshold)
     data = {"significance": round(weight.total, 4), "why": sentence}
@@ -170,6 +171,7 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
             "dropped_sentences": list(result.dropped),
         },
         trailers=traced([job.session_id], episode.provenance.model),
+        asked=not result.by_form,
     )
 
 

@@ -258,7 +258,7 @@ def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) 
     report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
     outcome = _window_result(life, session, window, store, report, ran=False)
     data = {**outcome.data, "ran": True, "quoted": [saying.message.id for saying in sayings]}
-    return replace(outcome, data=data)
+    return replace(outcome, data=data, asked=False)
 
 
 def _result(

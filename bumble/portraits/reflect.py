@@ -122,7 +122,7 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
     else:
         wording = by_form.wording(life, dialogue.session, dialogue.statements)
     if wording is not None:
-        return _by_form(life, job, dialogue, record, person, wording)
+        return replace(_by_form(life, job, dialogue, record, person, wording), asked=False)
     material = _material(life, person, dialogue, notes)
     mode = _mode(life, prose, dialogue)
     update = portrait_update.draw(

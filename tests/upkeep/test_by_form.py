@@ -29,7 +29,7 @@ from bumble.records import (
     relationships,
     session_files,
 )
-from bumble.runtime import body_state
+from bumble.runtime import body_state, runner
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
@@ -454,3 +454,10 @@ def test_what_is_said_under_the_same_words_stands_above_what_was_said_before(ada
         f"> Sam, 9. November 2026: „{text}“\n\n"
         "> Sam, 9. November 2026: „Das Turnier von Fenja ist am 14. November in Kiel.“"
     )
+
+
+def test_what_asks_no_model_counts_against_no_limit_of_a_turn(ada: Entity) -> None:
+    talked(ada, "ses_a", AT, [replace(line, noticed=False) for line in GERMAN])
+    life = by_form(ada, LATER)
+    ran = [each.name for each in runner.settle(life, jobs.AFTER_TURN, limit=1)]
+    assert set(ran) == {"notice", "appraise", "remember", "reflect", "distill"}
