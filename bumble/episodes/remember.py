@@ -157,7 +157,9 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
         origin = _origin(life, session, scene, result, audience)
     episode = _episode(life, session, job, weight, result, origin)
     label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
-    title = tokens.cut(one_line(result.telling.narrative.lstrip("# ")), LINE_TOKENS)
+    text = result.telling.narrative
+    heading = text.partition("\n")[0].lstrip("# ") if result.by_form else text
+    title = tokens.cut(one_line(heading), LINE_TOKENS)
     return JobResult(
         title=f"remember: {title}",
         plan=lambda: _planned(life, job, episode, noticed),

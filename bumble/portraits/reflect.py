@@ -56,7 +56,13 @@ def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
         waiting = [ReflectJob("", only)]
     gap = timedelta(seconds=config.reflection_min_gap_seconds)
     ages = {job.person: _since_last(life, job.person) for job in waiting}
-    ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
+    ready = [
+        job
+        for job in waiting
+        if (age := ages[job.person]) is None
+        or age >= gap
+        or by_form.of_person(life, job.person) is not None  # which costs nothing, however often
+    ]
     youngest = min((age for age in ages.values() if age is not None), default=None)
     ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
     conditions = (

@@ -461,3 +461,11 @@ def test_what_asks_no_model_counts_against_no_limit_of_a_turn(ada: Entity) -> No
     life = by_form(ada, LATER)
     ran = [each.name for each in runner.settle(life, jobs.AFTER_TURN, limit=1)]
     assert set(ran) == {"notice", "appraise", "remember", "reflect", "distill"}
+
+
+def test_a_portrait_by_form_waits_for_no_gap(ada: Entity) -> None:
+    for n in range(3):
+        at = AT + timedelta(minutes=10 * n)
+        talked(ada, f"ses_n{n}", at, [Line("Sam", f"ich habe {n + 4} Schafe in Husum und Kiel")])
+    all_of(by_form(ada, LATER), Pass("reflect", reflect.check, reflect.run))
+    assert relationships.find(ada.relationships, "sam").text.count("Schafe") == 3
