@@ -63,10 +63,10 @@ VETOED = {
     },
     "a quotation": {
         "en": "some guy on the train said 'my wife left me for a baker'",
-        "de": "auf dem plakat steht mein sohn heißt emil",
+        "de": "auf dem plakat steht: mein sohn heißt emil",
         "es": "pone en el cartel se vende mi casa",
         "fr": "c'est écrit sur le panneau maison à vendre",
-        "it": "sul cartello c'è scritto vendo casa mia",
+        "it": "sul cartello c'è scritto: vendo casa mia",
         "pt": "tá escrito na placa vendo minha casa",
     },
     "a task": {
@@ -236,3 +236,24 @@ def test_any_phrase_matches_or_is_refused(phrase: str, text: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_very_long_message_is_judged_in_no_time(language: str) -> None:
     rules.judge("ich sag wenn so nicht, " * 2000, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("singe im chor seit 2010", "de"),
+        ("suche seit mai eine wohnung in mainz", "de"),
+        ("i own 30% of the bakery my dad left me", "en"),
+        ("sing in a choir every tuesday, my mum too", "en"),
+        ("sigue en el hospital mi padre", "es"),
+        ("los médicos dicen que mi madre tiene cáncer", "es"),
+        ("j'ai 60% d'invalidité depuis l'accident", "fr"),
+        ("i medici dicono che mia madre ha un tumore", "it"),
+        ("faz 3 anos que meu pai morreu", "pt"),
+        ("trabalho na rádio da cidade desde 2010, sou locutor", "pt"),
+    ],
+)
+def test_what_only_begins_like_an_order_or_a_saying_is_not_dropped(
+    text: str, language: str
+) -> None:
+    assert rules.judge(text, language).keep is not False
