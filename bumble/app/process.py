@@ -113,6 +113,11 @@ class Shell:
         return (self.prompt_cache(root), self.index_elsewhere(root), *older)
 
     @property
+    def abilities(self) -> Path:
+        """Where is kept what models were measured to be able to."""
+        return self._user_folder("state") / "abilities"
+
+    @property
     def crash_logs(self) -> Path:
         """Where tracebacks of bugs go."""
         return self._user_folder("state") / "crashes"

@@ -106,11 +106,14 @@ def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
 def wording(life: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
     """Return how the memories of a stretch are worded; None where the model writes them.
 
-    In the language of who speaks first in it.
+    In the language of who speaks first in it, of those whom the model can't write of.
     """
-    speakers = [message.speaker for message in messages if message.role == "user"]
-    person = next(filter(None, speakers), session.by)
-    return in_language(life, spoken.language(life, session, person))
+    speakers = [message.speaker or session.by for message in messages if message.role == "user"]
+    for person in dict.fromkeys(speakers or [session.by]):
+        worded = in_language(life, spoken.language(life, session, person))
+        if worded is not None:
+            return worded
+    return None
 
 
 def of_person(life: Runtime, person: str) -> Wording | None:
