@@ -9,7 +9,7 @@ from bumble.app import output
 from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
-    from bumble.agent.turn import Turn
+    from bumble.agent.turn_record import Turn
     from bumble.app.conversation import OpenMind
 
 

@@ -22,7 +22,10 @@ LEAST_WORDS = 4  # of a sentence that counts as said again: anybody says a short
 MOST_SHARED = 0.8  # of the words of two replies, from which they are one
 MOST_ECHOED, LEAST_ECHOED = 0.7, 3  # share and number of telling words that were the person's
 MOST_CHARS = 400
-_MARKUP = re.compile(r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^\s*(?:[-*#]|\d+\.)\s", re.MULTILINE)
+_HELLO = "hi|hello|hey|hallo|ola|oi|hola|ciao|salut|bonjour|dear|liebe|lieber"
+_MARKUP = re.compile(
+    r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^\s*(?:[-*#]|\d+\.)\s", re.MULTILINE
+)
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 
 
@@ -123,7 +126,9 @@ def _is_addressed_to_itself(reply: str, situation: Situation) -> bool:
     name = phrases.folded(situation.entity)
     if name == phrases.folded(situation.person):
         return False
-    called = re.compile(rf"(?:^|[,!.] ?|\b(?:hi|hello|hey|hallo|ola|hola|ciao|salut|bonjour) ){name}[!,.?]")
+    called = re.compile(
+        rf"(?:^|[,!.] ?|\b(?:hi|hello|hey|hallo|ola|hola|ciao|salut|bonjour) ){name}[!,.?]"
+    )
     return called.search(phrases.folded(reply)) is not None
 
 
