@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from bumble.text import phrases, yaml_read
+from bumble.text import phrases, stop_words, yaml_read
 
 FOLDER = resources.files(__package__).joinpath("languages")
 Act = Literal[
@@ -192,3 +192,22 @@ def needs_tools(text: str, language: str) -> bool:
     listed = cues(language)
     named = listed is not None and listed.patterns["tools"].search(phrases.folded(text)) is not None
     return named or _FILE.search(text) is not None
+
+
+def asks_number(text: str, language: str) -> bool:
+    """Whether a message asks for a number, a day or a time."""
+    listed = cues(language)
+    return listed is not None and listed.patterns["number"].search(phrases.folded(text)) is not None
+
+
+def asked(text: str, language: str) -> str:
+    """Return what a message asks, without the words of asking; all of it where none shows."""
+    listed = cues(language)
+    if listed is None:
+        return text
+    plain = phrases.folded(text)
+    asking = [part for part in _CLAUSE_END.split(plain) if part.strip() and _asks(part, listed)]
+    about = " ".join(asking)
+    for cue in ("recall", "asks"):
+        about = listed.patterns[cue].sub(" ", about)
+    return about if stop_words.telling_words(about) else listed.patterns["recall"].sub(" ", plain)

@@ -29,6 +29,7 @@ SPEAKS = frozenset(
 _GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
 _CLAUSE = re.compile(r"(?<=[.!?…;])\s+|\n+|,\s+")
 _SLOT = re.compile(r"\{\w+\}")
+_QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
 _CALLED = re.compile(r",? ?\{who\}")
 
 
@@ -135,7 +136,7 @@ class _Worder:
             before = "before" if quote.at and quote.speaker == first.speaker else act
             before = "noted" if not quote.speaker else before
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
-        return Reply(" ".join(parts), act)
+        return Reply(". ".join(parts), act)
 
     def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
         """Return one wording of each part, filled, such as was not said lately."""
@@ -144,6 +145,7 @@ class _Worder:
         texts = [" ".join(filter(None, chosen)) for chosen in product(*each)]
         self.rng.shuffle(texts)
         best = min(texts, key=self._staleness)
+        best = _QUOTE_BEFORE.sub(r"\1.", best)  # what is quoted ends with no full stop of its own
         filled = _SLOT.sub(lambda match: named.get(match[0][1:-1], ""), best)
         return filled[:1].upper() + filled[1:]
 

@@ -27,8 +27,10 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
 DRAWS = 3  # drafts of one reply
-EARLIER_TALKS = 3  # conversations whose replies are not said again
+EARLIER_TALKS = 24  # conversations whose replies are not said again
 MOST_SENTENCES = 3
+ASKS_MEMORY = ("recall", "question")
+ASKS = (*ASKS_MEMORY, "opinion", "self", "clock", "wellbeing")
 Sign = Callable[[], None]  # shows the person that something is going on
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
@@ -100,7 +102,7 @@ def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
 
 def _is_drawn(act: Act, here: Scene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
-    if here.wordings is None or (act in ("recall", "question") and here.quotes):
+    if here.wordings is None or (act in ASKS_MEMORY and here.quotes):
         return False
     return act in here.wordings.talk.draws
 
@@ -134,8 +136,13 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
     """Gather what a reply by form is made from."""
     code, root = turn.language, life.entity.root
     wordings = forms.load(code, root, life.tell) if forms.has(code, root) else None
-    asks = act in ("recall", "question")
-    quotes = remembered.quotes(life, turn.session, asks=act == "recall") if asks else []
+    question = remembered.Question(
+        acts.asked(turn.message.text, code),
+        code,
+        number=acts.asks_number(turn.message.text, code),
+        asks=lambda text: acts.of(text, code) in ASKS,
+    )
+    quotes = remembered.quotes(life, turn.session, question) if act in ASKS_MEMORY else []
     owner_unnamed = turn.person.name.casefold() == "you"
     return Scene(
         message=turn.message.text,
@@ -186,7 +193,7 @@ def situation(life: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) 
         statements=tuple(one.text for one in users),
         answers=(*examples, *earlier_replies(life, turn)),
         sources=(turn.request.messages[-1].content, turn.stable.text, *found),
-        is_question=act in ("recall", "question", "opinion", "request", "self"),
+        is_question=act in (*ASKS, "request"),
         extra=(who.owner.name,) if who.owner.name else (),
     )
 

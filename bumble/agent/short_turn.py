@@ -39,7 +39,7 @@ def prepare(
         session, _ = compact.make_room(life, session, stable.tokens)
     seen = transcript.view(session, budget.history(life, stable), before=said.id, plain=True)
     wordings = forms.load(language, life.entity.root, life.tell)
-    quotes = remembered.quotes(life, session, asks=False)
+    quotes = remembered.near(life, session, language)
     blocks = _blocks(life, wordings, quotes)
     message = transcript.render(said, plain=True).content
     last = "\n".join((*(block.text for block in blocks), message))
