@@ -135,7 +135,7 @@ def _question(plain: str, listed: Cues) -> Act:
         if listed.has(act, plain):
             return act
     if listed.has("advice", plain):
-        return "question"
+        return "opinion"
     return "recall" if listed.has("own", plain) else "question"
 
 
