@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import engine, gguf, markers, prefix_cache
+from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
@@ -102,6 +102,7 @@ class EmbeddedModel:
             model=self.name,
             reasoning=answer.reasoning + thinking.reasoning,
             usage=answer.usage,
+            first_logprobs=answer.first_logprobs,
             first_token_seconds=first,
             seconds=self._stopwatch() - started,
         )
@@ -153,6 +154,8 @@ class EmbeddedModel:
             body["seed"] = request.seed
         if request.schema is not None:
             body["grammar"] = engine.grammar(request.schema)
+        if request.top_logprobs:
+            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return body
 
     def _messages(self, messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -297,6 +300,7 @@ class _Answer:
         self.finish_reason: FinishReason = "stop"
         self.reasoning = ""
         self.usage = Usage()
+        self.first_logprobs: dict[str, float] = {}
         self.is_complete = False
 
     def take(self, event: dict[str, Any]) -> tuple[str, str]:
@@ -306,6 +310,7 @@ class _Answer:
             delta = choice.get("delta", {})
             text += delta.get("content") or ""
             reasoning += delta.get("reasoning_content") or ""
+            self.first_logprobs = self.first_logprobs or logprobs.read(choice.get("logprobs"))
             if reason := choice.get("finish_reason"):
                 self.finish_reason = "length" if reason == "length" else "stop"
                 self.is_complete = True

@@ -16,7 +16,7 @@ import httpx
 import ollama
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import http_errors
+from bumble.llm import http_errors, logprobs
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
 from bumble.llm.thinking import ThinkFilter
@@ -144,6 +144,7 @@ class OllamaModel:
             model=self.name,
             reasoning=answer.reasoning + answer.thinking.reasoning,
             usage=answer.usage,
+            first_logprobs=answer.first_logprobs,
             first_token_seconds=first,
             seconds=self._stopwatch() - started,
         )
@@ -171,6 +172,8 @@ class OllamaModel:
             "format": dict(request.schema) if request.schema is not None else None,
             "think": request.thinking if facts.has_thinking else None,
             "options": options,
+            "logprobs": True if request.top_logprobs else None,
+            "top_logprobs": min(request.top_logprobs, logprobs.MOST) or None,
         }
 
     def _known(self) -> _Facts:
@@ -260,6 +263,7 @@ class _Answer:
     finish_reason: FinishReason | None = None
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
+    first_logprobs: dict[str, float] = field(default_factory=dict)
     chars: int = 0  # of all that has come
 
     def take(self, chunk: ollama.ChatResponse) -> str:
@@ -267,6 +271,7 @@ class _Answer:
         self.began = self.began or _has_token(chunk)
         self.chars += len(chunk.message.content or "") + len(chunk.message.thinking or "")
         self.reasoning += chunk.message.thinking or ""
+        self.first_logprobs = self.first_logprobs or _candidates(chunk)
         if chunk.done:
             self.finish_reason = "length" if chunk.done_reason == "length" else "stop"
             self.usage = Usage(chunk.prompt_eval_count, None, chunk.eval_count)
@@ -275,6 +280,11 @@ class _Answer:
 
 def _has_token(chunk: ollama.ChatResponse) -> bool:
     return bool(chunk.message.content or chunk.message.thinking)
+
+
+def _candidates(chunk: ollama.ChatResponse) -> dict[str, float]:
+    listed = chunk.logprobs[0].top_logprobs if chunk.logprobs else None
+    return logprobs.by_text((entry.token, entry.logprob) for entry in listed or ())
 
 
 def _is_passing(problem: Exception) -> bool:

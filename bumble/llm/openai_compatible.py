@@ -16,7 +16,7 @@ import httpx2
 import openai
 
 from bumble.errors import ModelUnreachableError
-from bumble.llm import http_errors, openai_format
+from bumble.llm import http_errors, logprobs, openai_format
 from bumble.llm.openai_format import Piece
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
@@ -75,6 +75,7 @@ class OpenAICompatibleModel:
         self._first_mode = 0 if enforces else _SCHEMA_MODES.index("plain")
         self._schema_mode = self._first_mode
         self._only_objects = False  # whether it refused a schema of something else
+        self._gives_logprobs = True  # as long as it has not refused them
         self._thinks_unopened = False
         self._limit_name = (
             "max_completion_tokens" if "//api.openai.com" in self._url else "max_tokens"
@@ -134,6 +135,9 @@ class OpenAICompatibleModel:
                             on_text(shown)
                 break
             except openai.APIStatusError as problem:
+                if self._is_about_logprobs(problem, request):
+                    self._gives_logprobs = False
+                    continue
                 refused = problem.status_code in _SCHEMA_REFUSALS
                 hopeless = not refused or http_errors.is_too_long(problem.message)
                 if mode == "plain" or answer.began or hopeless:
@@ -200,7 +204,18 @@ class OpenAICompatibleModel:
             body["seed"] = request.seed
         if self._switches_thinking:
             body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
+        if self._asks_logprobs(request):
+            most = min(request.top_logprobs, logprobs.MOST)
+            body |= {"logprobs": True, "top_logprobs": most}
         return body | openai_format.enforced(request, mode)
+
+    def _asks_logprobs(self, request: Request) -> bool:
+        return request.top_logprobs > 0 and self._gives_logprobs
+
+    def _is_about_logprobs(self, problem: openai.APIStatusError, request: Request) -> bool:
+        """Say whether the request was refused for asking: models that reason give none."""
+        refused = problem.status_code in (*_SCHEMA_REFUSALS, 403)
+        return refused and self._asks_logprobs(request) and "logprob" in problem.message.lower()
 
     def _worded(self, problem: Exception, answer: _Answer) -> Exception:
         if isinstance(problem, openai.APIStatusError):
@@ -254,11 +269,13 @@ class _Answer:
     finish_reason: FinishReason | None = None
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
+    first_logprobs: dict[str, float] = field(default_factory=dict)
     chars: int = 0  # of all that has come
 
     def take(self, piece: Piece) -> str:
         """Take the next piece; return what it adds to the visible text."""
         self.usage = piece.usage or self.usage
+        self.first_logprobs = self.first_logprobs or piece.logprobs
         self.began = self.began or piece.is_token
         self.chars += piece.chars
         self.reasoning += piece.reasoning
@@ -277,6 +294,7 @@ class _Answer:
             model=name,
             reasoning=self.reasoning + self.thinking.reasoning,
             usage=self.usage,
+            first_logprobs=self.first_logprobs,
         )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bumble.llm import logprobs
 from bumble.llm.protocol import Message, Request, Usage
 from bumble.text.whole_text import whole
 
@@ -55,6 +56,7 @@ class Piece:
     arguments: str = ""  # of the tool that stands in for the schema
     finish_reason: str = ""
     usage: Usage | None = None
+    logprobs: dict[str, float] = field(default_factory=dict)  # of its first token
 
     @property
     def is_token(self) -> bool:
@@ -75,6 +77,7 @@ def read_event(data: Any) -> Piece:
     """
     event = _object(data, "an event")
     text = reasoning = arguments = finish = ""
+    candidates: dict[str, float] = {}
     for entry in _items(event.get("choices"), "choices"):
         choice = _object(entry, "a choice")
         delta = _object(choice.get("delta"), "delta")
@@ -85,7 +88,8 @@ def read_event(data: Any) -> Piece:
         for part in _items(delta.get("tool_calls"), "tool_calls"):
             arguments += _arguments(_object(part, "a tool call"))
         finish = _text(choice.get("finish_reason"), "finish_reason") or finish
-    return Piece(text, reasoning, arguments, finish, _usage(event.get("usage")))
+        candidates = candidates or logprobs.read(choice.get("logprobs"))
+    return Piece(text, reasoning, arguments, finish, _usage(event.get("usage")), candidates)
 
 
 def _arguments(part: dict[str, Any]) -> str:

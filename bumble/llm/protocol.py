@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from bumble.llm import markers
@@ -62,6 +62,7 @@ class Request:
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
+    top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
     cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
@@ -95,6 +96,9 @@ class Completion:
     model: str
     reasoning: str = ""  # shown on demand, never stored
     usage: Usage = Usage()
+    # Natural logarithms of the probabilities that the request asked for, by the candidate's text:
+    # the model's own, before temperature and grammar. Empty where the backend gives none.
+    first_logprobs: Mapping[str, float] = field(default_factory=dict)
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded
     seconds: float = 0.0  # from sending to the last token, loading excluded
 
