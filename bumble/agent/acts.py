@@ -13,6 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
+from bumble.choosing import rules
+from bumble.choosing.rules import Verdict
 from bumble.text import phrases, stop_words, yaml_read
 
 FOLDER = resources.files(__package__).joinpath("languages")
@@ -46,6 +48,7 @@ _QUESTION_MARK = re.compile("[?？؟]")
 _CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
 _NUMBER = re.compile(r"\d")
 _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
+_JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark
 NEGATED = 2  # words between a negation and what it turns round
@@ -96,7 +99,8 @@ def of(text: str, language: str) -> Act:
     plain = phrases.folded(text)
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
     told = " ; ".join(part for part in parts if not _asks(part, listed))
-    if listed.has("confided", told):
+    verdict = rules.judge(text, language)
+    if verdict.confided or listed.has("confided", told):
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
@@ -106,7 +110,7 @@ def of(text: str, language: str) -> Act:
         return "hypothetical"
     if any(_asks(part, listed) for part in parts):
         return _question(plain, listed)
-    return _courtesy(plain, listed) or _statement(plain, parts, listed)
+    return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
 
 
 def _is_heavy(told: str, listed: Cues) -> bool:
@@ -153,8 +157,8 @@ def _courtesy(plain: str, listed: Cues) -> Act | None:
     return "greeting" if listed.begins("greeting", plain) and count <= SHORT + 1 else None
 
 
-def _statement(plain: str, parts: Sequence[str], listed: Cues) -> Act:
-    if listed.has("joke", plain):
+def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict) -> Act:
+    if listed.has("joke", plain) or verdict.why in _JOKES:
         return "joke"
     if any(listed.begins("request", part) for part in parts):
         return "request"
@@ -163,8 +167,11 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues) -> Act:
             return act
     if news := _news(plain, listed):
         return news
+    if verdict.corrects:
+        return "correction"
     dated = listed.has("time", plain) or _NUMBER.search(plain) is not None
-    return "plan" if dated and len(plain.split()) > 2 else "telling"
+    noted = verdict.leans if verdict.keep is None else verdict.keep
+    return "plan" if noted or (dated and verdict.keep is None) else "telling"
 
 
 def _news(plain: str, listed: Cues) -> Literal["good", "bad"] | None:

@@ -89,6 +89,7 @@ class OpenMind:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
             locks.stop_settling(self.opened.entity)
+            locks.stop_all_settling(self.opened.shell.settling)
             return self._answer(text, say, think, typed=typed)
 
     def _answer(
@@ -296,6 +297,8 @@ def open_mind(
     """Open everything a conversation needs, and close it behind it."""
     person = participants.person(opened.entity, opened.identity, speaker)
     others = [participants.person(opened.entity, opened.identity, name) for name in present]
+    if writes:  # at once: what settles takes the time that opening a model needs
+        locks.stop_all_settling(opened.shell.settling)
     chosen = choose_model(opened, yes=yes)
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)

@@ -110,7 +110,9 @@ def _ranked(life: Runtime, hits: Sequence[Hit], question: Question) -> list[tupl
     asked = _forms(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
     texts = [_forms(hit.text, code) for hit in hits]
     weights = {
-        stem: math.log(1 + len(hits) / max(1, sum(_shares(stem, word, there) > 0 for there in texts)))
+        stem: math.log(
+            1 + len(hits) / max(1, sum(_shares(stem, word, there) > 0 for there in texts))
+        )
         for stem, word in asked.items()
     }
     ranked = []
@@ -124,6 +126,11 @@ def _ranked(life: Runtime, hits: Sequence[Hit], question: Question) -> list[tupl
         points = sum(weights[stem] * share for stem, share in shares.items()) + NUMBER * counts
         ranked.append((hit, points + NEARNESS * (hit.parts.nearness or 0.0)))
     return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _holders(stem: str, word: str, texts: Sequence[Mapping[str, str]]) -> int:
+    """Count the texts that a word stands in."""
+    return sum(_shares(stem, word, there) > 0 for there in texts)
 
 
 def _forms(text: str, language: str, *, beside: Sequence[str] = ()) -> dict[str, str]:
