@@ -69,7 +69,7 @@ def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
     worder = _Worder(scene, scene.wordings, rng)
     if act in ("recall", "question") and scene.quotes:
         return worder.remembered()
-    if act == "recall" or (act == "question" and _names_somebody(scene)):
+    if act == "recall" or (act == "question" and names_somebody(scene)):
         return worder.reply("unknown")
     reply = worder.reply(act)
     if act in _GREETED and acts.greets(scene.message, scene.language):
@@ -85,10 +85,15 @@ def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
     return _Worder(scene, scene.wordings, rng).reply("tried" if failed else "done")
 
 
-def _names_somebody(scene: Scene) -> bool:
-    """Whether a question is about somebody by name: that is remembered, or not known."""
-    known = (scene.name, scene.who)
-    return bool(claims.unsupported(scene.message, (), known, scene.language))
+def names_somebody(scene: Scene) -> bool:
+    """Whether a question is about somebody by name: that is remembered, or not known.
+
+    In German every noun has a capital letter, so nothing tells.
+    """
+    if scene.language == "de":
+        return False
+    message = scene.message[:1].lower() + scene.message[1:]
+    return bool(claims.unsupported(message, (), (scene.name, scene.who), scene.language))
 
 
 def _quoted_alone(scene: Scene) -> Reply:

@@ -104,6 +104,8 @@ def _is_drawn(act: Act, here: Scene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
     if here.wordings is None or (act in ASKS_MEMORY and here.quotes):
         return False
+    if act == "question" and by_form.names_somebody(here):
+        return False  # it would be made up
     return act in here.wordings.talk.draws
 
 

@@ -26,7 +26,7 @@ from bumble.text.stop_words import telling_words
 from bumble.text.words import one_line
 
 SEARCHED = 40  # hits that are looked through
-KINDS = ("message", "knowledge")
+KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 COMPOUND = 5  # letters of a word that counts within another
 INEXACT = 0.8  # what such a word counts
 # Of the words of a question, in what answers it: where it is near, or has the number; and else.
@@ -78,8 +78,19 @@ def quotes(life: Runtime, session: Session, question: Question) -> list[Quote]:
     )
     told = [hit for hit in hits if hit.id != said.id and _tells(life, hit, question)]
     ranked = _ranked(life, told, question)
-    best = [hit for hit, points in ranked[:MOST_QUOTES] if points >= CLOSE * ranked[0][1]]
-    return [_quote(life, hit) for hit in sorted(best, key=_newest, reverse=True)]
+    best = [hit for hit, points in ranked if points >= CLOSE * ranked[0][1]]
+    return _newest_first([_quote(life, hit, question) for hit in best])
+
+
+def _newest_first(found: Sequence[Quote]) -> list[Quote]:
+    """Keep the best few, what was said rather than a note of it, and put the newest first."""
+    words_said = [quote.text for quote in found if quote.speaker]
+    best = [
+        quote
+        for quote in found
+        if quote.speaker or not any(text in quote.text for text in words_said)
+    ][:MOST_QUOTES]
+    return sorted(best, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
 
 
 def near(life: Runtime, session: Session, language: str) -> list[Quote]:
@@ -92,7 +103,7 @@ def near(life: Runtime, session: Session, language: str) -> list[Quote]:
         life.memory, life.config, life.body, search, said.text, kinds=KINDS, limit=MOST_QUOTES
     )
     question = Question(said.text, language)
-    return [_quote(life, hit) for hit in hits if _tells(life, hit, question)]
+    return [_quote(life, hit, question) for hit in hits if _tells(life, hit, question)]
 
 
 def _tells(life: Runtime, hit: Hit, question: Question) -> bool:
@@ -160,14 +171,23 @@ def _shares(stem: str, word: str, there: Mapping[str, str]) -> float:
     return INEXACT if within else 0.0
 
 
-def _newest(hit: Hit) -> float:
-    return hit.at.timestamp() if hit.at else 0.0
-
-
-def _quote(life: Runtime, hit: Hit) -> Quote:
-    text = one_line(hit.text)
+def _quote(life: Runtime, hit: Hit, question: Question) -> Quote:
     if hit.kind != "message":
-        return Quote(text, hit.at)
+        return Quote(_telling_line(hit.text, question), hit.at)
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
     known = people.find_person(life, person) if person else None
-    return Quote(text, hit.at, person, known.name if known else hit.speaker)
+    return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
+
+
+def _telling_line(text: str, question: Question) -> str:
+    """Return the sentence of a note that shares most with a question."""
+    code = question.language
+    asked = _forms(question.text, code)
+    lines = [line.lstrip("> -") for line in text.splitlines() if not line.startswith("#")]
+    sentences = [part for line in lines for part in words.sentences(line)] or [one_line(text)]
+
+    def shared(sentence: str) -> float:
+        there = _forms(sentence, code)
+        return sum(_shares(stem, word, there) for stem, word in asked.items())
+
+    return max(sentences, key=shared)
