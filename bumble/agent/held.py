@@ -196,6 +196,8 @@ def situation(life: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) 
         answers=(*examples, *earlier_replies(life, turn)),
         sources=(turn.request.messages[-1].content, turn.stable.text, *found),
         is_question=act in (*ASKS, "request"),
+        # in German names don't show, so a question may be about somebody
+        is_general=act == "question" and turn.language != "de",
         extra=(who.owner.name,) if who.owner.name else (),
     )
 

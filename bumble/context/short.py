@@ -16,9 +16,11 @@ from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Message
 from bumble.records import knowledge
+from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 NAME = "talk_{language}"
+MONOLOGUE_TOKENS = 40  # of who the entity is: how it speaks the examples show
 
 
 def has(language: str) -> bool:
@@ -35,8 +37,7 @@ def stable(entity: Entity, identity: Identity, config: PromptConfig, language: s
     own_files = tuple(prompt_files.read(entity, config))
     who = identity.identity
     parts = {
-        "monologue": one_line(who.monologue),
-        "voice": one_line(who.voice),
+        "monologue": _within(one_line(who.monologue), MONOLOGUE_TOKENS),
         "always": "\n".join(
             filter(None, (system.locked(knowledge.read(entity.knowledge)), system.files(own_files)))
         ),
@@ -46,6 +47,16 @@ def stable(entity: Entity, identity: Identity, config: PromptConfig, language: s
     (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     return Stable(text, blocks, own_files, examples=_messages(turns))
+
+
+def _within(text: str, limit_tokens: int) -> str:
+    """Keep the first sentences of a text, as many as fit; the first is always there."""
+    first, *more = words.sentences(text) or [""]
+    for sentence in more:
+        if tokens.estimate(f"{first} {sentence}") > limit_tokens:
+            break
+        first = f"{first} {sentence}"
+    return first
 
 
 def _messages(turns: Sequence[tuple[prompts.Role, str]]) -> tuple[Message, ...]:

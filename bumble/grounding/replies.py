@@ -26,6 +26,7 @@ _HELLO = "hi|hello|hey|hallo|ola|oi|hola|ciao|salut|bonjour|dear|liebe|lieber"
 _MARKUP = re.compile(
     r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^\s*(?:[-*#]|\d+\.)\s", re.MULTILINE
 )
+_SIGNS = re.compile(r"[^\w\s'-]")  # between the words of a phrase
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 
 
@@ -41,6 +42,7 @@ class Situation:
     answers: Sequence[str] = ()  # what the entity said before, examples included
     sources: Sequence[str] = ()  # where names and numbers may come from, beside the statements
     is_question: bool = False  # whether saying that one doesn't know is an answer
+    is_general: bool = False  # a question about the world, whose answer is new
     extra: Sequence[str] = field(default=())  # further names that need no source
 
     @property
@@ -78,7 +80,8 @@ def slip(reply: str, situation: Situation) -> str | None:
 
 def _has(cue: str, reply: str, language: str) -> bool:
     pattern = _patterns(language).get(cue)
-    return pattern is not None and pattern.search(phrases.folded(reply)) is not None
+    plain = " ".join(_SIGNS.sub(" ", phrases.folded(reply)).split())
+    return pattern is not None and pattern.search(plain) is not None
 
 
 def _said_again(reply: str, situation: Situation) -> bool:
@@ -169,6 +172,8 @@ def _denies(reply: str, situation: Situation) -> bool:
 
 
 def _invents(reply: str, situation: Situation) -> bool:
+    if situation.is_general:
+        return False
     sources = (*situation.statements, *situation.sources, *situation.answers[-2:])
     return bool(claims.unsupported(reply, sources, situation.names, situation.language))
 
