@@ -1,6 +1,6 @@
-"""The wordings of a language: titles, sentences, dates, quotation marks; an owner may change each.
+"""The wordings of a language: titles, sentences, dates, replies; an owner may change each.
 
-They stand in `languages/`, a file a language with a section for each purpose. `forms/xx.yaml` in the
+They stand in `languages/`, a file a language with a section for each purpose. `forms/xx.yaml` in an
 entity's folder overrules key by key; one that can't be read is left out, and that is said once. A
 language without a file of ours starts from English. Knows nothing of what is worded.
 """
