@@ -272,7 +272,9 @@ def _judges(life: Runtime, turn: Turn) -> bool:
     """Whether the model is asked if its work is done."""
     wanted = life.config.cognition.gate.judge
     if wanted == "auto":
-        return life.judges and turn.route.profile == "deliberate"
+        language = spoken.language(life, turn.session, turn.person.id)
+        able = life.abilities.tier("talk", language) == "write"
+        return able and turn.route.profile == "deliberate"
     return wanted == "always"
 
 

@@ -18,7 +18,7 @@ from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 PURPOSE = "correction"
-KIND = "session"  # of the index: what was said, message by message
+KIND = "message"  # of the index
 CANDIDATES = 9  # a digit each
 ELSEWHERE = 6  # of other conversations, at most
 CORRECTS = 3  # ids at most that are told
@@ -79,6 +79,7 @@ def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]
 
 def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlier]:
     name = message.extra.get("name") or message.speaker
+    life.memory.sync()
     hits = life.memory.search(
         message.text,
         kinds=(KIND,),
@@ -90,7 +91,10 @@ def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlie
     mine = [
         hit
         for hit in hits
-        if hit.speaker == name and not is_untrusted(hit.trust) and hit.id.startswith("msg_")
+        if hit.speaker == name
+        and not is_untrusted(hit.trust)
+        and hit.at is not None
+        and hit.at < message.at
     ]
     return [Earlier(hit.id, hit.text) for hit in sorted(mine, key=lambda hit: hit.id)]
 

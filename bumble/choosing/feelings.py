@@ -14,6 +14,7 @@ from bumble.choosing import phrases
 from bumble.choosing.language_file import Language
 
 _BEFORE_CHARS = 200  # of a feeling's word: where its subject stands, if anywhere
+_DENIED_WORDS = 3  # before "I am": how far a "not" reaches
 _CLAUSE = re.compile(r" [.?!:,\"()] ")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
@@ -38,13 +39,20 @@ def named(text: str, line: str, language: Language) -> tuple[str, ...]:
 
 def _is_own(line: str, start: int, frames: str, language: Language) -> bool:
     """Whether a feeling's word belongs to the speaker, by what stands before it."""
-    before = _without_strengths(line[max(0, start - _BEFORE_CHARS) : start], language)
-    clause = _CLAUSE.split(before)[-1]
-    if language.has("not_feeling", f" {clause} ") or _asks(line, start):
+    whole = line[max(0, start - _BEFORE_CHARS) : start]
+    before = _without_strengths(whole, language)
+    if _asks(line, start):
         return False
     if before.rstrip()[-1:] in ".?!":
-        return _begins(line, start, language)
-    return any(match.end() == len(before.rstrip()) for match in language.hits(frames, before))
+        return not language.has("not_feeling", whole[len(before) - 1 :]) and _begins(
+            line, start, language
+        )
+    end = len(before.rstrip())
+    starts = [match.start() for match in language.hits(frames, before) if match.end() == end]
+    if not starts:
+        return False
+    near = _CLAUSE.split(before[: min(starts)])[-1].split()[-_DENIED_WORDS:]
+    return not language.has("not_feeling", f" {' '.join(near)} {whole[min(starts) :]} ")
 
 
 def _without_strengths(before: str, language: Language) -> str:

@@ -18,7 +18,6 @@ PURPOSE = "notice"
 KEPT = ("fact", "plan", "change")
 LABELS = (*KEPT, "joke", "if", "question", "chat")
 CANDIDATES = 30  # for the first token; fewer are told by some services
-LEAST_SHARE = 0.4  # of the kept labels, from which a message is kept
 MAX_TOKENS = 150  # of the message, as the model is shown it
 
 

@@ -18,7 +18,10 @@ from bumble.text import yaml_read
 FOLDER = resources.files(__package__).joinpath("languages")
 CUES = (
     "laughs",
+    "earnest",
     "jests",
+    "things",
+    "roles",
     "riddles",
     "imagined",
     "maybe",

@@ -107,7 +107,7 @@ def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
         return verdict.keep, verdict.why
     if share is None:
         return verdict.leans, LEANS
-    return share >= label.LEAST_SHARE, MODEL
+    return share >= verdict.least_share, MODEL
 
 
 def check(life: Runtime) -> Due[NoticeJob]:
@@ -186,6 +186,7 @@ def run(life: Runtime, job: NoticeJob) -> JobResult:
             "messages": {notice.message: _shown(notice) for notice in new},
         },
         trailers=tuple(("Evidence", notice.message) for notice in new),
+        asked=any(notice.share is not None for notice in new),
     )
 
 

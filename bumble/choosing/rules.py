@@ -16,16 +16,24 @@ from bumble.choosing.language_file import Language
 MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
+MANY_WORDS = 14  # from here on something else may be told beside the weather
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
-SURE = 4  # points from which none is asked
+SURE = 3  # points from which none is asked
+SURE_LAUGHING = 5  # points from which what is told with a laugh may be meant
+# What a model has to give the kept labels where a message has so few points: the more the rules
+# see in a message, the less it says. Against two points stands only what it holds for small talk.
+LEAST_SHARES = (0.6, 0.4, 0.1)
+LEAST_SHARE = 0.4  # of what is told with a laugh
 TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
 PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
+ROLE_CHARS = 30  # between a thing and what it can't be: `the hoover has resigned`
 LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
 _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[dDpP]|[xX][dD]+)(?!\\w)")
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
 )
+_PARTS = re.compile(r" [.?!,:] ")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
@@ -38,6 +46,7 @@ class Verdict:
     keep: bool | None  # None: open
     why: str  # the rule
     leans: bool  # what stands where nobody else is asked
+    least_share: float = LEAST_SHARE  # from which a model's word keeps what is open
     confided: bool = False
     feelings: tuple[str, ...] = ()
     corrects: bool = False  # whether it puts right what was said before
@@ -73,6 +82,11 @@ class Wording:
         typed = _LETTERS.findall(self.text.casefold())
         return any(self._is_laugh(word) for word in typed)
 
+    @property
+    def means_it(self) -> bool:
+        """Whether what is told with a laugh may be true."""
+        return self.points >= (KEEPS if self.has("earnest") else SURE_LAUGHING)
+
     def _is_laugh(self, word: str) -> bool:
         """Whether a word is a syllable that is laughed, again and again: `hahahah`, `kkkk`."""
         letters = set(word)
@@ -106,10 +120,34 @@ class Wording:
         return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
 
     @property
+    def absurd(self) -> bool:
+        """Whether a thing or a small animal does, in one sentence, what only people do."""
+        ends = [match.end() for match in self.language.hits("things", self.line)]
+        starts = [match.start() for match in self.language.hits("roles", self.line)]
+        between = [
+            self.line[end:start]
+            for end in ends
+            for start in starts
+            if 0 < start - end <= ROLE_CHARS
+        ]
+        return any(
+            not _PARTS.search(words) and not self.language.has("own", words) for words in between
+        )
+
+    @property
     def quoted(self) -> float:
         """The share of its words that stand in quotation marks, rows of three and more."""
         rows = [len((a or b).split()) for a, b in _QUOTED.findall(self.text)]
         return sum(row for row in rows if row >= 3) / max(1, len(self.words))
+
+    @property
+    def reported(self) -> bool:
+        """Whether it says what somebody else, a sign or a song says: `i work at the radio` not."""
+        if self.quoted >= LEAST_QUOTED:
+            return True
+        of_self = (self.has("own") or self.has("kin")) and self.points >= SURE
+        is_cited = self.quoted > 0 or " : " in self.line
+        return self.has("reports") and (is_cited or not of_self)
 
     @property
     def points(self) -> int:
@@ -133,11 +171,18 @@ def judge(text: str, code: str) -> Verdict:
     text = text[:MOST_CHARS]
     wording = Wording(text, language.line(text), language)
     confided = is_confided(wording)
-    corrects = wording.has("changed") and not wording.laughs
-    named = feelings.named(text, wording.line, language)
     keep, why = _decided(wording, confided=confided)
-    leans = wording.points >= KEEPS if keep is None else keep
-    return Verdict(keep, why, leans, confided, named, corrects)
+    points = wording.points
+    is_told = 0 <= points < len(LEAST_SHARES) and not wording.laughs
+    return Verdict(
+        keep,
+        why,
+        leans=points >= KEEPS if keep is None else keep,
+        least_share=LEAST_SHARES[points] if is_told else LEAST_SHARE,
+        confided=confided,
+        feelings=feelings.named(text, wording.line, language),
+        corrects=wording.has("changed") and not wording.laughs and not wording.asks,
+    )
 
 
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
@@ -149,7 +194,7 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
             if rest is not None and rest.points >= TELLS_BESIDE:
                 return _decided(rest, confided=confided)
             return False, why
-    if wording.points >= SURE and not wording.laughs:
+    if wording.points >= SURE and (wording.has("earnest") or not wording.laughs):
         return True, "told"
     return None, "open"
 
@@ -170,15 +215,16 @@ def _without(wording: Wording, veto: Callable[[Wording], bool]) -> Wording | Non
 
 VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a jest", lambda wording: wording.has("jests")),
+    ("absurd", lambda wording: wording.absurd),
     ("a riddle", lambda wording: wording.has("riddles")),
     ("imagined", lambda wording: wording.has("imagined")),
     ("maybe", lambda wording: wording.has("maybe")),
-    ("a quotation", lambda wording: wording.quoted >= LEAST_QUOTED or wording.has("reports")),
+    ("a quotation", lambda wording: wording.reported),
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
     ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
-    ("a laugh", lambda wording: wording.laughs and not wording.dated and wording.points < KEEPS),
-    ("passing", lambda wording: wording.points < 0),
+    ("a laugh", lambda wording: wording.laughs and not wording.means_it),
+    ("passing", lambda wording: wording.points < 0 and len(wording.words) <= MANY_WORDS),
     (
         "few words",
         lambda wording: (

@@ -1,4 +1,4 @@
-"""The options shared by commands: `--entity`, `--json`, `--now`, `--dry-run`, `--seed`…."""
+"""The options shared by commands: `--entity`, `--json`, `--now`, `--dry-run`, `--check`…."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+NOTHING_DUE = 4  # with --exit-code
 
 EntityOption = Annotated[
     Path | None,
@@ -38,4 +40,13 @@ LockTimeoutOption = Annotated[
         metavar="SECONDS",
         help="How long to wait for another writer. Default: limits.lock_timeout_seconds.",
     ),
+]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Say what is due and why; write nothing, ask no model.")
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches.")
 ]

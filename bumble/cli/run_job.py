@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened
 from bumble.cli import commit
+from bumble.cli.options import NOTHING_DUE
 from bumble.runtime import job
 from bumble.runtime.job import Condition, Due, JobResult
 
@@ -22,17 +24,16 @@ if TYPE_CHECKING:
     from bumble.runtime.runner import Settled
     from bumble.runtime.runtime import Runtime
 
-NOTHING_DUE = 4  # with --exit-code
 
-CheckOption = Annotated[
-    bool, typer.Option("--check", help="Say what is due and why; write nothing, ask no model.")
-]
-ExitCodeOption = Annotated[
-    bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
-]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches.")
-]
+@dataclass(frozen=True)
+class JobFlags:
+    """How a job is asked for by command."""
+
+    check: bool = False  # only say what is due
+    dry_run: bool = False
+    exit_code: bool = False  # tell by the exit code where nothing was due
+    verbose: bool = False
+    yes: bool = False  # weights may be fetched without asking
 
 
 def carry_out(
@@ -41,11 +42,8 @@ def carry_out(
     command: str,
     check: Callable[[Runtime], Due[Any]],
     run: Callable[[Runtime, Any], JobResult],
+    flags: JobFlags,
     *,
-    only_check: bool,
-    dry_run: bool,
-    exit_code: bool,
-    verbose: bool,
     limit: int | None = None,
 ) -> None:
     """Do what a cycle finds due, one job after another.
@@ -56,34 +54,31 @@ def carry_out(
         command: For JSON.
         check: Finds what is due.
         run: Does one job, writing nothing.
-        only_check: --check.
-        dry_run: --dry-run.
-        exit_code: --exit-code.
-        verbose: -v.
+        flags: How it was asked for.
         limit: At most this many jobs; None: all that were due at the beginning.
     """
     due = check(life)
-    if only_check:
+    if flags.check:
         show_check(opened, command, due)
-        finish(due.due, exit_code=exit_code)
+        finish(due.due, exit_code=flags.exit_code)
         return
     runs: list[dict[str, Any]] = []
     lines: list[str] = []
-    for settled in _settled(opened, life, command, due, run, limit, dry_run=dry_run):
+    for settled in _settled(opened, life, command, due, run, limit, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
         late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
         data = {"title": settled.outcome.title, **settled.outcome.data, **late}
         runs.append({**data, "changes": settled.written})
         lines += [*settled.outcome.lines, *settled.outcome.late]
-        lines += described(settled.written) if dry_run else []
+        lines += described(settled.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     # A job may find that there was nothing in it.
     ran = any(entry.get("ran", True) for entry in runs)
-    data = {"ran": ran, "dry_run": dry_run, "gates": gates(due), "done": runs}
-    tell(opened, command, data, lines, verbose=verbose or dry_run)
-    finish(due.due, exit_code=exit_code)
+    data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
+    tell(opened, command, data, lines, verbose=flags.verbose or flags.dry_run)
+    finish(due.due, exit_code=flags.exit_code)
 
 
 def _settled(

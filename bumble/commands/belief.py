@@ -10,9 +10,10 @@ import typer
 
 from bumble import files
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity, within, zone
+from bumble.app.opening import Opened, within, zone
 from bumble.cli import commit, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import (
     LimitOption,
     details,
@@ -23,7 +24,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.facts.beliefs import confirmed, plan_confirm, plan_contradict, strength
@@ -50,21 +51,17 @@ TOLD_CATEGORY = "world_fact"
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     category: CategoryOption = None,
     archived: Annotated[
         bool, typer.Option("--archived", "--all", help="Those that were put away, too.")
     ] = False,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List beliefs, the newest first, each with how sure it is of it now."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     if category is not None:
         _check_category(category)
 
@@ -88,17 +85,12 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     belief_id: IdArgument,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a belief, how sure it is of it now, and what it rests on."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     path = _path(opened, belief_id)
     belief = _load(path)
     rows = [
@@ -119,8 +111,9 @@ def show(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     text: TextArgument = None,
     *,
     editor: EditorOption = False,
@@ -134,18 +127,12 @@ def add(
         list[str] | None,
         typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
     ] = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Tell the entity something it should hold to be true.
 
     The same claim twice is one belief.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     _check_category(category)
     rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
     with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
@@ -170,18 +157,15 @@ def add(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     belief_id: IdArgument,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit a belief's file in $VISUAL or $EDITOR."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = _path(opened, belief_id)
     commit.edit(
         opened,
@@ -194,22 +178,17 @@ def edit(
 
 
 @app.command()
+@writes
 def confirm(
-    ctx: typer.Context,
+    opened: Opened,
     belief_id: IdArgument,
     *,
     by: Annotated[
         str, typer.Option(metavar="WHO", help=f"What the confirmation counts: {', '.join(BY)}.")
     ] = "user",
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Make the entity surer of a belief; one that was put away comes back."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     if by not in BY:
         raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
     belief = _load(_path(opened, belief_id))
@@ -229,23 +208,18 @@ def confirm(
 
 
 @app.command()
+@writes
 def contradict(
-    ctx: typer.Context,
+    opened: Opened,
     belief_id: IdArgument,
     *,
     other: Annotated[
         str | None,
         typer.Option("--with", metavar="ID", help="The belief that speaks against it."),
     ] = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Make the entity less sure of a belief, and link it to the one that speaks against it."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     belief = _load(_path(opened, belief_id))
     against = _load(_path(opened, other)) if other is not None else None
     if against is not None and against.id == belief.id:

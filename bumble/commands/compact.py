@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.app import conversation, model_choice, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption, SeedOption
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
 from bumble.context import compact, flush
 from bumble.context.compact import CompactJob
 from bumble.errors import UsageError
@@ -28,8 +28,10 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@runs_job
 def command(
-    ctx: typer.Context,
+    opened: Opened,
+    flags: JobFlags,
     *,
     session: Annotated[
         str | None,
@@ -46,26 +48,15 @@ def command(
         bool, typer.Option("--undo", help="Take back the last compaction; nothing was lost.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Even if it is not too long yet.")] = False,
-    check: CheckOption = False,
-    dry_run: DryRunOption = False,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a long conversation shorter: cut, clear, summarise.
 
     What was said stays in the transcript, word for word; only what the model is shown changes.
     """
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
-    if undo and (prune_only or no_model or force or check):
+    if undo and (prune_only or no_model or force or flags.check):
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
     talk = _session(opened, session)
-    thinks = not (undo or prune_only or no_model or check)
+    thinks = not (undo or prune_only or no_model or flags.check)
     with conversation.open_life(opened, "compact", needs_model=thinks) as life:
         due: Due[Any]
         if undo:
@@ -80,11 +71,8 @@ def command(
             life,
             "compact",
             lambda _: due,
-            _undo if undo else partial(_compact, dry_run=dry_run),
-            only_check=check,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
+            _undo if undo else partial(_compact, dry_run=flags.dry_run),
+            flags,
         )
 
 
@@ -126,5 +114,6 @@ def _session(opened: Opened, session_id: str | None) -> Session | None:
         return session_files.find(opened.entity.sessions, session_id)
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
-    newest = max(infos, key=lambda info: info.last_at, default=None)
+    lived = [info for info in infos if info.imported is None]
+    newest = max(lived, key=lambda info: info.last_at, default=None)
     return session_files.find(opened.entity.sessions, newest.id) if newest else None

@@ -12,15 +12,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
     YesOption,
 )
 from bumble.errors import RefusedError, UsageError
@@ -47,16 +43,11 @@ NOT_YET = "Nothing was changed: --yes does it."
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     job = _job(opened)
     crontab = _crontab(opened)
     listed = listing.readable(
@@ -76,17 +67,15 @@ def show(
 
 
 @app.command()
+@reads
 def install(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     scheduler: WithOption = None,
     only_print: PrintOption = False,
     yes: YesOption = False,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Have the system run a tick every ten minutes; without --yes, print what that takes."""
-    opened = open_entity(ctx, entity)
     job, chosen = _job(opened), scheduler or _scheduler(opened)
     acts = yes and not only_print
     if chosen == "systemd":
@@ -107,17 +96,15 @@ def install(
 
 
 @app.command()
+@reads
 def remove(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     scheduler: WithOption = None,
     only_print: PrintOption = False,
     yes: YesOption = False,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Have the system run no tick any more; without --yes, print what that changes."""
-    opened = open_entity(ctx, entity)
     job = _job(opened)
     has_units = cron.has_units(job, _units(opened))
     chosen = scheduler or ("systemd" if has_units else "crontab")
@@ -141,26 +128,19 @@ def remove(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     when: Annotated[str, typer.Argument(metavar="SCHEDULE", help='As "0 8 * * MON-FRI".')],
     prompt: text_input.TextArgument = None,
     *,
     editor: text_input.EditorOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Add an automation: what the entity does by itself at set times, into its journal.
 
     It is a file in `automations/`: edit it, switch it off with `enabled: false`, or remove it.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     at = opened.shell.now().astimezone(opening.zone(opened))
     try:
         following = schedule.following(when, at, opening.zone(opened))

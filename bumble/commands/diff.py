@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity, shell_of
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.app.opening import Opened
+from bumble.cli.entity_command import reads
 from bumble.errors import RecordMissingError
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ LAST = "last"
 
 
 @app.command()
+@reads
 def diff(
-    ctx: typer.Context,
+    opened: Opened,
     what: Annotated[
         str | None,
         typer.Argument(
@@ -29,25 +30,18 @@ def diff(
             "Default: what is not committed yet.",
         ),
     ] = None,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what changed, in memories rather than lines."""
     from bumble.cli import commits_view
     from bumble.history import log
 
-    shell = shell_of(ctx)
-    shell.set_now(now)
-    opened = open_entity(ctx, entity)
     commits_view.look(opened)
     root = opened.entity.root
     commit = _meant(opened, what) if what else None
     actions = commits_view.actions(log.versions(root, commit) if commit else log.uncommitted(root))
     head = [" ".join(commits_view.line(opened, commit))] if commit else []
     data = {"commit": commits_view.data(commit) if commit else None, "changes": actions}
-    output.result(shell, "diff", data, [*head, *commits_view.lines(actions)])
+    output.result(opened.shell, "diff", data, [*head, *commits_view.lines(actions)])
     if commit is None and not actions:
         output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
 

@@ -8,18 +8,10 @@ from typing import Annotated
 import typer
 
 from bumble.app import conversation
-from bumble.app.opening import open_entity
+from bumble.app.opening import Opened
 from bumble.cli import run_job
-from bumble.cli.options import (
-    DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-)
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
 from bumble.facts import distill
 from bumble.records import session_files
 
@@ -27,10 +19,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
+@runs_job
 def command(
-    ctx: typer.Context,
+    opened: Opened,
+    flags: JobFlags,
     *,
-    check: CheckOption = False,
     force: Annotated[
         bool, typer.Option("--force", help="Whatever the gates say; the last window, if need be.")
     ] = False,
@@ -43,31 +36,16 @@ def command(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, help="At most so many windows.")
     ] = None,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
-    yes: YesOption = False,
-    entity: EntityOption = None,
-    dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Draw facts, beliefs and notes from what was said."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     chosen = session_files.find(opened.entity.sessions, session).id if session else None
-    with conversation.open_life(opened, "distill", yes=yes) as life:
+    with conversation.open_life(opened, "distill", yes=flags.yes) as life:
         run_job.carry_out(
             opened,
             life,
             "distill",
             partial(distill.check, session_id=chosen, force=force),
             partial(distill.run, judge=judge),
-            only_check=check,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
+            flags,
             limit=limit,
         )

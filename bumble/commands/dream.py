@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bumble.app import conversation
-from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.app.opening import Opened, with_settings
 from bumble.cli import listing, run_job
-from bumble.cli.options import (
-    DryRunOption,
-    EntityOption,
-    JsonOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-)
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import dream, dream_pool
 
@@ -30,53 +22,28 @@ ForceOption = Annotated[
 
 
 @app.command()
-def command(
-    ctx: typer.Context,
-    *,
-    check: CheckOption = False,
-    force: ForceOption = False,
-    exit_code: ExitCodeOption = False,
-    dry_run: DryRunOption = False,
-    verbose: VerboseOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    yes: YesOption = False,
-    json: JsonOption = False,
-) -> None:
+@runs_job
+def command(opened: Opened, flags: JobFlags, *, force: ForceOption = False) -> None:
     """Let the entity dream, if it is deep in the night and nobody talks.
 
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
-    shell = shell_of(ctx)
-    shell.set_now(now)
-    shell.set_seed(seed)
-    opened = dreaming(ctx, entity, open_entity(ctx, entity))
-    with conversation.open_life(opened, "dream", yes=yes) as life:
-        due = partial(dream.check, force=force, seed=seed)
-        if check:
+    opened = dreaming(opened)
+    with conversation.open_life(opened, "dream", yes=flags.yes) as life:
+        due = partial(dream.check, force=force, seed=opened.shell.seed)
+        if flags.check:
             condition_report = due(life)
             data, line = _pairs(opened, life)
             run_job.show_check(opened, "dream", condition_report, data, [line])
-            run_job.finish(condition_report.due, exit_code=exit_code)
+            run_job.finish(condition_report.due, exit_code=flags.exit_code)
             return
-        run_job.carry_out(
-            opened,
-            life,
-            "dream",
-            due,
-            dream.run,
-            only_check=False,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
-        )
+        run_job.carry_out(opened, life, "dream", due, dream.run, flags)
 
 
-def dreaming(ctx: typer.Context, entity: Path | None, opened: Opened) -> Opened:
+def dreaming(opened: Opened) -> Opened:
     """Return an entity with the model that it dreams with, where that is another."""
     model = opened.config.soma.dreams.model
-    return open_entity(ctx, entity, llm__model=model) if model else opened
+    return with_settings(opened, llm__model=model) if model else opened
 
 
 def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:

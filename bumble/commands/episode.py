@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.body.significance import decayed
 from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import LimitOption, SinceOption
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -39,21 +40,17 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     person: Annotated[
         str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
     ] = None,
     since: SinceOption = None,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List episodes, the newest first, each with what is left of its significance."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
@@ -81,17 +78,12 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     episode_id: IdArgument,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show an episode: what happened, why it mattered, and what is left of that."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     path = _path(opened, episode_id)
     episode = _load(path)
     names = people.names(opened)
@@ -119,8 +111,9 @@ def show(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     text: TextArgument = None,
     *,
     editor: EditorOption = False,
@@ -134,15 +127,9 @@ def add(
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
     ] = TOLD_SIGNIFICANCE,
     person: PeopleOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Give the entity something to remember."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(opening.zone(opened))
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
@@ -156,18 +143,15 @@ def add(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     episode_id: IdArgument,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit an episode's file in $VISUAL or $EDITOR."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = _path(opened, episode_id)
     commit.edit(
         opened,

@@ -7,25 +7,22 @@ from typing import Annotated
 import typer
 
 from bumble.app import output
-from bumble.app.opening import open_entity
-from bumble.cli.options import EntityOption, JsonOption
+from bumble.app.opening import Opened
+from bumble.cli.entity_command import reads
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@reads
 def expand(
-    ctx: typer.Context,
+    opened: Opened,
     reference: Annotated[
         str, typer.Argument(metavar="REF", help="The 12 letters and digits behind `ref`.")
     ],
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
     from bumble.context import expand
 
-    opened = open_entity(ctx, entity)
     text = expand.everywhere(opened.entity, reference)
     output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)

@@ -8,9 +8,9 @@ import typer
 
 from bumble import files
 from bumble.app import opening, output, weights
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing
-from bumble.cli.options import EntityOption, JsonOption
+from bumble.cli.entity_command import reads
 from bumble.errors import FolderUnwritableError, IndexUnusableError, RecordInvalidError
 
 if TYPE_CHECKING:
@@ -26,18 +26,16 @@ RebuildOption = Annotated[
 
 
 @app.command()
+@reads
 def index(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     rebuild: RebuildOption = False,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Bring the search index up to date with the files.
 
     Every command that searches does this by itself; the index can be deleted at any time.
     """
-    opened = open_entity(ctx, entity)
     embedder = weights.embedder(opened)
     report, at = up_to_date(opened, embedder, rebuild=rebuild)
     lines = [_summary(report), _vectors(report, embedder)]
@@ -73,8 +71,7 @@ def up_to_date(
         reason = str(error).splitlines()[0]
         if not rebuild and (still := _still_good(opened, embedder)):
             return still, at
-        digest = files.sha256(str(opened.entity.root).encode())[:16]
-        at = place.elsewhere(opened.shell.prompt_caches.with_name("indexes") / digest)
+        at = place.elsewhere(opened.shell.index_elsewhere(opened.entity.root))
         files.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import journal
@@ -38,33 +39,29 @@ TAG = re.compile(r"[^\s#]+")
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     since: SinceOption = None,
     tag: TagOption = None,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List entries, a line each, the newest last."""
-    opened = open_entity(ctx, entity)
     shown = _newest(_entries(opened, since, tag), limit)
     listing.show_list(opened, "journal list", shown, _data, _line, _empty(since, tag))
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     since: SinceOption = None,
     tag: TagOption = None,
     limit: LimitOption = 10,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show entries, the newest last."""
-    opened = open_entity(ctx, entity)
     shown = _newest(_entries(opened, since, tag), limit)
     text = "\n\n".join(_whole(entry) for entry in shown.records)
     data = [_data(entry) for entry in shown.records]
@@ -76,18 +73,16 @@ def show(
 
 
 @app.command()
+@reads
 def search(
-    ctx: typer.Context,
+    opened: Opened,
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
     *,
     since: SinceOption = None,
     tag: TagOption = None,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Find the entries that have all of some words, or words that begin so; the newest last."""
-    opened = open_entity(ctx, entity)
     text = " ".join(query)
     wanted = stop_words.telling_words(text) or stop_words.words(text)
     if not wanted:
@@ -103,21 +98,16 @@ def search(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     text: TextArgument = None,
     *,
     tag: TagOption = None,
     editor: EditorOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Write an entry at the end of the diary."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     tags = tuple(_tag(text) for text in tag or ())
     opening.within(opened, opened.entity.journal)
     with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
@@ -130,17 +120,14 @@ def add(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     commit.edit(
         opened,
         "journal edit",

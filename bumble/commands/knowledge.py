@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import Listing
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, YesOption
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
 from bumble.records import knowledge
@@ -35,14 +36,11 @@ NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """List the sections."""
-    opened = open_entity(ctx, entity)
     sections = Listing(_read(opened).sections, broken=0, more=False)
 
     def line(section: Section) -> list[str]:
@@ -53,17 +51,14 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     title: Annotated[
         str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: all.")
     ] = None,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a section, or all."""
-    opened = open_entity(ctx, entity)
     book = _read(opened)
     if title is not None:
         section = _find(book, title)
@@ -77,8 +72,9 @@ def show(
 
 
 @app.command("set")
+@writes
 def set_(
-    ctx: typer.Context,
+    opened: Opened,
     title: TitleArgument,
     text: TextArgument = None,
     *,
@@ -87,13 +83,9 @@ def set_(
         bool, typer.Option("--locked", help="Make a section that the entity may not change.")
     ] = False,
     force_locked: ForceOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Write a section, or correct the one of this title."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     title = text_input.one_line(title, "title")
     book = _read(opened)
     section = knowledge.find(book, title)
@@ -110,19 +102,16 @@ def set_(
 
 
 @app.command()
+@writes
 def rename(
-    ctx: typer.Context,
+    opened: Opened,
     title: TitleArgument,
     new_title: Annotated[str, typer.Argument(metavar="NEW", help="Its new heading.")],
     *,
     force_locked: ForceOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Give a section another title; a locked one stays locked."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     new_title = text_input.one_line(new_title, "title")
     book = _read(opened)
     section = _find(book, title)
@@ -135,19 +124,16 @@ def rename(
 
 
 @app.command()
+@writes
 def remove(
-    ctx: typer.Context,
+    opened: Opened,
     title: TitleArgument,
     *,
     yes: YesOption = False,
     force_locked: ForceOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Take a section out."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     book = _read(opened)
     section = _find(book, title)
     change = knowledge.plan_remove(
@@ -167,21 +153,18 @@ def remove(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     title: Annotated[
         str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
     ] = None,
     *,
     source: FromOption = None,
     force_locked: ForceOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit a section, or the whole file, in $VISUAL or $EDITOR."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     if title is not None:
         if source is not None:
             raise UsageError(

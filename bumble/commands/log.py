@@ -7,15 +7,16 @@ from typing import Annotated
 import typer
 
 from bumble.app import output
-from bumble.app.opening import open_entity, shell_of
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.app.opening import Opened
+from bumble.cli.entity_command import reads
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@reads
 def log(
-    ctx: typer.Context,
+    opened: Opened,
     what: Annotated[
         str | None,
         typer.Argument(metavar="[WHAT]", help="Only what touched this file, id or person."),
@@ -27,24 +28,20 @@ def log(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many.")
     ] = 20,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what became part of the entity, and when."""
     from bumble.cli import commits_view
     from bumble.history import undo
     from bumble.history.log import read
 
-    shell = shell_of(ctx)
-    shell.set_now(now)
-    opened = open_entity(ctx, entity)
     commits_view.look(opened)
     wanted = commits_view.wanted(opened, what) if what else []
     root = opened.entity.root
     commits = read(root, limit=limit, cycle=cycle, wanted=wanted)
     undone = undo.taken_back(read(root, cycle=undo.UNDO))
     rows = output.table([commits_view.line(opened, commit, undone) for commit in commits])
-    output.result(shell, "log", [commits_view.data(commit, undone) for commit in commits], rows)
+    output.result(
+        opened.shell, "log", [commits_view.data(commit, undone) for commit in commits], rows
+    )
     if not commits:
         output.say("Nothing in the history fits.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,16 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output
-from bumble.app.opening import open_entity, zone
+from bumble.app.opening import Opened, zone
 from bumble.cli import commit, people, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
     YesOption,
 )
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -40,14 +39,11 @@ NONE = "Nobody yet. People who talk with it come by themselves; add one with `bu
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """List the people it knows."""
-    opened = open_entity(ctx, entity)
 
     def line(person: Relationship) -> list[str]:
         talked = counted(person.interaction_count, "talk")
@@ -59,19 +55,14 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
-    *,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
     from bumble.runtime import people as standings
 
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     person = people.find(opened, name)
     stages = opened.config.memory.relational.stages
     bond = standings.standing(person, stages, opened.shell.now())
@@ -105,8 +96,9 @@ def show(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
     text: TextArgument = None,
     *,
@@ -115,15 +107,9 @@ def add(
         typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
     ] = None,
     editor: EditorOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
     everybody = people.everybody(opened).records
     match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
@@ -147,18 +133,15 @@ def add(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = people.path(opened, name)
     commit.edit(
         opened,
@@ -171,15 +154,13 @@ def edit(
 
 
 @app.command()
+@writes
 def forget(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Forget a person: what they said, their portrait, and what rests on it alone.
 
@@ -187,8 +168,8 @@ def forget(
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
     from bumble.upkeep import forget as forgetting
+    from bumble.upkeep import traces
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     listing = people.everybody(opened)
     if listing.broken:
         raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
@@ -196,16 +177,20 @@ def forget(
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
     plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    root = opened.entity.root
+    caches = opened.shell.own_caches(root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
-        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
+        traces.drop_caches(opened.entity, caches)
     sentence = f"Forgot {name}: {plan.summary}."
+    key = secrets.token_hex(16)  # nobody may foresee it
+    record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
     commit.commit(
         opened,
         "person forget",
-        plan.changes,
+        (*plan.changes, record),
         sentence,
         unchanged=f"Nothing to do: there is nothing of {name}.",
         dry_run=dry_run,
@@ -215,10 +200,30 @@ def forget(
         undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
-        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
-        output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
+        traces.drop_caches(opened.entity, caches)
+        traces.scrub(opened.entity, [plan], name=opened.identity.name, zone=zone(opened))
+        _tell_of_copies(opened)
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")
+
+
+def _tell_of_copies(opened: Opened) -> None:
+    """Say what still holds the old bytes, and how git is made to drop them."""
+    from bumble import git
+
+    place = git.at(opened.entity.root)
+    if place is None:
+        output.say("Copies of the folder elsewhere still hold the old bytes.")
+        return
+    where = f"git -C {shlex.quote(str(place.repository.top))}"
+    branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
+    output.say(
+        "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
+        "and drops all earlier versions; clones and servers have to be made anew, too:\n"
+        f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
+        f"    {where} branch -D {branch} && {where} branch -m {branch} &&\n"
+        f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
+    )
 
 
 def _data(person: Relationship) -> dict[str, Any]:

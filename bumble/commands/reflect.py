@@ -8,18 +8,10 @@ from typing import Annotated
 import typer
 
 from bumble.app import conversation
-from bumble.app.opening import open_entity
+from bumble.app.opening import Opened
 from bumble.cli import people, run_job
-from bumble.cli.options import (
-    DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-)
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 AllowShrinkOption = Annotated[
@@ -29,23 +21,15 @@ AllowShrinkOption = Annotated[
 
 
 @app.command()
+@runs_job
 def reflect(
-    ctx: typer.Context,
+    opened: Opened,
+    flags: JobFlags,
     person: Annotated[
         str | None, typer.Argument(metavar="[PERSON]", help="Only this one. Default: everybody.")
     ] = None,
     *,
-    entity: EntityOption = None,
-    check: CheckOption = False,
-    dry_run: DryRunOption = False,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
     allow_shrink: AllowShrinkOption = False,
-    yes: YesOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Think about the people it talked with.
 
@@ -54,19 +38,13 @@ def reflect(
     """
     from bumble.portraits import reflect
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     only = people.find(opened, person).id if person is not None else ""
-    with conversation.open_life(opened, "reflect", yes=yes) as life:
+    with conversation.open_life(opened, "reflect", yes=flags.yes) as life:
         run_job.carry_out(
             opened,
             life,
             "reflect",
             partial(reflect.check, only=only),
             partial(reflect.run, allow_shrink=allow_shrink),
-            only_check=check,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
+            flags,
         )

@@ -11,18 +11,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
+from bumble.cli.entity_command import reads, runs_job, writes
 from bumble.cli.listing import LimitOption
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
 )
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.run_job import JobFlags
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import base, reminders
@@ -47,8 +43,9 @@ DURATION = re.compile(
 
 
 @app.command()
+@writes
 def add(
-    ctx: typer.Context,
+    opened: Opened,
     text: TextArgument = None,
     *,
     at: Annotated[
@@ -80,19 +77,11 @@ def add(
         ),
     ] = None,
     editor: EditorOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Add a reminder; `bumble tick` says it."""
     from bumble.agent import participants
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     made_at = opened.shell.now().astimezone(opening.zone(opened))
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
@@ -175,18 +164,14 @@ def _duration(text: str) -> timedelta:
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Those that were said, too.")] = False,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List reminders that are still to come, the next one first."""
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     listed = listing.readable(
         opened,
         reminders.paths(opened.entity.reminders),
@@ -215,53 +200,34 @@ def list_(
 
 
 @app.command()
-def run(
-    ctx: typer.Context,
-    *,
-    check: CheckOption = False,
-    dry_run: DryRunOption = False,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
-) -> None:
+@runs_job
+def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
     from dataclasses import replace
 
     from bumble.app import conversation
     from bumble.upkeep import reminders as delivery
 
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     with conversation.open_life(opened, "remind run") as life:
         run_job.carry_out(
             opened,
-            replace(life, writes=not dry_run),
+            replace(life, writes=not flags.dry_run),
             "remind run",
             delivery.check,
             delivery.run,
-            only_check=check,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
+            flags,
         )
 
 
 @app.command()
+@writes
 def remove(
-    ctx: typer.Context,
+    opened: Opened,
     reminder_id: IdArgument,
     *,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Remove a reminder's file."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = listing.pick(_by_id(opened), reminder_id, "reminder")
     reminder = reminders.load(opening.within(opened, path))
     planned = [

@@ -7,17 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import conversation, output
-from bumble.app.opening import open_entity
+from bumble.app.opening import Opened
 from bumble.cli import text_input
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.cli.entity_command import reads
 from bumble.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@reads
 def route(
-    ctx: typer.Context,
+    opened: Opened,
     text: Annotated[
         list[str],
         typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
@@ -26,9 +27,6 @@ def route(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Decide by the rules alone.")
     ] = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """See whether a message is a reflex or is thought about.
 
@@ -40,8 +38,6 @@ def route(
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     with conversation.open_life(opened, "route") as life:
         soma = body_state.read(life, life.now())
         decision = route.decide(

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, people
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import (
     LAST,
     LimitOption,
@@ -25,14 +26,9 @@ from bumble.cli.listing import (
 )
 from bumble.cli.options import (
     DryRunOption,
-    EntityOption,
-    JsonOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
 )
 from bumble.entity.changes import Change
-from bumble.errors import UserError
+from bumble.errors import RefusedError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.sessions import End, Message, Session
 
@@ -50,15 +46,13 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     limit: LimitOption = 20,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """List conversations, the one that went on last first."""
-    opened = open_entity(ctx, entity)
     by_id, broken = _by_id(opened)
     listing = readable(opened, list(by_id.values()), session_files.load, limit=limit)
     listing = replace(listing, broken=listing.broken + broken)
@@ -80,19 +74,17 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     session_id: IdArgument = LAST,
     *,
     limit: Annotated[
         int | None,
         typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
     ] = None,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a conversation."""
-    opened = open_entity(ctx, entity)
     session = _load(opened, session_id)
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     data = _data(session) | {"handover": brief.body.strip() if brief else None}
@@ -105,25 +97,22 @@ def show(
 
 
 @app.command()
+@writes
 def end(
-    ctx: typer.Context,
+    opened: Opened,
     session_id: IdArgument = LAST,
     *,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """End a conversation, so that the next `chat` begins another.
 
     It leaves the next one a brief of what was going on, if there is a model to write it.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
     session = _load(opened, session_id)
+    if session.imported is not None:
+        raise RefusedError(
+            f"{session.id} was imported: it is over\nName the conversation that is to end."
+        )
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     planned: list[Change | None] = []
     lines: list[str] = []
@@ -189,6 +178,8 @@ def _length(session: Session) -> int:
 
 
 def _state(session: Session) -> str:
+    if session.imported is not None:
+        return f"imported from {session.imported.get('from')}"
     if session.ended is not None:
         return "ended"
     return "unanswered" if session.unanswered else "open"
@@ -200,6 +191,8 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
     spoken = ", ".join(names.get(person, person) for person in session.people)
     began = when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
+    if session.imported is not None and session.imported.get("title"):
+        yield str(session.imported["title"])
     summed_up = {
         compaction.last: compaction.summary
         for compaction in session.compactions
@@ -216,8 +209,9 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
 
 
 def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
-    speakers = {"user": names.get(message.speaker, message.speaker), "tool": "(result)"}
-    who = speakers.get(message.role, opened.identity.name)
+    called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
+    speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
+    who = speakers.get(message.role, called or opened.identity.name)
     if message.role == "tool":
         yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
         return
@@ -240,6 +234,7 @@ def _data(session: Session) -> dict[str, Any]:
         "last_at": session.last_at.isoformat(),
         "people": list(session.people),
         "state": _state(session),
+        "imported": dict(session.imported) if session.imported is not None else None,
         "ended": session.ended.isoformat() if session.ended else None,
         "messages": [_message_data(message) for message in session.messages],
         "compactions": [

@@ -10,11 +10,12 @@ import typer
 
 from bumble import files
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import Listing
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, YesOption
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import skills
@@ -40,14 +41,11 @@ OWN_FIELDS = ("name", "description")
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
+    opened: Opened,
 ) -> None:
     """List skills."""
-    opened = open_entity(ctx, entity)
 
     def line(skill: Skill) -> list[str]:
         return [skill.name, skill.description]
@@ -60,15 +58,12 @@ def list_(
 
 
 @app.command()
+@reads
 def show(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
-    *,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show a skill."""
-    opened = open_entity(ctx, entity)
     skill = _find(opened, name)
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]
@@ -77,24 +72,21 @@ def show(
 
 
 @app.command("set")
+@writes
 def set_(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     text: TextArgument = None,
     *,
     description: DescriptionOption = None,
     editor: EditorOption = False,
     yes: YesOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Write a skill, or overwrite one.
 
     A text that is a whole SKILL.md brings its own description.
     """
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     name = text_input.one_line(name, "name")
     everything = _all(opened).records
     existing = skills.match(everything, name)
@@ -119,18 +111,15 @@ def set_(
 
 
 @app.command()
+@writes
 def remove(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
     yes: YesOption = False,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Remove a skill's file."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     skill = _find(opened, name)
     if not dry_run:
         question = f'Remove the skill "{skill.name}" ({skill.path})?'
@@ -141,18 +130,15 @@ def remove(
 
 
 @app.command()
+@writes
 def edit(
-    ctx: typer.Context,
+    opened: Opened,
     name: NameArgument,
     *,
     source: FromOption = None,
-    entity: EntityOption = None,
     dry_run: DryRunOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Edit a skill's file in $VISUAL or $EDITOR."""
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
     path = _file(opened, name) or opened.entity.root / _find(opened, name).path
     commit.edit(
         opened,

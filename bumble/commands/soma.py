@@ -9,15 +9,15 @@ import typer
 
 from bumble.app import output
 from bumble.app.body_view import Presence, fragment_data, look
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.body import bars, ebb, endocrine, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES, BodyConfig
 from bumble.body.soma import Soma
 from bumble.cli import listing, run_job
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption, NowOption
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.cli.entity_command import reads, runs_job
+from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
 from bumble.records import relationships
 
@@ -40,24 +40,12 @@ AsOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def show(
-    ctx: typer.Context,
-    *,
-    as_: AsOption = None,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
-) -> None:
+@reads
+def show(opened: Opened, *, as_: AsOption = None) -> None:
     """Look at the body.
 
     Its values are those of the present, computed from the file; looking writes nothing.
     """
-    if ctx.invoked_subcommand is not None:
-        if entity is not None:
-            ctx.obj.entity = entity
-        return
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
     presence = look(opened)
     if as_ is not None:
         text = _rendered(presence, as_)
@@ -68,24 +56,12 @@ def show(
 
 
 @app.command()
-def tick(
-    ctx: typer.Context,
-    *,
-    entity: EntityOption = None,
-    check: CheckOption = False,
-    dry_run: DryRunOption = False,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
-) -> None:
+@runs_job
+def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.app import conversation
     from bumble.sleep import soma_tick
 
-    opened = open_entity(ctx, entity, limits__lock_timeout_seconds=lock_timeout)
-    opened.shell.set_now(now)
     with conversation.open_life(opened, "soma tick") as life:
         run_job.carry_out(
             opened,
@@ -93,10 +69,7 @@ def tick(
             "soma tick",
             soma_tick.check,
             soma_tick.run,
-            only_check=check,
-            dry_run=dry_run,
-            exit_code=exit_code,
-            verbose=verbose,
+            flags,
         )
 
 

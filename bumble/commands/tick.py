@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.app import output
-from bumble.app.opening import Opened, open_entity
-from bumble.cli import run_job
-from bumble.cli.options import (
-    DryRunOption,
-    EntityOption,
-    JsonOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-)
-from bumble.cli.run_job import CheckOption, ExitCodeOption, VerboseOption
+from bumble.app.opening import Opened
+from bumble.cli import run_job, waiting_imports
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
+from bumble.records import session_files
 
 if TYPE_CHECKING:
+    from bumble.abilities.tiers import Abilities
     from bumble.llm.protocol import Model
     from bumble.runtime.job import JobResult
     from bumble.runtime.runner import Held, Pass, Settled
@@ -33,8 +28,10 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@runs_job
 def tick(
-    ctx: typer.Context,
+    opened: Opened,
+    flags: JobFlags,
     *,
     settle: Annotated[
         bool,
@@ -50,15 +47,6 @@ def tick(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="At most N passes.")
     ] = None,
-    check: CheckOption = False,
-    dry_run: DryRunOption = False,
-    exit_code: ExitCodeOption = False,
-    verbose: VerboseOption = False,
-    entity: EntityOption = None,
-    yes: YesOption = False,
-    now: NowOption = None,
-    seed: SeedOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Do whatever is due: reminders, what turns left, sleep and dreams.
 
@@ -67,44 +55,47 @@ def tick(
     """
     from contextlib import closing
 
-    from bumble.app import conversation, models
+    from bumble.app import abilities, conversation, models, probing
     from bumble.commands import dream
     from bumble.upkeep import jobs, locks
     from bumble.upkeep import tick as upkeep
 
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
-    opened.shell.set_seed(seed)
-    asleep = models.lazy_model(dream.dreaming(ctx, entity, opened), "tick", yes=yes)
-    wanted = jobs.AFTER_TURN if settle_only else jobs.everything()
+    dreaming = dream.dreaming(opened)
+    asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
+    wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     command = "settle" if settle_only else "tick"
-    with conversation.open_life(opened, command, yes=yes) as life, closing(asleep):
-        if check:
-            _show_checks(opened, life, wanted, exit_code=exit_code)
+    with conversation.open_life(opened, command, yes=flags.yes) as life, closing(asleep):
+        if flags.check:
+            _show_checks(opened, life, wanted, exit_code=flags.exit_code)
             return
         if settle_only:
             limit = opened.config.limits.passes_per_turn
-        elif not dry_run:
+        elif not flags.dry_run:
             locks.stop_settling(opened.entity)
         told_in = opened.shell.settling if settle_only else None
         with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
-                run_job.tell(opened, "tick", data, ["Another tick is at work."], verbose=verbose)
+                run_job.tell(
+                    opened, "tick", data, ["Another tick is at work."], verbose=flags.verbose
+                )
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
             model = models.budgeted(opened, life.model, calls=calls)
             if opened.config.soma.dreams.model:
-                wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
-            life = replace(life, model=model, writes=not dry_run)
-            run = _run(opened, life, command, wanted, limit, held, dry_run=dry_run)
+                able = abilities.of(dreaming, None)
+                wanted = tuple(
+                    _asking(model.instead(asleep), able, each, "dream") for each in wanted
+                )
+            life = replace(life, model=model, writes=not flags.dry_run)
+            run = _run(opened, life, command, wanted, limit, held, dry_run=flags.dry_run)
             settled_jobs = list(_warned(opened, run))
-    _tell(opened, settled_jobs, dry_run=dry_run, verbose=verbose)
+    _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
     code = upkeep.exit_code(settled_jobs)
     if code:
         raise typer.Exit(code)
-    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=exit_code)
+    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
 
 
 def _held(opened: Opened, *, at_once: bool) -> Held:
@@ -121,11 +112,15 @@ def _held(opened: Opened, *, at_once: bool) -> Held:
     return held
 
 
-def _asking(model: Model, each: Pass, name: str) -> Pass:
+def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
     """Return a pass, asking another model if it is the one of a name."""
     if each.name != name:
         return each
-    return replace(each, run=lambda life, job: each.run(replace(life, model=model), job))
+
+    def run(life: Runtime, job: Any) -> JobResult:
+        return each.run(replace(life, model=model, abilities=abilities), job)
+
+    return replace(each, run=run)
 
 
 def _run(
@@ -168,11 +163,20 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    data = {"ran": True, "dry_run": dry_run, "done": runs, "waiting": waiting, "held": held}
+    imports = waiting_imports.look(session_files.imports(opened.entity.sessions))
+    data = {
+        "ran": True,
+        "dry_run": dry_run,
+        "done": runs,
+        "waiting": waiting,
+        "held": held,
+        "imports": imports,
+    }
     lines = [line for run in runs for line in run["lines"]]
     lines += [f"{name} waits: {why}" for name, why in held.items()]
     lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
+    lines += [f"imported: {line}"] if (line := waiting_imports.line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 

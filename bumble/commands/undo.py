@@ -8,17 +8,19 @@ import typer
 
 from bumble import files
 from bumble.app import output
-from bumble.app.opening import open_entity, shell_of
+from bumble.app.opening import Opened
 from bumble.cli.commit import apply
-from bumble.cli.options import DryRunOption, EntityOption, JsonOption, NowOption
+from bumble.cli.entity_command import writes
+from bumble.cli.options import DryRunOption
 from bumble.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
+@writes
 def undo(
-    ctx: typer.Context,
+    opened: Opened,
     what: Annotated[
         str | None,
         typer.Argument(metavar="[ID]", help="A commit, as `bumble log` shows it, or a record."),
@@ -34,9 +36,6 @@ def undo(
         bool, typer.Option("--force", help="Take back what came of a conversation, too.")
     ] = False,
     dry_run: DryRunOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Take back one change.
 
@@ -47,11 +46,8 @@ def undo(
     from bumble.history import undo
     from bumble.history.log import Version
 
-    shell = shell_of(ctx)
-    shell.set_now(now)
     if sum((what is not None, last, bool(cycle))) != 1:
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")
-    opened = open_entity(ctx, entity)
     waiting = commits_view.look(opened)
     root = opened.entity.root
     commit = undo.choose(root, what, last=last, cycle=cycle, waiting=waiting)
@@ -77,7 +73,9 @@ def undo(
         "changes": rows,
         "stays": list(plan.stays),
     }
-    output.result(shell, "undo", data, lines if changes else [f"Nothing of {title} is left."])
+    output.result(
+        opened.shell, "undo", data, lines if changes else [f"Nothing of {title} is left."]
+    )
     for kept_file in plan.stays:
         output.say(f"left as it is: {kept_file}")
     if changes and dry_run:

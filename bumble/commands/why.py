@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble.app import opening, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import listing
-from bumble.cli.options import EntityOption, JsonOption
+from bumble.cli.entity_command import reads
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,13 +32,12 @@ KindOption = Annotated[
 
 
 @app.command()
+@reads
 def why(
-    ctx: typer.Context,
+    opened: Opened,
     what: WhatArgument,
     *,
     kind: KindOption = None,
-    entity: EntityOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show where something it holds comes from.
 
@@ -48,7 +47,6 @@ def why(
     """
     from bumble.upkeep import lookup, why
 
-    opened = open_entity(ctx, entity)
     query = " ".join(what).strip()
     if not query:
         raise UsageError("There is nothing to look for: the id is empty.")

@@ -62,8 +62,9 @@ class MemoryForms:
     quotation_marks: Annotated[tuple[str, ...], Length((2,))]
     quote: Annotated[str, Slots(("name", "date", "words"))]
     newer: Plain  # between a correction and what it corrects
-    told: Named  # headings of a portrait: what somebody told, and what only some may hear
-    confided: Named
+    since: Annotated[str, Slots(("words",))]  # behind what is recalled and was put right
+    account: Named  # headings of a portrait: what somebody told, and what only some may hear
+    confidences: Named
     audience: Annotated[str, Slots(("people",))]  # who may hear it
     diary: Named  # before the quotes of an entry
     subject: Plain  # headings of a brief

@@ -196,6 +196,6 @@ _RULES: tuple[tuple[str, Callable[[str, Situation], bool]], ...] = (
     ("it tells of a body", _lives),
     ("it only says back what was said", _echoes),
     ("it denies what was said", _denies),
-    ("a name or number that nobody gave", _invents),
     ("it is formal", _is_formal),
+    ("a name or number that nobody gave", _invents),
 )

@@ -10,18 +10,21 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
 from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
-from bumble.llm.engine import Engine, EngineError
+from bumble.llm.engine import Engine, EngineError, Reasoning
+from bumble.llm.gguf import Vocabulary
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
-from bumble.llm.thinking import ThinkFilter
+from bumble.llm.thinking import TAGS, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
+_REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
 _DUMMIES = ("A", "0")  # two messages that begin differently, to find what comes before any message
 
 
@@ -47,7 +50,8 @@ class EmbeddedModel:
             path: The GGUF file, already verified.
             name: The catalog's name of it.
             sha256: Of the file; part of what a saved prefix is valid for.
-            context_tokens: The context window to make room for.
+            context_tokens: The context window to make room for; never more than what the file
+                says the model was trained for.
             cache_dir: Where evaluated prefixes are kept; None writes nothing, ever.
             cache_limit_bytes: How large that folder may grow.
             threads: None takes every core that this process may use.
@@ -55,17 +59,26 @@ class EmbeddedModel:
             stopwatch: Counts seconds from anywhere.
         """
         self.name = f"embedded:{name}"
-        self.context_tokens = context_tokens
         self.load_seconds: float | None = None  # once loaded
         self._path, self._sha256, self._threads = path, sha256, threads
+        self._asked_tokens = context_tokens
         self._on_load, self._stopwatch = on_load, stopwatch
         self._folder = None if cache_dir is None else PrefixFolder(cache_dir, cache_limit_bytes)
         self._engine: Engine | None = None
+        self._vocabulary: Vocabulary | None = None  # once read
         self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
-        self._knows_markers = False
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
         self._is_saved = True  # whether the file has all of it
+
+    @cached_property
+    def context_tokens(self) -> int:
+        """The context window; beyond what it was trained for a model writes nonsense."""
+        try:
+            trained = gguf.context_tokens(self._path)
+        except (OSError, ValueError):
+            trained = None  # what is wrong with the file is said when it is loaded
+        return min(self._asked_tokens, trained or self._asked_tokens)
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
@@ -75,7 +88,8 @@ class EmbeddedModel:
         thinking = ThinkFilter()
         answer = _Answer()
         first: float | None = None
-        events = loaded.stream("/v1/chat/completions", self._body(request))
+        body = self._body(request, self._reasoning(loaded, request))
+        events = loaded.stream("/v1/chat/completions", body)
         try:
             for event in events:
                 piece, reasoning = answer.take(event)
@@ -125,7 +139,10 @@ class EmbeddedModel:
         self._save(loaded)
 
     def request_bytes(self, request: Request) -> int:
-        """Return the length of the body that goes to the engine's listener."""
+        """Return the length of the body that goes to the engine's listener.
+
+        What a grammar allows of reasoning is left out: the prompt tells, and that the engine makes.
+        """
         return len(engine.encode(self._body(request)))
 
     def count_tokens(self, text: str) -> int:
@@ -140,7 +157,7 @@ class EmbeddedModel:
             self._save(loaded)
             loaded.close()
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def _body(self, request: Request, reasoning: Reasoning = "none") -> dict[str, Any]:
         body: dict[str, Any] = {
             "messages": self._messages(request.messages),
             "max_tokens": request.max_tokens,
@@ -153,10 +170,25 @@ class EmbeddedModel:
         if request.seed is not None:
             body["seed"] = request.seed
         if request.schema is not None:
-            body["grammar"] = engine.grammar(request.schema)
+            tokens = max(1, round(_REASONING_SHARE * request.max_tokens))
+            body["grammar"] = engine.grammar(request.schema, reasoning, tokens)
         if request.top_logprobs:
             body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return body
+
+    def _reasoning(self, loaded: Engine, request: Request) -> Reasoning:
+        """Say what an answer that a grammar holds may begin with; the template decides."""
+        opening, closing = TAGS[:2]
+        if request.schema is None or closing not in self._known_vocabulary().template:
+            return "none"
+        try:
+            prompt = self._render(loaded, request.messages, request)
+        except EngineError:
+            return "none"  # the request itself will say what is wrong
+        if prompt.rfind(opening) > prompt.rfind(closing):
+            return "does"
+        closed = prompt.rstrip().endswith(closing)
+        return "may" if request.thinking and not closed else "none"
 
     def _messages(self, messages: Sequence[Message]) -> list[dict[str, str]]:
         own = self._own_markers()
@@ -164,15 +196,19 @@ class EmbeddedModel:
 
     def _own_markers(self) -> re.Pattern[str] | None:
         """Return what its vocabulary has of control tokens beside the usual ones."""
-        if not self._knows_markers:
+        self._known_vocabulary()
+        return self._markers
+
+    def _known_vocabulary(self) -> Vocabulary:
+        if self._vocabulary is None:
             try:
-                tokens = gguf.control_tokens(self._path)
+                self._vocabulary = gguf.vocabulary(self._path)
             except FileNotFoundError as problem:
                 raise self._missing() from problem
             except (OSError, ValueError) as problem:
                 raise self._damaged() from problem
-            self._markers, self._knows_markers = markers.pattern(tokens), True
-        return self._markers
+            self._markers = markers.pattern(self._vocabulary.control_tokens)
+        return self._vocabulary
 
     def _missing(self) -> WeightsMissingError:
         return WeightsMissingError(

@@ -18,8 +18,12 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
+
+# Threads that spin while they wait take the cores from each other: on a machine with other work an
+# answer took five to seven times as long. Read once, when the engine's library is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import xllamacpp
 
@@ -35,13 +39,34 @@ _RAM_CACHE_MIB = 512  # swaps conversations where there is no folder to swap to
 _ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-def grammar(schema: Mapping[str, Any]) -> str:
+Reasoning = Literal["none", "may", "does"]  # before an answer; "does": the prompt has begun it
+
+
+def grammar(
+    schema: Mapping[str, Any], reasoning: Reasoning = "none", reasoning_tokens: int = 0
+) -> str:
     """Return the grammar (llguidance's) of the answers that a JSON schema allows, on one line.
 
     The listener takes schemas too, but then leaves the spaces between members to the model.
+
+    Args:
+        schema: What the answer must satisfy.
+        reasoning: Whether a model may reason first, in `<think>` tags.
+        reasoning_tokens: For how long.
     """
     guided = {**schema, "x-guidance": _ONE_LINE}
-    return str(xllamacpp.json_schema_to_grammar(json.dumps(guided)))
+    rules = str(xllamacpp.json_schema_to_grammar(json.dumps(guided)))
+    if reasoning == "none":
+        return rules
+    first = '("<think>" thought)?' if reasoning == "may" else "thought"
+    return rules.replace(
+        "\nstart:",
+        f"\nstart: {first} answer\n"
+        'thought: reasoning "</think>" "\\n\\n"?\n'
+        f'reasoning[stop="</think>", max_tokens={reasoning_tokens}]: /(.|\\n)*/\n'
+        "answer:",
+        1,
+    )
 
 
 def encode(body: Mapping[str, Any]) -> bytes:

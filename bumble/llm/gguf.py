@@ -1,4 +1,4 @@
-"""The vocabulary in a GGUF file: which of its tokens steer a model and are no text.
+"""What a GGUF file says of its model: control tokens, chat template, the window it was trained for.
 
 Reads the head of the file alone; the tensors behind it are never touched.
 """
@@ -7,60 +7,91 @@ from __future__ import annotations
 
 import mmap
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # by type, in bytes
 _INT32, _STRING, _ARRAY = 5, 8, 9
+_COUNTS = {4: "<I", 5: "<i", 10: "<Q", 11: "<q"}  # types of whole numbers
 _CONTROL, _USER_DEFINED = 3, 4  # types of tokens that an engine finds in text
 _MOST_KEYS = 100_000
 
 _TOKENS, _TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
-_TEMPLATE = "tokenizer.chat_template"
+_TEMPLATE, _CONTEXT = "tokenizer.chat_template", "context_length"
 
 
-def control_tokens(path: Path) -> frozenset[str]:
-    """Return the tokens that a chat template writes and no message may.
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a model's turns are made of.
 
-    Those the vocabulary calls control tokens, and of those its makers added the ones that the
-    file's own template names: Qwen's `<think>` is one, Gemma's `<b>` and runs of spaces are not.
+    Control tokens are those a chat template writes and no message may: those the vocabulary calls
+    so, and of those its makers added the ones that the file's own template names: Qwen's `<think>`
+    is one, Gemma's `<b>` and runs of spaces are not.
+    """
+
+    control_tokens: frozenset[str]
+    template: str  # of a chat, in Jinja
+
+
+def vocabulary(path: Path) -> Vocabulary:
+    """Read the vocabulary of a model.
 
     Raises:
         ValueError: If the file is no GGUF, or damaged.
         OSError: If it cannot be read.
     """
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        try:
-            values = _Head(data).values()
-        except (struct.error, KeyError, IndexError) as problem:
-            raise ValueError(f"no GGUF file, or a damaged one: {problem}") from problem
+    values = _values(path, _TOKENS, _TYPES, _TEMPLATE)
     tokens, types = values.get(_TOKENS, []), values.get(_TYPES, ())
     template = str(values.get(_TEMPLATE, ""))
-    return frozenset(
+    controls = frozenset(
         token
         for token, kind in zip(tokens, types, strict=False)
         if kind == _CONTROL or (kind == _USER_DEFINED and token.strip() and token in template)
     )
+    return Vocabulary(controls, template)
 
 
-class _Head:
+def context_tokens(path: Path) -> int | None:
+    """Return the window that a model was trained for; None where its file does not say.
+
+    It stands before the vocabulary, so that this is quick.
+
+    Raises:
+        ValueError: If the file is no GGUF, or damaged.
+        OSError: If it cannot be read.
+    """
+    length = _values(path, _CONTEXT).get(_CONTEXT)
+    return length if isinstance(length, int) and length > 0 else None
+
+
+def _values(path: Path, *wanted: str) -> dict[str, Any]:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return _Reader(data).values(set(wanted))
+        except (struct.error, KeyError, IndexError) as problem:
+            raise ValueError(f"no GGUF file, or a damaged one: {problem}") from problem
+
+
+class _Reader:
     """The keys and values before the tensors, read one after the other."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data, self._at = data, 0
 
-    def values(self) -> dict[str, Any]:
-        """Return the values that `control_tokens` needs."""
+    def values(self, wanted: set[str]) -> dict[str, Any]:
+        """Return the values of those keys, as far as the file has them."""
         magic, version, _, count = self._take("<4sIQQ")
         if magic != _MAGIC or version not in _VERSIONS or count > _MOST_KEYS:
             raise ValueError("no GGUF file of version 2 or 3")
-        wanted = {_TOKENS, _TYPES, _TEMPLATE}
         values: dict[str, Any] = {}
         for _ in range(count):
             if not wanted:
                 break
             key = self._text()
+            if key.endswith(f".{_CONTEXT}"):  # behind the name of the architecture
+                key = _CONTEXT
             (kind,) = self._take("<I")
             if key in wanted:
                 wanted.remove(key)
@@ -84,8 +115,10 @@ class _Head:
     def _value(self, kind: int) -> Any:
         if kind == _STRING:
             return self._text()
+        if kind in _COUNTS:
+            return self._take(_COUNTS[kind])[0]
         if kind != _ARRAY:
-            raise ValueError(f"a value of type {kind} where a text or a list belongs")
+            raise ValueError(f"a value of type {kind} where a text, number or list belongs")
         item, length = self._take("<IQ")
         if item == _STRING:
             return [self._text() for _ in range(length)]

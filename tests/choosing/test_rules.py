@@ -21,6 +21,14 @@ VETOED = {
         "it": "sto scherzando, non ho venduto la barca alla nonna",
         "pt": "tô brincando, não vendi o barco pra minha avó",
     },
+    "absurd": {
+        "en": "our toaster has joined a union",
+        "de": "unser wecker ist jetzt in der gewerkschaft",
+        "es": "la tostadora se ha unido al sindicato",
+        "fr": "le grille-pain est au syndicat",
+        "it": "il tostapane si è iscritto al sindacato",
+        "pt": "a torradeira entrou no sindicato",
+    },
     "a riddle": {
         "en": "what do you call a bear with no teeth? a gummy bear",
         "de": "was ist der unterschied zwischen einem klavier und einem fisch",
@@ -55,10 +63,10 @@ VETOED = {
     },
     "a quotation": {
         "en": "some guy on the train said 'my wife left me for a baker'",
-        "de": "auf dem plakat steht mein sohn heißt emil",
+        "de": "auf dem plakat steht: mein sohn heißt emil",
         "es": "pone en el cartel se vende mi casa",
         "fr": "c'est écrit sur le panneau maison à vendre",
-        "it": "sul cartello c'è scritto vendo casa mia",
+        "it": "sul cartello c'è scritto: vendo casa mia",
         "pt": "tá escrito na placa vendo minha casa",
     },
     "a task": {
@@ -151,6 +159,13 @@ def test_a_part_that_tells_nothing_does_not_drop_the_rest() -> None:
     assert rules.judge("maybe ill get a cat. or a hat", "en").keep is False
 
 
+@pytest.mark.parametrize(
+    "text", ["the toaster broke, i joined a union in may", "the hamster died. my lawyer called"]
+)
+def test_a_thing_and_a_role_apart_are_not_absurd(text: str) -> None:
+    assert rules.judge(text, "en").why != "absurd"
+
+
 def test_what_is_told_in_asking_is_not_dropped() -> None:
     assert (
         rules.judge("what can i cook for my son, he is allergic to eggs?", "en").keep is not False
@@ -221,3 +236,24 @@ def test_any_phrase_matches_or_is_refused(phrase: str, text: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_very_long_message_is_judged_in_no_time(language: str) -> None:
     rules.judge("ich sag wenn so nicht, " * 2000, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("singe im chor seit 2010", "de"),
+        ("suche seit mai eine wohnung in mainz", "de"),
+        ("i own 30% of the bakery my dad left me", "en"),
+        ("sing in a choir every tuesday, my mum too", "en"),
+        ("sigue en el hospital mi padre", "es"),
+        ("los médicos dicen que mi madre tiene cáncer", "es"),
+        ("j'ai 60% d'invalidité depuis l'accident", "fr"),
+        ("i medici dicono che mia madre ha un tumore", "it"),
+        ("faz 3 anos que meu pai morreu", "pt"),
+        ("trabalho na rádio da cidade desde 2010, sou locutor", "pt"),
+    ],
+)
+def test_what_only_begins_like_an_order_or_a_saying_is_not_dropped(
+    text: str, language: str
+) -> None:
+    assert rules.judge(text, language).keep is not False

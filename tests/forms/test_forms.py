@@ -24,11 +24,11 @@ def test_a_language_without_a_file_is_worded_in_english(tmp_path: Path) -> None:
 
 def test_the_entitys_own_wordings_go_first_key_by_key(ada: Entity) -> None:
     (ada.root / "forms").mkdir()
-    (ada.root / "forms/de.yaml").write_text('memory: {told: "Von {name}"}\n', encoding="utf-8")
+    (ada.root / "forms/de.yaml").write_text('memory: {account: "Von {name}"}\n', encoding="utf-8")
     ours, own = forms.load("de", ada.root / "elsewhere"), forms.load("de", ada.root)
-    assert own.memory.told == "Von {name}"
-    assert own.memory.confided == ours.memory.confided
-    assert forms.load("en", ada.root).memory.told == "What {name} told me"
+    assert own.memory.account == "Von {name}"
+    assert own.memory.confidences == ours.memory.confidences
+    assert forms.load("en", ada.root).memory.account == "What {name} told me"
 
 
 def test_a_language_that_only_the_owner_words_starts_from_english(ada: Entity) -> None:
@@ -42,7 +42,7 @@ def test_a_language_that_only_the_owner_words_starts_from_english(ada: Entity) -
     ("text", "problem"),
     [
         ("memory: [", "not valid YAML"),
-        ("memory:\n  told: Von {nmae}\n", "de.yaml:2: `memory.told` must be"),
+        ("memory:\n  account: Von {nmae}\n", "de.yaml:2: `memory.account` must be"),
         ("memory: {months: [Jan]}", "`memory.months` must be"),
         ("memory: {tells: x}", "`memory.tells` is not known"),
         ("other: {}", "`other` is not known"),
@@ -56,13 +56,13 @@ def test_a_broken_file_is_left_out_and_that_is_said_once(
     heard: list[str] = []
     for _ in range(2):
         memory = forms.load("de", ada.root, heard.append).memory
-    assert memory.told == "Was {name} mir erzählt hat"
+    assert memory.account == "Was {name} mir erzählt hat"
     assert len(heard) == 1
     assert problem in heard[0]
 
 
 def test_a_link_that_leads_out_brings_nothing_in(ada: Entity, tmp_path: Path) -> None:
-    (tmp_path / "de.yaml").write_text("memory: {told: x}")
+    (tmp_path / "de.yaml").write_text("memory: {account: x}")
     (ada.root / "forms").mkdir()
     (ada.root / "forms/de.yaml").symlink_to(tmp_path / "de.yaml")
-    assert forms.load("de", ada.root).memory.told == "Was {name} mir erzählt hat"
+    assert forms.load("de", ada.root).memory.account == "Was {name} mir erzählt hat"
