@@ -355,7 +355,7 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
         ("auto", True, "Why do people dream?", True),
         ("auto", True, "hello", False),
         ("auto", False, "Why do people dream?", False),
-        ("always", False, "hello", True),
+        ("always", False, "hello", False),
         ("never", True, "Why do people dream?", False),
     ],
 )
