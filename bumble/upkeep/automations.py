@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import loop, participants, route, tools, turn
+from bumble.agent import budget, loop, participants, route, tools, turn
 from bumble.agent.completion_gate import Gate
 from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
@@ -158,7 +158,7 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         lambda _: None,
         person=owner.name,
         gate=Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
-        fits=lambda request: turn.fitting(life, request),
+        fits=lambda request: budget.fitting(life, request),
     )
 
 
@@ -174,7 +174,7 @@ def _origin(life: Runtime, automation: Automation) -> Provenance:
 
 def _request(life: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
     decided = route.route(automation.prompt, life.config.cognition.router, automation=True)
-    profile = turn.profile_of(life.config, decided.profile, life.temperature)
+    profile = budget.profile(life.config, decided.profile, life.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,
