@@ -138,8 +138,8 @@ def child(options: argparse.Namespace) -> None:
     marks, embedder = [("imports", from_start), ("embedder", time.perf_counter())], None
     searches = options.child != "sync"
     if searches:
-        sys.path.insert(0, str(ROOT / "bench"))
-        from recall import open_named
+        sys.path.insert(0, str(ROOT))
+        from bench.recall import open_named
 
         embedder = open_named(options.embedder, options.weights_folder)
         if options.child == "first" and embedder:

@@ -74,6 +74,19 @@ class DraftInvalidError(UserError):
         )
 
 
+class ImportInvalidError(UserError):
+    """What is to be imported can't be read as any format that bumble knows."""
+
+    exit_code = 12
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path}: {problem}\n"
+            "What was imported before stays. Run it again once that is mended; where the format\n"
+            "does not show, `--format` names it."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 
@@ -107,6 +120,13 @@ class MergeUnfinishedError(RefusedError):
             f"{root}: git is in the middle of a merge, with conflicts in {', '.join(paths)}\n"
             "Nothing has been written. Settle them, `git add` the files, and run this again."
         )
+
+
+class SyncError(RefusedError):
+    """The folder could not be brought together with its other clones."""
+
+    def __init__(self, root: Path, why: str, advice: str) -> None:
+        super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
 
 
 class HistoryMissingError(UserError):

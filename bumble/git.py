@@ -1,4 +1,4 @@
-"""Every call of git: which commands, settings, time limit; never pushes or rewrites history.
+"""Every call of git: which commands, settings, time limit; never rewrites history.
 
 An entity's folder may come from anywhere, and its repository with it. So git is told where the
 repository lies, which keeps it from taking the folder itself for one; it must belong to this user,
@@ -23,6 +23,8 @@ from bumble.errors import HistoryUnreadableError
 from bumble.gitdir import Repository
 
 TIMEOUT_SECONDS = 30
+NETWORK_TIMEOUT_SECONDS = 300
+PROTOCOLS = "file:git:http:https:ssh"  # of addresses; `ext::` would be a program
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
 MAX_NAMES = 500  # of files, on one command line
@@ -58,9 +60,16 @@ SHUT = {
     "log": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     "status": ("--ignore-submodules=all",),  # git would look into them by their own config
 }
-READS_FILES = frozenset(("add", "commit", "diff", "status"))  # by filters, where there are some
+READS_FILES = frozenset(
+    ("add", "commit", "diff", "status", "merge")
+)  # by filters, where there are some
 NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
+# Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
+REACHING = (
+    *(".uploadpack", ".receivepack", ".vcs", ".proxy", ".helper", ".insteadof", ".pushinsteadof"),
+    *("core.sshcommand", "core.gitproxy", "core.askpass", "ssh.variant", ".driver", ".path"),
+)
 LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
 
 
@@ -71,6 +80,7 @@ class GitResult:
     code: int
     out: bytes
     err: str
+    killed: bool = False  # it took too long
 
     @property
     def text(self) -> str:
@@ -115,7 +125,11 @@ class Git:
     trusted: bool = False  # whether programs that its own config names may run
 
     def call(
-        self, *arguments: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        environ: Mapping[str, str] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> GitResult:
         """Run git in the entity's folder.
 
@@ -125,6 +139,7 @@ class Git:
             arguments: The command and its options.
             stdin: Its standard input.
             environ: Variables to add to those of this process.
+            timeout_seconds: After which git is killed.
         """
         place = self.repository
         if self.foreign:
@@ -139,7 +154,35 @@ class Git:
                 return GitResult(REFUSED, b"", why)
             options += self.programs.options
         command = (*options, *_shut(arguments))
-        return _start(place.folder, command, stdin=stdin, environ=environ)
+        return _start(
+            place.folder, command, stdin=stdin, environ=environ, timeout_seconds=timeout_seconds
+        )
+
+    def reach(self, *arguments: str) -> GitResult:
+        """Run a git command that reaches another machine; git asks for no password."""
+        environ = {"GIT_ALLOW_PROTOCOL": PROTOCOLS}
+        return self.call(*arguments, environ=environ, timeout_seconds=NETWORK_TIMEOUT_SECONDS)
+
+    def reaching_programs(self, *, but: str = "") -> list[str]:
+        """Return the settings of the repository's own that git would obey when it reaches out.
+
+        Args:
+            but: One that is ours.
+        """
+        result = _start(
+            self.repository.folder,
+            (*self._named, "config", "--list", "--show-scope", "--name-only", "-z"),
+        )
+        rows = result.text.split("\0")
+        its = {
+            key
+            for scope, key in zip(rows[::2], rows[1::2], strict=False)
+            if scope not in OWNERS_OWN and key != but
+        }
+        unread = [] if result.code == 0 else ["its config, which can't be read"]
+        return unread + sorted(
+            key for key in its if key.endswith(REACHING) or key.startswith("include")
+        )
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -291,10 +334,11 @@ def _start(
     stdin: bytes | None = None,
     environ: Mapping[str, str] | None = None,
     alone: bool = False,
+    timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> GitResult:
     """Run git in a folder; alone, it takes no notice of the repository that lies in."""
     around = {key: value for key, value in os.environ.items() if key not in FOREIGN}
-    # nothing is fetched, so no address and no program of a remote counts
+    # unless a caller reaches out, no address and no program of a remote counts
     around |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": ""}
     if alone:
         around["GIT_DIR"] = os.devnull
@@ -303,14 +347,14 @@ def _start(
             ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments],
             input=stdin if stdin is not None else b"",
             capture_output=True,
-            timeout=TIMEOUT_SECONDS,
+            timeout=timeout_seconds,
             check=False,
             env=around | dict(environ or {}),
         )
     except FileNotFoundError as error:
         return GitResult(NOT_INSTALLED, b"", str(error))
     except subprocess.TimeoutExpired:
-        return GitResult(1, b"", f"git took longer than {TIMEOUT_SECONDS} s")
+        return GitResult(1, b"", f"git took longer than {timeout_seconds:g} s", killed=True)
     except OSError as error:
         return GitResult(1, b"", str(error))
     return GitResult(result.returncode, result.stdout, result.stderr.decode(errors="replace"))

@@ -48,7 +48,7 @@ from bumble.llm.protocol import Request, ToolCall
 from bumble.records import base, provenance, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, cursors, people
+from bumble.runtime import body_state, cursors, people, spoken
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
@@ -253,7 +253,9 @@ def _judges(life: Runtime, turn: Turn) -> bool:
     """Whether the model is asked if its work is done."""
     wanted = life.config.cognition.gate.judge
     if wanted == "auto":
-        return life.judges and turn.route.profile == "deliberate"
+        language = spoken.language(life, turn.session, turn.person.id)
+        able = life.abilities.tier("talk", language) == "write"
+        return able and turn.route.profile == "deliberate"
     return wanted == "always"
 
 

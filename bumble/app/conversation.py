@@ -15,7 +15,7 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import Person
 from bumble.agent.turn import Turn
-from bumble.app import models, output, weights
+from bumble.app import abilities, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened
@@ -100,6 +100,7 @@ class OpenMind:
             self.life, self.session, self.is_new, self.person, text, joins=self.joins
         )
         self.session, self.is_new = heard, False
+        abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
         with self._timed("recall"):
             self._sync()
             attached = self._attached(text) if typed else Attached()
@@ -363,7 +364,7 @@ def _life(
         rng=opened.shell.rng,
         writes=writes,
         environ=opened.shell.environ,
-        judges=run.judges if run else True,
+        abilities=abilities.of(opened, chosen),
         trusted=opened.settings.trusted,
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,

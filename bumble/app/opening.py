@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 import typer
@@ -20,12 +21,48 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
-from bumble.errors import NotAnEntityError, RefusedError
+from bumble.errors import FolderUnwritableError, NotAnEntityError, RefusedError, UnsafePathError
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
+    from bumble.entity.commits import Keeping
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
+
+MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
+FORGOTTEN = "forgotten.jsonl"
+CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
+
+
+class Configured(Protocol):
+    """A process with settings: those of an entity, or of the user alone."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def root(self) -> Path | None:
+        """The entity's folder."""
+
+
+@dataclass(frozen=True)
+class WithoutEntity:
+    """The settings of the user, in the process of a command that is about no entity."""
+
+    shell: Shell
+    settings: Settings
+    root: Path | None = None
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
 
 
 @dataclass(frozen=True)
@@ -42,6 +79,11 @@ class Opened:
     def config(self) -> Config:
         """The settings in force."""
         return self.settings.config
+
+    @property
+    def root(self) -> Path:
+        """The entity's folder."""
+        return self.entity.root
 
 
 def shell_of(ctx: typer.Context) -> Shell:
@@ -160,7 +202,80 @@ def open_entity(
     if settings_of_entity.identity is None:
         raise NotAnEntityError(root)
     shell.entity_name = settings_of_entity.identity.name
-    return Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+    opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+    if not incognito:
+        _settle_clone(opened)
+        forget_again(opened)
+    return opened
+
+
+def _settle_clone(opened: Opened) -> None:
+    """Tell git how to merge the folder, and mend what it merged without that; say so."""
+    from bumble.history import driver
+
+    root = opened.entity.root
+    place = git.at(root, trusted=opened.settings.trusted)
+    if place is None:
+        return
+    if place.repository.under_way or any(map(_has_markers, (root / name for name in MAPPINGS))):
+        from bumble.history import clone
+
+        timeout = opened.config.limits.lock_timeout_seconds
+        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+        if mended.sentence:
+            output.warn(opened.shell, mended.sentence)
+    if not driver.is_missing(root, place.repository):
+        return
+    if driver.may_install(place):
+        driver.install(root)
+    elif not (driver.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
+        with suppress(FolderUnwritableError):
+            files.write_atomic(opened.entity.private / CLONE_MARK, b"")
+        output.warn(
+            opened.shell,
+            "git has not been told how to merge these files by meaning, and its repository is not "
+            "this folder's alone: `bumble doctor --fix` tells it.",
+        )
+
+
+def _has_markers(path: Path) -> bool:
+    """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
+    with suppress(UnsafePathError, OSError):
+        return b"<<<<<<< " in (files.read_if_there(path) or b"")
+    return False
+
+
+def forget_again(opened: Opened) -> None:
+    """Forget what a merge has brought back of people who were forgotten."""
+    if not (opened.entity.root / FORGOTTEN).exists():
+        return
+    from bumble.upkeep import returned
+
+    if not returned.may_be_back(opened.entity):
+        return
+    plan = returned.forget_again(
+        opened.entity,
+        keeping(opened),
+        opened.shell.own_caches(opened.entity.root),
+        zone=zone(opened),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
+    if plan.changes:
+        output.warn(opened.shell, f"A merge brought back what was forgotten: {plan.summary}. Gone.")
+
+
+def keeping(opened: Opened) -> Keeping:
+    """Return how this process makes commits."""
+    from bumble.entity.commits import Keeping
+
+    shell = opened.shell
+    return Keeping(
+        opened.config.git.autocommit,
+        opened.identity.name,
+        lambda: shell.now().astimezone(zone(opened)),
+        lambda text: output.warn(shell, text),
+        opened.settings.trusted,
+    )
 
 
 def with_settings(opened: Opened, **flags: object) -> Opened:

@@ -5,6 +5,7 @@ The one place that reads them; everything below `cli/` gets them as arguments.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import subprocess
@@ -95,6 +96,27 @@ class Shell:
         """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
         return self._user_folder("cache") / "prompts"
 
+    def prompt_cache(self, root: Path) -> Path:
+        """Return the part of the evaluated prompts that one entity's folder has."""
+        return self.prompt_caches / _folder_key(root)
+
+    def index_elsewhere(self, root: Path) -> Path:
+        """Return where the index of an entity lies whose own folder may not be written."""
+        return self.prompt_caches.with_name("indexes") / _folder_key(root)
+
+    def own_caches(self, root: Path) -> tuple[Path, ...]:
+        """Return what the user's cache holds of one entity and of no other.
+
+        Evaluated prompts that lie in the folder itself are of versions that did not tell whose.
+        """
+        older = self.prompt_caches.glob("*.*") if self.prompt_caches.is_dir() else ()
+        return (self.prompt_cache(root), self.index_elsewhere(root), *older)
+
+    @property
+    def abilities(self) -> Path:
+        """Where is kept what models were measured to be able to."""
+        return self._user_folder("state") / "abilities"
+
     @property
     def crash_logs(self) -> Path:
         """Where tracebacks of bugs go."""
@@ -115,6 +137,11 @@ class Shell:
     def interactive(self) -> bool:
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _folder_key(root: Path) -> str:
+    """Return what an entity's folder is called in the user's cache."""
+    return hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def local(at: datetime) -> datetime:

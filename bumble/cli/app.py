@@ -35,6 +35,7 @@ COMMANDS = {
         "recall",
         "Search what the entity remembers, as it would in a talk with its owner.",
     ),
+    "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
@@ -66,6 +67,8 @@ COMMANDS = {
     "log": ("log", "Show what became part of the entity, and when."),
     "diff": ("diff", "Show what changed, in memories rather than lines."),
     "undo": ("undo", "Take back one change."),
+    "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
+    "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
@@ -199,6 +202,7 @@ GROUPS = frozenset(
         "episode",
         "soma",
         "noise",
+        "eval",
         "model",
         "config",
         "cron",

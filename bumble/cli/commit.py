@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
 from bumble import files
 from bumble.app import output, setting_files
-from bumble.app.opening import Opened, within
+from bumble.app.opening import Opened, keeping, within
 from bumble.app.process import Shell
 from bumble.cli import editor, text_input
 from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
 from bumble.records import base
 from bumble.text import markdown
@@ -84,19 +82,6 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
         commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
-
-
-def keeping(opened: Opened) -> Keeping:
-    """Return how this process makes commits."""
-    shell = opened.shell
-    zone = ZoneInfo(opened.identity.timezone)
-    return Keeping(
-        opened.config.git.autocommit,
-        opened.identity.name,
-        lambda: shell.now().astimezone(zone),
-        lambda text: output.warn(shell, text),
-        opened.settings.trusted,
-    )
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:

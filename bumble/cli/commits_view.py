@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bumble.app import output
+from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import commit
 from bumble.cli.listing import readable, when
 from bumble.entity import commits
 from bumble.entity.commits import Waiting
@@ -28,7 +27,7 @@ def look(opened: Opened) -> Waiting:
     """
     log.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.entity.root, commit.keeping(opened), timeout_seconds=timeout)
+    return commits.catch_up(opened.entity.root, opening.keeping(opened), timeout_seconds=timeout)
 
 
 def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:

@@ -74,6 +74,8 @@ def page() -> str:
 def _command(command: Any, path: str, above: Any) -> Iterator[str]:
     with typer.Context(command, info_name=path.split()[-1], parent=above) as ctx:
         if hasattr(command, "list_commands"):
+            if command.invoke_without_command:
+                yield from _usage(command, ctx)
             for name in command.list_commands(ctx):
                 subcommand = command.get_command(ctx, name)
                 yield f"### {path} {name}"
@@ -82,16 +84,21 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
                 yield ""
                 yield from _command(subcommand, f"{path} {name}", ctx)
             return
-        yield "```text"
-        yield command.get_usage(ctx).removeprefix("Usage: ")
-        rows = [
-            param.get_help_record(ctx)
-            for param in command.params
-            if not getattr(param, "hidden", False)
-        ]
-        yield from output.table([record for record in rows if record], indent="  ")
-        yield "```"
-        yield ""
+        yield from _usage(command, ctx)
+
+
+def _usage(command: Any, ctx: Any) -> Iterator[str]:
+    """Write how a command is called, and its options."""
+    yield "```text"
+    yield command.get_usage(ctx).removeprefix("Usage: ")
+    rows = [
+        param.get_help_record(ctx)
+        for param in command.params
+        if not getattr(param, "hidden", False) and param.name not in app.OF_THE_ROOT
+    ]
+    yield from output.table([record for record in rows if record], indent="  ")
+    yield "```"
+    yield ""
 
 
 def tree() -> str:

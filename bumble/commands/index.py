@@ -71,8 +71,7 @@ def up_to_date(
         reason = str(error).splitlines()[0]
         if not rebuild and (still := _still_good(opened, embedder)):
             return still, at
-        digest = files.sha256(str(opened.entity.root).encode())[:16]
-        at = place.elsewhere(opened.shell.prompt_caches.with_name("indexes") / digest)
+        at = place.elsewhere(opened.shell.index_elsewhere(opened.entity.root))
         files.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -171,6 +173,7 @@ def forget(
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
     from bumble.upkeep import forget as forgetting
+    from bumble.upkeep import traces
 
     listing = people.everybody(opened)
     if listing.broken:
@@ -179,16 +182,20 @@ def forget(
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
     plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    root = opened.entity.root
+    caches = opened.shell.own_caches(root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
-        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
+        traces.drop_caches(opened.entity, caches)
     sentence = f"Forgot {name}: {plan.summary}."
+    key = secrets.token_hex(16)  # nobody may foresee it
+    record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
     commit.commit(
         opened,
         "person forget",
-        plan.changes,
+        (*plan.changes, record),
         sentence,
         unchanged=f"Nothing to do: there is nothing of {name}.",
         dry_run=dry_run,
@@ -198,10 +205,30 @@ def forget(
         undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
-        forgetting.drop_caches(opened.entity, opened.shell.prompt_caches)
-        output.say("git's history, if there is one, and copies elsewhere still hold the old bytes.")
+        traces.drop_caches(opened.entity, caches)
+        traces.scrub(opened.entity, [plan], name=opened.identity.name, zone=zone(opened))
+        _tell_of_copies(opened)
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")
+
+
+def _tell_of_copies(opened: Opened) -> None:
+    """Say what still holds the old bytes, and how git is made to drop them."""
+    from bumble import git
+
+    place = git.at(opened.entity.root)
+    if place is None:
+        output.say("Copies of the folder elsewhere still hold the old bytes.")
+        return
+    where = f"git -C {shlex.quote(str(place.repository.top))}"
+    branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
+    output.say(
+        "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
+        "and drops all earlier versions; clones and servers have to be made anew, too:\n"
+        f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
+        f"    {where} branch -D {branch} && {where} branch -m {branch} &&\n"
+        f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
+    )
 
 
 def _data(person: Relationship) -> dict[str, Any]:

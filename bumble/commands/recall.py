@@ -52,6 +52,9 @@ PersonOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
 ]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
+]
 SessionOption = Annotated[
     str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
 ]
@@ -71,6 +74,7 @@ def recall(
     query: QueryArgument,
     *,
     kind: KindOption = None,
+    speaker: AsOption = None,
     person: PersonOption = None,
     session: SessionOption = None,
     limit: LimitOption = 10,
@@ -79,16 +83,16 @@ def recall(
 ) -> None:
     """Search what the entity remembers, as it would in a talk with its owner.
 
-    By words and by meaning; without an embedding model by words alone. What left a feeling counts
-    more, most when the mood is akin to it. What the owner may not hear stays out, and so do beliefs
-    that gave way to others; with --plain nothing does.
+    With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
+    by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
+    may not hear stays out, and so do beliefs that gave way to others; with --plain nothing does.
     """
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near
 
     asked = _query(query)
     body, at = body_view.body_of(opened), opened.shell.now()
-    search = _search(opened, body, at, person, session)
+    search = _search(opened, body, at, speaker, person, session)
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
@@ -118,9 +122,14 @@ def recall(
 
 
 def _search(
-    opened: Opened, body: BodyConfig, at: datetime, person: str | None, session: str | None
+    opened: Opened,
+    body: BodyConfig,
+    at: datetime,
+    speaker: str | None,
+    person: str | None,
+    session: str | None,
 ) -> Search:
-    """Return the talk that a search is for: one with the person, else with the owner."""
+    """Return the talk that a search is for: with who asks, else the person, else the owner."""
     from bumble.body import affects
     from bumble.context.recalled import Search
     from bumble.records import soma
@@ -130,8 +139,9 @@ def _search(
     place, zone = opened.entity.soma, opening.zone(opened)
     felt = body_state.present(place, soma.read(place), at, zone, body.soma)
     about = () if person is None else (people.id_of(opened, person),)
+    asker = () if speaker is None else (people.id_of(opened, speaker),)
     return Search(
-        readers=about or (owner_id(opened.entity, opened.identity),),
+        readers=asker or about or (owner_id(opened.entity, opened.identity),),
         mood=affects.mood(felt.bars, body.soma.affects).name,
         at=at,
         people=about,

@@ -14,13 +14,13 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from bumble import files, git
-from bumble.entity import changes, installation, write_ahead
+from bumble.entity import changes, git_locks, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.write_ahead import Step
@@ -32,6 +32,7 @@ from bumble.text.words import shorten
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
 NOTES = "uncommitted"  # below `.bumble/`
+REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -172,6 +173,24 @@ def adopt_notes(root: Path) -> None:
                 files.remove(file)
             else:
                 _put_note(note)
+
+
+def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
+    """Take the words out of what waits to be committed, where they tell of somebody forgotten.
+
+    Args:
+        root: Of the entity.
+        tells: Whether a text does.
+    """
+    if not notes(root):
+        return
+    with files.lock(
+        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    ):
+        for note in notes(root):
+            if any(map(tells, (note.title, *note.body))):
+                plain = f"{note.cycle}: words that were forgotten"
+                _put_note(replace(note, title=plain, body=()))
 
 
 def _note_files(root: Path) -> list[Path]:
@@ -334,7 +353,8 @@ class Commits:
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
         for _ in range(BUSY_TRIES):
-            if not (self.repository.private / "index.lock").exists():
+            git_locks.clear(self.root, self.repository)
+            if not git_locks.locks(self.repository):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
@@ -390,14 +410,16 @@ class Commits:
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
         who: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
-            done = self.git.call(
-                # a guessed name would stand in the history for ever
-                *("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8"),
-                *("--literal-pathspecs", *command),
-                *("--pathspec-from-file=-", "--pathspec-file-nul"),
-                stdin="\0".join(paths).encode(errors="surrogateescape"),
-                environ={**dates, **who},
-            )
+            with git_locks.noted(self.root) as results:
+                done = self.git.call(
+                    *REAL_NAME,
+                    *("-c", "i18n.commitEncoding=UTF-8"),
+                    *("--literal-pathspecs", *command),
+                    *("--pathspec-from-file=-", "--pathspec-file-nul"),
+                    stdin="\0".join(paths).encode(errors="surrogateescape"),
+                    environ={**dates, **who},
+                )
+                results.append(done)
             if done.code == 0 or (done.code == 1 and not done.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
             if "index.lock" in done.err or "cannot lock ref" in done.err:
@@ -444,6 +466,42 @@ class Commits:
 
     def _digest(self, path: str) -> str | None:
         return write_ahead.digest(files.read_if_there(self.repository.folder / path))
+
+
+def conclude(place: Git, keeping: Keeping) -> str:
+    """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
+    at = keeping.clock().isoformat(timespec="seconds")
+    dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
+    for who in ({}, _author(keeping.name)):
+        result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **who})
+        if result.code == 0:
+            return ""
+    return result.why
+
+
+def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> GitResult:
+    """Merge a commit, in one of ours; conflicts stay in the index.
+
+    Args:
+        place: Where.
+        keeping: How commits are made.
+        commit: What is merged.
+        key: The setting that names our merge driver.
+        driver: Its command line.
+    """
+    at = keeping.clock().isoformat(timespec="seconds")
+    dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat")
+    for who in ({}, _author(keeping.name)):
+        result = place.call(
+            *(*REAL_NAME, "-c", f"{key}={driver}", "merge", *options, commit),
+            environ={**dates, **who},
+            timeout_seconds=git.NETWORK_TIMEOUT_SECONDS,  # our driver runs once a file
+        )
+        if "ident" not in result.err and "email" not in result.err:
+            break
+    return result
 
 
 def _entries(done: GitResult, prefix: str) -> tuple[bool, list[Entry]]:

@@ -95,6 +95,11 @@ class Entity:
         return self.root / "automations"
 
     @property
+    def checks(self) -> Path:
+        """`<name>.yaml`."""
+        return self.root / "checks"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self._own("workspace")

@@ -35,7 +35,11 @@ FOLDER = ".bumble/intents"
 HISTORY = ".history"
 _NAME = re.compile(r"[0-9a-f]{16}")
 _ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
-_BY_NAME = ("entity.yaml", "soma.yaml", "state.yaml", ".gitignore", ".gitattributes")
+_BY_NAME = (
+    *("entity.yaml", "soma.yaml", "state.yaml", "forgotten.jsonl"),
+    *(".gitignore", ".gitattributes"),
+)
+_YAML = "checks/"  # the one folder whose records are YAML
 WORKSPACE, KEPT = "workspace", ".gitkeep"  # the second is empty, in the template of a new entity
 # On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
 _GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
@@ -95,6 +99,7 @@ def _check_place(path: str, named: str) -> None:
         path in _BY_NAME
         or named in _BY_NAME
         or (not first.startswith(".") and path.endswith(".md"))
+        or (path.startswith(_YAML) and path.endswith(".yaml"))
     ):
         return
     raise UnsafePathError(named, "it is no file that bumble writes")

@@ -13,7 +13,7 @@ from typing import Any
 
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import grounded, speakers, support
+from bumble.grounding import grounded, secrets, speakers, support
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.llm.protocol import Request
@@ -140,7 +140,7 @@ def is_excerpt(scene: Scene, text: str) -> bool:
 
 
 def _quoted(scene: Scene, message: Message) -> str:
-    line = tokens.cut(words.one_line(message.text), EXCERPT_TOKENS)
+    line = tokens.cut(secrets.redacted(words.one_line(message.text)), EXCERPT_TOKENS)
     return f"> {scene.speaker(message)}: {line}"
 
 

@@ -1,7 +1,9 @@
 """When a conversation is distilled into facts, and the run of it, window by window.
 
 Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
-enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of each conversation:
+enough; the more is felt, the fewer turns. An imported conversation is due when it is asked for by
+name and never else, and a line of its transcript says how far it was learnt from. In `state.yaml`,
+beside the cursor of each conversation:
 
     distill:
       ses_01J…: {at: 2026-05-24T12:00:00+02:00, hash: 0f3a…}   # the last window; failed: 2
@@ -23,10 +25,10 @@ from bumble.facts.extract import ExtractedItem, Extraction, Options
 from bumble.facts.extract_window import USER, Window, split_windows
 from bumble.facts.store_extracted import WindowMemories
 from bumble.facts.verify import Rejected
-from bumble.records import base, knowledge, relationships, session_files, state
+from bumble.records import base, knowledge, relationships, session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
-from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, cursors
+from bumble.records.sessions import Distilled, Message, Session
+from bumble.runtime import body_state, cursors, spoken
 from bumble.runtime.cursors import DISTILL, REFLECT
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -59,12 +61,12 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
     file = state.read(life.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
     if force and not names:
-        names = [path.parent.name for path in session_files.paths(life.entity.sessions)[-1:]]
+        names = [info.id for info in session_files.infos(life.entity.sessions)][-1:]
     jobs: list[DistillJob] = []
     shown: list[tuple[Condition, ...]] = []
     for name in names:
         session = session_files.find(life.entity.sessions, name)
-        windows = _windows(life, session, cursors.messages(file, session, (DISTILL,)))
+        windows = _windows(life, session, _waiting(file, session))
         if force and not windows:
             windows = _windows(life, session, session.messages)[-1:]
         conditions = () if force else _gates(life, file, session, windows)
@@ -77,6 +79,15 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
         return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
     conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
     return Due(conditions, tuple(jobs))
+
+
+def _waiting(file: MappingFile, session: Session) -> tuple[Message, ...]:
+    """Return the messages that have not been learnt from yet, oldest first."""
+    if session.imported is None:
+        return cursors.messages(file, session, (DISTILL,))
+    ids = [message.id for message in session.messages]
+    start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
+    return session.messages[start:]
 
 
 def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
@@ -112,6 +123,12 @@ def _gates(
     life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
 ) -> tuple[Condition, ...]:
     config, now = life.config.memory.distillation, life.now()
+    if session.imported is not None:
+        count = sum(len(window.messages) for window in windows)
+        return (
+            _enabled(config),
+            Condition("imported messages", f"{count} in {session.id}", "at least 1", count >= 1),
+        )
     waiting = [message for window in windows for message in window.messages]
     new, depth = _turns(waiting), _turns(session.messages)
     intensity = body_state.intensity(life, body_state.read(life, now))
@@ -185,7 +202,7 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("its messages are gone")
     window = windows[0]
     file = state.read(life.entity.state)
-    waiting = [message.id for message in cursors.messages(file, session, (DISTILL,))]
+    waiting = [message.id for message in _waiting(file, session)]
     if window.messages[0].id in waiting[1:]:
         # one cursor: what lies before this window, and was refused just now, would be passed over
         return _waits("what was said before it waits too")
@@ -195,7 +212,7 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     known_sections = _near_sections(life, window)
     options = _options(life, session, window)
     try:
-        if not extract.trusted(life.model.name):
+        if not _is_trusted(life, session, window):
             return _waits(f"{life.model.name}: this model's extraction is not trusted")
         extraction = extract.draw(life.model, window, options, known_sections)
     except AnswerInvalidError as error:
@@ -207,6 +224,13 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         items, doubted = verify.judge(life.model, window, items, options)
         rejected += doubted
     return _result(life, session, window, extraction, items, rejected)
+
+
+def _is_trusted(life: Runtime, session: Session, window: Window) -> bool:
+    """Whether what the model writes of what these people say may be believed."""
+    spoke = {one.speaker or session.by for one in window.messages if one.role == USER}
+    languages = {spoken.language(life, session, person) for person in spoke}
+    return all(life.abilities.tier("memory", code) == "write" for code in languages)
 
 
 def _result(
@@ -265,8 +289,8 @@ def _window_result(
 
     def plan() -> list[Change | None]:
         refused.clear()
-        cursor_moves = [_dealt_with(life, window)]
-        return [*store_extracted.plan(life, window, memories, refused), *cursor_moves]
+        moves = _dealt_with(life, window)
+        return [*store_extracted.plan(life, window, memories, refused), *moves]
 
     plan()  # says what will be refused
     return JobResult(
@@ -283,7 +307,7 @@ def _window_result(
     )
 
 
-def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None:
+def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> list[Change | None]:
     """Plan to move the cursor behind a window, and to remember what it was."""
     file = state.read(life.entity.state)
     session = session_files.find(life.entity.sessions, window.session)
@@ -298,10 +322,13 @@ def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None
     cleared = state.plan_write(file, {}, "", remove=gone) if gone else None
     if cleared is not None and cleared.data is not None:
         file = state.parse(cleared.data.decode())
-    moved = cursors.plan_moved(
-        file, session, [((DISTILL,), window.last.id)], values, "these messages were distilled"
-    )
-    return _joined(cleared, moved)
+    why = "these messages were distilled"
+    moved = cursors.plan_moved(file, session, [((DISTILL,), window.last.id)], values, why)
+    marks = []
+    if session.imported is not None:
+        reached = Distilled(life.now(), window.last.id)
+        marks.append(sessions.plan_append(session, [reached], why))
+    return [_joined(cleared, moved), *marks]
 
 
 def _joined(first: Change | None, second: Change | None) -> Change | None:
@@ -329,7 +356,7 @@ def _failed(
 
     def counted() -> list[Change | None]:
         if failed >= TRIES:
-            return [_dealt_with(life, window, failed)]
+            return _dealt_with(life, window, failed)
         mark = {"at": base.stamp(life.now()), "tried": window.hash, "failed": failed}
         file = state.read(life.entity.state)
         values = {SECTION: {session.id: mark}}

@@ -1,7 +1,7 @@
 """Secrets that no memory may hold: patterns of keys, passwords and card numbers.
 
 Finds what looks like one by its form. A password that is a plain word inside a sentence is not
-found; an id of bumble's own is none.
+found; an id of bumble's own is none, nor is an account number (IBAN), which every invoice shows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ from itertools import pairwise
 from bumble.errors import RefusedError
 
 HIDDEN = "[secret]"
+# What a secret is called, in twelve languages; a word that means much else is not in it.
 _CALLED = (
-    r"(?:pass ?word|passwort|kennwort|passphrase|pass ?code|senha|contraseña|mot de passe"
-    r"|wachtwoord|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token|token)"
+    r"(?:pass ?word|pass ?phrase|pass ?code|pwd|passwort|kennwort|mot de passe|mdp|contraseña"
+    r"|contrasenya|parola d'ordine|senha|palavra-passe|wachtwoord|lösenord|adgangskode|hasło|heslo"
+    r"|şifre|şifrem|пароль|パスワード|密码|密碼|api[ _-]?key|secret[ _-]?key"
+    r"|access[ _-]?token|auth[ _-]?token|token|secret)"
 )
-_IS = r"[\"'`]?\s*(?:is|was|ist|lautet|é|es|est)\s*:?\s+[\"'“`]?"
+_TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|para|per)"
+_OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
+_BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
+_IS = rf"[\"'`]?{_OF}\s*{_BE}\s*:?\s*[\"'“„«`]?"
 _PATTERNS = (
     ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)")),
     ("an API key", re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b")),
@@ -25,7 +31,12 @@ _PATTERNS = (
     ("an access token", re.compile(r"\b(?:xox[abeprs]-[\w-]{10,}|hf_\w{20,}|npm_\w{20,})")),
     ("an API key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}")),
     ("an access token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
-    ("a password", re.compile(rf"\b{_CALLED}\b[\"'`]?\s*[:=]\s*\S{{4,}}", re.IGNORECASE)),
+    ("a password", re.compile(rf"\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}", re.IGNORECASE)),
+    (
+        "a password",  # a word in quotation marks, behind "is"
+        re.compile(rf"\b{_CALLED}\b{_OF}\s*{_BE}\s*[\"“„«][^\s\"”“»]{{4,}}[\"”“»]", re.IGNORECASE),
+    ),
+    ("a password", re.compile(r"(?:パスワード|密码|密碼)\s*(?:は|是|为|為|:|：)\s*[!-~]{4,}")),
     (
         "a password",  # what no plain word has: a digit, or a sign in the middle
         re.compile(
@@ -33,7 +44,18 @@ _PATTERNS = (
             re.IGNORECASE,
         ),
     ),
-    ("a PIN", re.compile(r"\bpin\b(?: code| number)?\s*(?:is|:|=|ist|é|es)\s*\d{4,8}\b", re.I)),
+    (
+        "a PIN",
+        re.compile(
+            r"\bpin(?:-?code|-?nummer|[ ]number|[ ]code)?\b"
+            rf"{_OF}\s*(?:{_BE}\s*\d{{4,8}}\b|\d{{4,8}}\s*(?:[.,;!?)]|$))",
+            re.IGNORECASE | re.MULTILINE,
+        ),
+    ),
+    (
+        "a card's code",
+        re.compile(rf"\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b", re.IGNORECASE),
+    ),
     ("a login in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@")),
 )
 _CARD = re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
@@ -46,10 +68,11 @@ def find_secret(text: str) -> str | None:
     return next((what for what, _, _ in _places(text)), None)
 
 
-def redacted(text: str) -> str:
-    """Return a text with what is secret in it left out."""
+def redacted(text: str, *, but: str = "") -> str:
+    """Return a text with what is secret in it left out, unless another text has that already."""
     for _, start, end in sorted(_places(text), key=lambda place: -place[1]):
-        text = text[:start] + HIDDEN + text[end:]
+        if text[start:end] not in but:
+            text = text[:start] + HIDDEN + text[end:]
     return text
 
 

@@ -16,6 +16,7 @@ from bumble.history.log import Version
 from bumble.records import (
     automations,
     beliefs,
+    checks,
     dreams,
     episodes,
     journal,
@@ -321,6 +322,16 @@ def _describe_automation(name: str, before: str | None, after: str | None) -> It
         yield from _quoted(automation.prompt)
 
 
+def _describe_check(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(checks.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        check = new or old
+        if check is not None:
+            yield f"{_new_or_gone(old)} check {name}: {check.ask}"
+        return
+    yield from _describe_lines(name, before, after)
+
+
 DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "episode": _describe_episode,
     "belief": _describe_belief,
@@ -330,6 +341,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "skill": _describe_skill,
     "reminder": _describe_reminder,
     "automation": _describe_automation,
+    "check": _describe_check,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,

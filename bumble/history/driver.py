@@ -10,7 +10,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from bumble import git
+from bumble import git, gitdir
+from bumble.git import Git
+from bumble.gitdir import Repository
 
 NAME = "bumble"
 KEY = f"merge.{NAME}.driver"
@@ -34,3 +36,23 @@ def is_installed(root: Path) -> bool:
     """Whether the repository has the driver, and not a program of that name that came with it."""
     line = git.run(root, "config", KEY)
     return line is not None and line.rstrip("\n") == command()
+
+
+def is_missing(root: Path, repository: Repository) -> bool:
+    """Whether a folder's files name our way to merge, and git has not been told what that is."""
+    attributes = gitdir.content(root / ".gitattributes") or b""
+    if f"merge={NAME}".encode() not in attributes:
+        return False
+    config = gitdir.content(repository.common / "config") or b""
+    return command().encode() not in config and not is_installed(root)
+
+
+def may_install(place: Git) -> bool:
+    """Whether the repository is this folder's own, and this user's."""
+    leads_away = place.strays is not None and not place.trusted
+    return is_own(place.repository) and not (place.foreign or place.trap or leads_away)
+
+
+def is_own(repository: Repository) -> bool:
+    """Whether nothing but this folder lies in the repository."""
+    return repository.top == repository.folder

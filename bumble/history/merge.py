@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.body import soma as body
-from bumble.history import merge_lines, merge_rules, merge_sections
+from bumble.history import merge_lines, merge_rules, merge_sections, merge_transcripts
 from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships
+from bumble.records import kinds, mapping_files, narrative, relationships, soma, state
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -53,14 +52,41 @@ def _merger_for(path: str) -> Merge:
     return merge_lines.merge
 
 
-def _merge_soma(base: str, current: str, incoming: str) -> Merged:
-    for text in (current, incoming):
-        body.from_mapping(mapping_files.parse(text).values)
-    return _merge_yaml((base, current, incoming), merge_rules.soma)
+def _mapping_merger(read: Callable[[str], object], rules: Rules) -> Merge:
+    """Return what merges a file without which nothing works: it never has markers afterwards."""
+
+    def settled(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        return _settled(rules(base, current, incoming), current, incoming)
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        readable = [text for text in (current, incoming) if _is_readable(read, text)]
+        if len(readable) == 1:
+            return Merged(readable[0], True)
+        base = base if _is_readable(read, base) else ""
+        return _merge_yaml((base, current, incoming), settled)
+
+    return merge
 
 
-def _merge_state(base: str, current: str, incoming: str) -> Merged:
-    return _merge_yaml((base, current, incoming), merge_rules.state)
+def _is_readable(read: Callable[[str], object], text: str) -> bool:
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _settled(wanted: Mapping[str, Any], current: Any, incoming: Any) -> dict[str, Any]:
+    """Decide what no rule does: the value that sorts last, so that either side gives the same."""
+    decided: dict[str, Any] = {}
+    for key, value in wanted.items():
+        sides = [side.get(key) for side in (current, incoming) if isinstance(side, Mapping)]
+        if value is CLASHED:
+            value = max(sides, key=repr)
+        elif isinstance(value, Mapping):
+            value = _settled(value, *sides) if len(sides) == 2 else value
+        decided[key] = value
+    return decided
 
 
 def _record_merger(kind: Kind, rules: Rules) -> Merge:
@@ -194,12 +220,13 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 
 
 MERGERS: Mapping[str, Merge] = {  # by kind
-    "soma": _merge_soma,
-    "state": _merge_state,
+    "soma": _mapping_merger(soma.parse, merge_rules.soma),
+    "state": _mapping_merger(state.parse, merge_rules.state),
     "knowledge": merge_sections.knowledge,
     "journal": merge_sections.journal,
     "narrative": _merge_narrative,
     "handover": _later_text,
+    "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,
     "episode": _record_merger(kinds.EPISODE, merge_rules.record),

@@ -293,7 +293,8 @@ def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
     language = form.language(" ".join(message.text for message in messages))
     before: list[_Turn] = []  # the nearest first
     for number, message in enumerate(messages):
-        speaker = name if message.role == "assistant" else message.speaker or session.by
+        own = str(message.extra.get("name") or name)  # an imported talk names another assistant
+        speaker = own if message.role == "assistant" else message.speaker or session.by
         if message.role != "assistant":
             speaker = spoken_name(speaker)
         chunks = [

@@ -156,6 +156,11 @@ class Database:
         with _writable(self.path):
             self._db.executemany(sql, rows)
 
+    def shred(self) -> None:
+        """Write the file anew, so that no page holds what was taken out."""
+        with _writable(self.path):
+            self._db.execute("vacuum")
+
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
         rows = self.rows("select value from meta where key = ?", (key,))
@@ -533,6 +538,7 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
     connection.load_extension(_extension())
     connection.enable_load_extension(False)
     connection.execute("pragma synchronous = normal")
+    connection.execute("pragma secure_delete = on")  # what is taken out is overwritten
     connection.execute("pragma cache_size = -65536")
     return connection
 

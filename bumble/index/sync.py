@@ -77,6 +77,7 @@ def sync(
     where: Place | None = None,
     progress: Progress | None = None,
     wait_seconds: float = WAIT_SECONDS,
+    shreds: bool = False,
 ) -> SyncReport:
     """Bring the index up to date with the files.
 
@@ -90,6 +91,7 @@ def sync(
         where: Where the index lies, if not in the entity's folder.
         progress: Told after each step of a long sync.
         wait_seconds: How long to wait for another process that is at the same.
+        shreds: Leave no byte of a text that is no longer in the files, in free pages or segments.
 
     Raises:
         FolderUnwritableError: If the system refuses a write.
@@ -99,7 +101,7 @@ def sync(
     try:
         with files.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
             reading = Reading(name, zone, _now_ns(at.lock))
-            making = _Making(embedder, by_token=by_token)
+            making = _Making(embedder, by_token=by_token, shreds=shreds)
             try:
                 return _sync(entity, making, at, reading, tell, rebuild=rebuild)
             except IndexUnusableError as error:
@@ -125,6 +127,7 @@ class _Making:
 
     embedder: Embedder | None
     by_token: bool
+    shreds: bool  # whether the files of the index are written anew
 
 
 def _sync(
@@ -142,6 +145,8 @@ def _sync(
         if database.meta("chunker") != chunks.VERSION:
             raise IndexUnusableError(at.database, "it was made by another version of bumble")
         filed = ingest.update(entity, database, reading, tell)
+        if making.shreds:
+            files.clear(at.fulltext)
         anew = _update_fulltext(database, at.fulltext)
         embedded = 0
         if making.embedder:
@@ -149,6 +154,8 @@ def _sync(
         if database.has_loose():
             with database.transaction():
                 database.drop_unused_embeddings()
+        if making.shreds:
+            database.shred()
         return SyncReport(
             filed.added,
             filed.changed,
@@ -157,7 +164,7 @@ def _sync(
             embedded,
             _waiting(database),
             filed.problems,
-            tuple(filter(None, (note, anew))),
+            tuple(filter(None, (note, "" if making.shreds else anew))),
         )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from bumble.text.whole_text import whole
 from bumble.text.yaml_edit import SourceError
 
+EMPTIED = "redacted"  # field of a line whose words are gone: true, or IN_PART
+IN_PART = "in part"
 _TORN = '{"type":"torn"'
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character: a stray byte, or escaped
 
@@ -58,21 +60,51 @@ def read(source: str) -> tuple[list[Line], int | None]:
 
 
 def unique(lines: Iterable[Line]) -> list[Line]:
-    """Drop the doubles that git's union merge leaves; two different lines may not share an id."""
-    seen: dict[tuple[object, str], Line] = {}
-    kept = []
+    """Drop the doubles that git's union merge leaves; two different lines may not share an id.
+
+    Of two with one id of which one was emptied by forgetting, that one counts.
+    """
+    first_of: dict[tuple[object, str], Line] = {}
     for line in lines:
-        name = line.data.get("id")
-        key = (line.data.get("type"), name if isinstance(name, str) else _canonical(line.data))
-        if key not in seen:
-            seen[key] = line
-            kept.append(line)
-        elif seen[key].data != line.data and line.data.get("type") != "session":
-            first = seen[key].number
+        name = key(line)
+        first = first_of.setdefault(name, line)
+        if first.data == line.data or line.data.get("type") == "session":
+            continue
+        if not (is_emptied(first.data) or is_emptied(line.data)):
             raise SourceError(
-                f"`{key[1]}` is here twice, differently (see line {first})", line.number
+                f"`{name[1]}` is here twice, differently (see line {first.number})", line.number
             )
-    return kept
+        if not is_emptied(first.data):
+            first_of[name] = line
+    return list(first_of.values())
+
+
+def doubles(lines: Iterable[Line]) -> frozenset[int]:
+    """Return the numbers of the lines that were emptied by forgetting and stand here full again."""
+    by_key: dict[tuple[object, str], list[Line]] = {}
+    for line in lines:
+        by_key.setdefault(key(line), []).append(line)
+    return frozenset(
+        line.number
+        for same in by_key.values()
+        if any(is_emptied(line.data) for line in same)
+        for line in same
+        if not is_emptied(line.data)
+    )
+
+
+def key(line: Line) -> tuple[object, str]:
+    """Return what tells a line from all others: its type and id, or all that it holds."""
+    data, name = line.data, line.data.get("id")
+    if data.get("type") == "appraisal":  # without words it is the same one still
+        name = f"{data.get('message')} {data.get('at')}"
+    return data.get("type"), name if isinstance(name, str) else _canonical(data)
+
+
+def is_emptied(data: Mapping[str, Any]) -> bool:
+    """Whether words of a line are gone, because a person was forgotten."""
+    wordless = not any(data.get(name) for name in ("felt", "trigger", "emotion"))
+    return bool(data.get(EMPTIED)) or (data.get("type") == "appraisal" and wordless)
 
 
 def _canonical(data: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from bumble.records import (
     automations,
     base,
     beliefs,
+    checks,
     dreams,
     episodes,
     journal,
@@ -301,6 +302,20 @@ def _automation(path: Path, _: tzinfo) -> Sequence[RecordView]:
     )
 
 
+def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    check = checks.load(path)
+    view = RecordView(
+        id=check.id,
+        text="\n".join((check.ask, *check.expected, *check.never)),
+        origin=check.provenance,
+        sources=check.provenance.sources,
+        people=(relationships.person_id(check.person),) if check.person else (),
+        line=1,
+        document=check.source,
+    )
+    return (view,)
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -502,6 +517,7 @@ PERSON = Kind(
     _person,
     "portrait",
     "bumble",
+    text_keys=("dynamic", "topics", "unresolved"),
     passages="person",
     explained=True,
     counted=True,
@@ -563,6 +579,18 @@ AUTOMATION = Kind(
     "bumble",
     prefix=automations.PREFIX,
 )
+CHECK = Kind(
+    "check",
+    "check",
+    "checks",
+    "checks",
+    (f"{checks.FOLDER}/*.yaml",),
+    checks.parse,
+    _check,
+    "file",
+    people_keys=("as", "audience"),
+    text_keys=("ask", "expect", "never"),
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -572,7 +600,7 @@ SESSION = Kind(
     sessions.parse,
     _session,
     "lines",
-    "union",
+    "bumble",
     prefix=sessions.PREFIX,
     inner_prefixes={
         "message": sessions.MESSAGE_PREFIX,
@@ -597,7 +625,7 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

@@ -17,6 +17,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
+from bumble.grounding import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
@@ -44,7 +45,6 @@ class Runtime:
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
     abilities: Abilities = ABLE  # what the model can be trusted with
-    judges: bool = True  # whether the model can tell if its own work is done
     trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
@@ -72,6 +72,8 @@ class Runtime:
     def apply(self, change_set: ChangeSet) -> list[Path]:
         """Write a change set, all of it or nothing; in a git folder it becomes a commit.
 
+        The one door of all that the entity writes by itself: no secret gets through.
+
         Raises:
             FileChangedError: If a file moved on since it was read.
             MergeUnfinishedError: If a file holds the two sides of a merge.
@@ -79,4 +81,5 @@ class Runtime:
         autocommit = self.config.git.autocommit
         keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
-        return commits.apply(self.entity.root, change_set, keeping, timeout_seconds=timeout)
+        cleared = memory_gate.cleared(change_set, self.entity.root)
+        return commits.apply(self.entity.root, cleared, keeping, timeout_seconds=timeout)

@@ -16,10 +16,12 @@ from typing import Any
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.grounding import secrets
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
+from bumble.text import markdown
 from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
 from bumble.upkeep.check_sources import Sources
@@ -109,6 +111,7 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
                 sentence = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
         yield from findings
+        yield from _find_secret(file, relative)
     except RecordInvalidError as error:
         yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
 
@@ -123,6 +126,18 @@ def _find_conflict(file: _File, relative: str) -> Iterator[Finding]:
         line = data.count(b"\n", 0, begin.start()) + 1
         sentence = "the two sides of a merge stand here: keep one"
         yield Finding("conflict-marker", sentence, relative, line, file.edit)
+
+
+def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
+    """Name the first line of a file that holds a secret; transcripts are the source and may."""
+    if file.kind is kinds.SESSION:
+        return
+    lines = markdown.lines(base.read_text(file.path))
+    for number, line in enumerate(lines, 1):
+        if what := secrets.find_secret(line):
+            sentence = f"it holds what looks like {what}; git keeps it too"
+            yield Finding("secret-kept", sentence, relative, number, file.edit)
+            return
 
 
 def _read_times(

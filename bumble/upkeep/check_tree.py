@@ -127,8 +127,12 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             where = f"{entity.relative(folder)}/{INTENT}"
             yield Finding("change-unreadable", sentence, where, fix=fix)
     for path in changes.stray_files(entity.root):
+        relative = entity.relative(path)
         sentence = "a temporary file of a killed writer; the file itself is whole"
-        yield Finding("file-stray", sentence, entity.relative(path), fix=MEND)
+        if relative.startswith(f"{PRIVATE}/"):
+            yield Finding("cache-stray", sentence, relative, fix=MEND)
+        else:
+            yield Finding("file-stray", sentence, relative, fix=MEND)
 
 
 def _leads_out(path: Path) -> bool:

@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.history import driver
 from bumble.records import relationships
-from bumble.upkeep import check_machine, check_records, check_tree
+from bumble.upkeep import check_machine, check_records, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
 from bumble.weights.catalog import Catalog
@@ -71,8 +71,9 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
     wanted = read.config.embedding.model if read else "auto"
     model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
-    context = CheckContext(entity, inputs.now, _zone(read), _owner(read))
+    context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
     findings += check_records.check(context, report_progress)
+    findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
     findings += check_machine.check_index(entity, model)
@@ -86,7 +87,8 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     )
 
 
-def _zone(read: Settings | None) -> tzinfo:
+def zone_of(read: Settings | None) -> tzinfo:
+    """Return the entity's time zone; UTC where its settings can't be read."""
     zone_name = read.identity.timezone if read and read.identity else "UTC"
     return ZoneInfo(zone_name)
 

@@ -28,6 +28,10 @@ CODES: dict[str, Code] = {
     "settings-ignored": Code(
         "note", "entity.yaml makes a setting that counts only in a folder you trust."
     ),
+    "model-unprobed": Code(
+        "note", "Nobody measured yet what the model can be trusted with in a language spoken."
+    ),
+    "model-unable": Code("note", "The model can't be trusted to write a language that is spoken."),
     "record-invalid": Code("problem", "A file can't be read as the record it should hold."),
     "record-twice": Code("problem", "Two files hold a record of one id."),
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
@@ -38,6 +42,10 @@ CODES: dict[str, Code] = {
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),
+    "forgotten-back": Code(
+        "problem", "A merge or a copy brought back what was forgotten.", mends=True
+    ),
+    "secret-kept": Code("note", "A record holds what looks like a password, a key or a card."),
     "source-missing": Code("note", "A record rests on something that is not here any more."),
     "person-missing": Code(
         "note", "A record names somebody, or is for them, whom nothing else here knows."
@@ -62,6 +70,7 @@ CODES: dict[str, Code] = {
     "change-tracked": Code("problem", "git brought a half-done change, of which nothing is used."),
     "change-unreadable": Code("problem", "The record of a cut-off change can't be read."),
     "file-stray": Code("problem", "A killed writer left a temporary file.", mends=True),
+    "cache-stray": Code("note", "A killed writer left a temporary file in a cache.", mends=True),
     "lock-held": Code("note", "Another process is writing to the entity right now."),
     "index-unusable": Code(
         "problem", "The search index is damaged or of another version.", mends=True

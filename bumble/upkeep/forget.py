@@ -1,8 +1,9 @@
-"""Forgetting a person: everything they said, and all that rests on it alone.
+"""Forgetting a person: everything they said, what was answered, and all that rests on it alone.
 
 The one thing that rewrites transcripts: lines and ids stay, the words go. What others wrote or said
-stays theirs; what a program can't decide is named. Everything is one change set. Git's history is
-not touched.
+stays theirs, but for sentences that quote; what a program can't decide is named. Everything is one
+change set, and `again` does it once more for what a merge or an import brought back. Git's history
+is not touched.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -21,30 +22,47 @@ from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
+from bumble.episodes import episode_text
+from bumble.episodes.episode_text import Scene
 from bumble.records import (
     base,
+    episodes,
+    forgotten,
     jsonl,
     kinds,
     origin_comments,
     relationships,
+    scratch,
     session_files,
     sessions,
+    soma,
     state,
 )
+from bumble.records.forgotten import Forgotten
 from bumble.records.kinds import Forgetting as Way
 from bumble.records.kinds import Kind, RecordView
-from bumble.records.sessions import Session
+from bumble.records.sessions import Message, Session
 from bumble.text import markdown
 from bumble.text.markdown import Document
+from bumble.upkeep import speech
+from bumble.upkeep.speech import Remark, Speech
 
+NOBODY = "?"  # in the place of an id that is not known: no id is like it
 SOMEBODY = "somebody"  # in the place of a name
-REDACTED = "redacted"  # field of a message whose words are gone
 HISTORY = str(changes.HISTORY)
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
 RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
-_WORDS = ("text", "summary", "felt", "trigger", "emotion", "tool_calls", "name", "blob", "blobs")
+STILL_QUOTED = "it has words of theirs, in what a person wrote"
+# What a line of a transcript keeps when its words go; a later version may add words of any name.
+_BARE = {
+    "message": ("type", "id", "at", "role", "tool_call_id", "trust", "unanswered", "unprompted"),
+    "appraisal": ("type", "at", "message", "points"),
+    "compaction": ("type", "id", "at", "kind", "first", "last", "message_tokens", "result_tokens"),
+}
+_BLOBS = ("blob", "blobs")  # fields of a message that name originals beside the transcript
+_LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
 
 
 @dataclass(frozen=True)
@@ -63,6 +81,19 @@ class Forgetting:
     changes: tuple[Change, ...]
     counts: Mapping[str, int]  # of records by kind
     undecided: tuple[Undecided, ...]
+    names: tuple[str, ...] = ()  # the person's id, and what they are called
+    ids: frozenset[str] = frozenset()  # of all that goes
+    speech: Speech = speech.SILENT  # theirs alone
+    last: datetime | None = None  # when they last said something; None: never
+
+    def tells_of(self, text: str) -> bool:
+        """Whether a text names them, or holds words that only they said."""
+        named = any(
+            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+            for name in self.names
+            if name
+        )
+        return named or self.speech.echoes(text)
 
     @property
     def mentions(self) -> tuple[str, ...]:
@@ -83,7 +114,11 @@ class _Draft:
     person: str
     names: tuple[str, ...]
     zone: tzinfo
+    until: datetime | None = None  # what they said later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
+    speech: Speech = speech.SILENT
+    last: datetime | None = None  # when they last said something that goes
+    is_back: bool = False  # they talk with the entity again
     views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
     planned: dict[str, Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
@@ -99,17 +134,69 @@ class _Draft:
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", SOMEBODY, text)
         return text
 
+    def is_named(self, text: str) -> bool:
+        """Whether a text has one of their names."""
+        return self.replace_names(text) != text
+
+    def is_past(self, at: datetime | None) -> bool:
+        """Whether something was said or written by the time that is forgotten."""
+        return self.until is None or (not self.is_back if at is None else at <= self.until)
+
     def is_own(self, view: RecordView) -> bool:
         """Whether something is of or for them alone, or rests on nothing but what goes."""
         if {self.person} in (set(view.origin.audience), set(view.people)):
-            return True
+            return view.id in self.gone or self.is_past(view.at)
         ids = set(view.sources)
         mark = f"{sessions.PREFIX}_"
         rests_on = {record_id for record_id in ids if not record_id.startswith(mark)} or ids
         return bool(rests_on) and rests_on <= self.gone
 
+    def touches(self, view: RecordView) -> bool:
+        """Whether something rests on what goes, or was for them too."""
+        listed = {*view.origin.audience, *view.people}
+        return not self.gone.isdisjoint(view.sources) or (
+            self.person in listed and self.is_past(view.at)
+        )
 
-def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> Forgetting:
+    def scrub(self, text: str, *, near: bool, drops_named: bool = False) -> str:
+        """Take their words out of a text of the entity's, and the name out of what is left.
+
+        Args:
+            text: Of any number of sentences; one that has their words goes as a whole.
+            near: Whether it was said among them, so that a single word of theirs is enough.
+            drops_named: Whether a sentence that names them goes too.
+        """
+
+        def goes(sentence: str) -> bool:
+            named = self.is_named(sentence)
+            if named and drops_named:
+                return True
+            repeats = self.speech.echoes if near or named else self.speech.quotes
+            return repeats(sentence)
+
+        return self.replace_names(speech.without(text, goes))
+
+    def scrub_values(self, value: Any, *, near: bool, drops_named: bool = False) -> Any:
+        """Do the same to all texts of a value, and drop what that leaves empty from lists."""
+        if isinstance(value, str):
+            return self.scrub(value, near=near, drops_named=drops_named)
+        if isinstance(value, list):
+            new = [self.scrub_values(element, near=near) for element in value]
+            return [element for element, old in zip(new, value, strict=True) if element or not old]
+        if isinstance(value, dict):
+            return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
+        return value
+
+
+def plan(
+    entity: Entity,
+    person: str,
+    names: Sequence[str],
+    zone: tzinfo,
+    *,
+    until: datetime | None = None,
+    ids: frozenset[str] = frozenset(),
+) -> Forgetting:
     """Plan to forget a person; a second time there is nothing left to plan.
 
     Args:
@@ -117,21 +204,99 @@ def plan(entity: Entity, person: str, names: Sequence[str], zone: tzinfo) -> For
         person: Their id.
         names: What they are called; each is looked for as it is written.
         zone: The entity's time zone.
+        until: What they said later stays; None: nothing of them does.
+        ids: Of messages and records that go whoever they are from.
 
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    draft = _Draft(entity, person, spelt, zone)
+    draft = _Draft(entity, person, spelt, zone, until, set(ids))
+    _hear(draft)
     _forget_sessions(draft, kinds.SESSION)
     _read_views(draft)
     for kind in kinds.KINDS:
         if kind is not kinds.SESSION:  # first: what goes with it decides of the others
             FORGETTERS[kind.forgetting](draft, kind)
+    _forget_body(draft)
     _forget_history(draft)
     return Forgetting(
-        tuple(draft.planned.values()), dict(draft.counts), tuple(_find_undecided(draft))
+        tuple(draft.planned.values()),
+        dict(draft.counts),
+        tuple(_find_undecided(draft)),
+        (person, *spelt),
+        frozenset(draft.gone),
+        draft.speech,
+        draft.last,
     )
+
+
+def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
+    """Plan to keep in mind whom a plan forgets, so that no merge and no import brings them back.
+
+    Args:
+        plan: What is forgotten.
+        now: The present.
+        key: Of the hashes of their names, hexadecimal, made of chance.
+    """
+    at = max(now, plan.last) if plan.last else now  # of two machines one may be ahead
+    return forgotten.plan_add(at, plan.names, plan.ids, key, "keep in mind what is forgotten")
+
+
+def again(entity: Entity, zone: tzinfo) -> Forgetting:
+    """Plan to forget once more what a merge, an import or a copy brought back.
+
+    Raises:
+        RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
+    """
+    planned: dict[str, Change] = {}
+    counts: Counter[str] = Counter()
+    undecided: list[Undecided] = []
+    for entry in forgotten.read(entity.root):
+        for person, names in _returned(entity, entry).items():
+            more = plan(entity, person, names, zone, until=entry.at, ids=entry.ids)
+            if planned.keys().isdisjoint(change.path for change in more.changes):
+                planned |= {change.path: change for change in more.changes}
+                counts.update(more.counts)
+                undecided += more.undecided if more.changes else ()
+    return Forgetting(tuple(planned.values()), dict(counts), tuple(undecided))
+
+
+def _returned(entity: Entity, entry: Forgotten) -> dict[str, list[str]]:
+    """Return whom of the forgotten the folder holds something of again, with their names.
+
+    Where only messages or records are back, without their names, the id is NOBODY.
+    """
+    names: dict[str, list[str]] = {}
+    for path in kinds.PERSON.paths(entity):
+        person = base.load(path, relationships.parse)
+        met = person.first_met
+        if any(map(entry.is_named, (person.id, *person.names))) and not (met and met > entry.at):
+            names[person.id] = list(person.names)
+    for path in kinds.SESSION.paths(entity):
+        session = session_files.load(path)
+        if jsonl.doubles(jsonl.read(session.source)[0]):
+            names.setdefault(NOBODY, [])
+        for message in session.messages:
+            speaker = _speaker(session, message)
+            if _is_emptied(message) or message.at > entry.at:
+                continue
+            if entry.is_named(speaker):
+                called = str(message.extra.get("name") or "")
+                names.setdefault(speaker, []).append(called)
+            elif message.id in entry.ids:
+                names.setdefault(NOBODY, [])
+    of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not kinds.SESSION)
+    if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):
+        names.setdefault(NOBODY, [])
+    if len(names) > 1:
+        names.pop(NOBODY, None)  # their ids go with the first of them
+    return names
+
+
+def _is_emptied(message: Message) -> bool:
+    """Whether nothing is left of a message's words."""
+    return message.extra.get(jsonl.EMPTIED) is True
 
 
 def _read_views(draft: _Draft) -> None:
@@ -152,39 +317,69 @@ def _read_views(draft: _Draft) -> None:
         draft.gone |= more
 
 
-def drop_caches(entity: Entity, prompt_caches: Path) -> None:
-    """Remove what is kept for speed, prompts as text and evaluated ones: it may hold what was said.
+def _hear(draft: _Draft) -> None:
+    """Find what they said, what was answered to it, and what of it nobody else said."""
+    own: list[Remark] = []
+    of_others: list[Remark] = []
+    for path in kinds.SESSION.paths(draft.entity):
+        session = session_files.load(path)
+        lost = _lost_messages(draft, session)
+        for message in session.messages:
+            mine = _speaker(session, message) == draft.person
+            if mine and message.id in lost:
+                own.append((message.at, message.text))
+                draft.last = max(draft.last or message.at, message.at)
+            elif mine:
+                draft.is_back = True
+            elif message.role == "user" or draft.person not in session.people:
+                of_others.append((message.at, message.text))
+        draft.gone |= lost
+        if lost and session.people == (draft.person,) and draft.is_past(session.last_at):
+            draft.gone.add(session.id)
+    draft.speech = speech.of(own, of_others)
 
-    Args:
-        entity: Who forgets.
-        prompt_caches: The evaluated prompts of all entities of this machine. Nothing in their names
-            tells whose words a file holds, and they only cost time when they are gone.
-    """
-    files.clear(entity.private / "cache")
-    files.remove(entity.prompts)  # it holds all that was said
-    files.clear(prompt_caches)
+
+def _speaker(session: Session, message: Message) -> str:
+    """Return the id of who said a message; empty for the entity and its tools."""
+    return (message.speaker or session.by) if message.role == "user" else ""
+
+
+def _lost_messages(draft: _Draft, session: Session) -> set[str]:
+    """Return the ids of the messages that go: theirs, and what was answered to them alone."""
+    lost: set[str] = set()
+    answers = False  # whether the entity is answering them
+    alone = session.people == (draft.person,)
+    for message in session.messages:
+        if message.role == "user":
+            answers = _speaker(session, message) == draft.person
+        elif message.unprompted:
+            answers = False
+        wanted = (answers or alone) and draft.is_past(message.at)
+        if wanted or message.id in draft.gone:
+            lost.add(message.id)
+    return lost
 
 
 def _forget_sessions(draft: _Draft, kind: Kind) -> None:
     for path in kind.paths(draft.entity):
         session = session_files.load(path)
-        if draft.person not in session.people:
-            continue
-        alone = session.people == (draft.person,)
-        draft.gone |= {
-            message.id for message in session.messages if alone or message.speaker == draft.person
-        }
-        if alone:
-            draft.gone.add(session.id)
-        new = _redact(draft, session, alone=alone)
+        alone = session.people == (draft.person,) and session.id in draft.gone
+        originals = _doomed_originals(draft, session, path.parent, alone=alone)
+        new = _redact(draft, session, originals, alone=alone)
         if new != session.source:
             why = "forget what was said"
             relative = draft.entity.relative(path)
             draft.add(_rewrite(path, relative, new, why), kind.plural)
             draft.counts["messages"] += sum(
-                alone or message.speaker == draft.person for message in session.messages
+                message.id in draft.gone and not _is_emptied(message)
+                for message in session.messages
             )
-        _remove_beside(draft, path.parent, alone=alone)
+        beside = [path.parent / "blobs" / name for name in originals]
+        if any(message.id in draft.gone for message in session.messages):
+            beside.append(path.parent / session_files.HANDOVER)
+        for file in beside:
+            if file.is_file():
+                draft.add(_removal(draft.entity, file), "files beside conversations")
 
 
 def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
@@ -192,64 +387,114 @@ def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
     return Change(relative, why, new.encode(errors="surrogateescape"), files.sha256(old))
 
 
-def _redact(draft: _Draft, session: Session, *, alone: bool) -> str:
+def _doomed_originals(draft: _Draft, session: Session, folder: Path, *, alone: bool) -> list[str]:
+    """Return the names of the originals beside a transcript that go with what is forgotten."""
+    place = folder / "blobs"
+    names = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+    if alone or not names:
+        return names
+    lost, kept = set[str](), set[str]()
+    for message in session.messages:
+        (lost if message.id in draft.gone else kept).update(_references(message.extra))
+    return [
+        name
+        for name in names
+        if (_refers(lost, name) and not _refers(kept, name))
+        or draft.speech.quotes((files.read_if_there(place / name) or b"").decode(errors="replace"))
+    ]
+
+
+def _references(data: Mapping[str, Any]) -> set[str]:
+    values = [value for key in _BLOBS for value in _listed(data.get(key))]
+    return {value for value in values if isinstance(value, str) and value}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _refers(references: set[str], name: str) -> bool:
+    return any(name.startswith(reference) for reference in references)
+
+
+def _redact(draft: _Draft, session: Session, originals: Sequence[str], *, alone: bool) -> str:
     """Return a transcript without a person's words; lines of others stay as they are."""
+    present = draft.person in session.people
+    doubles = jsonl.doubles(jsonl.read(session.source)[0])  # of git's union merge
     out = []
-    for line in session.source.split("\n"):
+    for number, line in enumerate(session.source.split("\n"), 1):
+        if number in doubles:
+            continue
         try:
             data = json.loads(line.removeprefix("\ufeff"))
-        except (
-            ValueError,
-            RecursionError,
-        ):  # blank, or cut off: nobody reads it, but it may hold their words
-            out.append("")
+        except (ValueError, RecursionError):  # blank, or cut off: it may hold their words
+            out.append("" if present else line)
             continue
-        new = _redact_line(draft, data, alone=alone)
+        new = _redact_line(draft, data, near=present, alone=alone)
+        for key in _BLOBS:
+            left = [name for name in _listed(new.get(key)) if name and not _named(originals, name)]
+            if key in new and left != _listed(new[key]):
+                new = {name: value for name, value in new.items() if name != key}
+                new |= {key: left} if left else {}
         out.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(out)
 
 
-def _redact_line(draft: _Draft, data: dict[str, Any], *, alone: bool) -> dict[str, Any]:
-    kind, by_person = data.get("type"), data.get("speaker") == draft.person
-    new = dict(data)
+def _named(originals: Sequence[str], reference: object) -> bool:
+    return isinstance(reference, str) and any(name.startswith(reference) for name in originals)
+
+
+def _redact_line(draft: _Draft, data: dict[str, Any], *, near: bool, alone: bool) -> dict[str, Any]:
+    """Return a line of a transcript without their words.
+
+    Args:
+        draft: Whose.
+        data: The line.
+        near: Whether they took part in the conversation.
+        alone: Whether it was theirs alone.
+    """
+    kind = data.get("type")
     if kind == "session":
-        new["by"] = "" if new.get("by") == draft.person else new.get("by", "")
-        if "with" in new:
-            new["with"] = [
-                person_id for person_id in base.texts(new, "with") if person_id != draft.person
-            ]
-        return {key: value for key, value in new.items() if key != "with" or value}
-    if alone or by_person:
-        new = {key: value for key, value in data.items() if key not in _WORDS}
-        if kind == "message":
-            new |= {"text": "", REDACTED: True}
-            new.pop("speaker", None)
-        elif kind == "compaction":
-            new["summary"] = ""
-        return new
-    if kind == "message" and data.get("role") == "user":
-        return data  # another person's words are theirs
-    if kind == "appraisal" and data.get("message") in draft.gone:
-        return {key: value for key, value in data.items() if key not in _WORDS}
-    return {key: _replace_names(draft, value) for key, value in data.items()}
+        return _redact_head(draft, data, near=near)
+    about = data.get("message") if kind == "appraisal" else data.get("id")
+    if kind in _BARE and (alone or (kind != "compaction" and about in draft.gone)):
+        new = {key: data[key] for key in _BARE[str(kind)] if key in data}
+        words = {"message": {"text": ""}, "compaction": {"summary": ""}}.get(str(kind))
+        return new | ({**words, jsonl.EMPTIED: True} if words else {})
+    if kind == "message" and data.get("role") == "user":  # another person's words are theirs
+        text = data.get("text")
+        plain = speech.without(text, draft.speech.quotes) if isinstance(text, str) else text
+        return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
+    if not draft.is_past(_at(data)):
+        return data
+    if not near:
+        told = json.dumps(data, ensure_ascii=False)
+        if not (draft.is_named(told) or draft.speech.quotes(told)):
+            return data
+    summary = kind == "compaction"
+    new = {
+        key: draft.scrub_values(value, near=near, drops_named=summary and key == "summary")
+        for key, value in data.items()
+    }
+    return new if new == data else {**new, jsonl.EMPTIED: jsonl.IN_PART}
 
 
-def _replace_names(draft: _Draft, value: Any) -> Any:
-    if isinstance(value, str):
-        return draft.replace_names(value)
-    if isinstance(value, list):
-        return [_replace_names(draft, element) for element in value]
-    if isinstance(value, dict):
-        return {key: _replace_names(draft, inner) for key, inner in value.items()}
-    return value
+def _redact_head(draft: _Draft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
+    """Take them out of the first line of a conversation."""
+    if not near or (draft.is_back and not draft.is_past(_at(data))):
+        return data
+    new = {key: draft.scrub_values(value, near=True) for key, value in data.items()}
+    new["by"] = "" if data.get("by") == draft.person else data.get("by", "")
+    if "with" in data:
+        new["with"] = [name for name in base.texts(data, "with") if name != draft.person]
+    return {key: value for key, value in new.items() if key != "with" or value}
 
 
-def _remove_beside(draft: _Draft, folder: Path, *, alone: bool) -> None:
-    """Remove what lies beside a transcript and may hold their words."""
-    blobs = sorted((folder / "blobs").glob("*")) if alone else []
-    for path in (*blobs, folder / session_files.HANDOVER):
-        if path.is_file():
-            draft.add(_removal(draft.entity, path), "files beside conversations")
+def _at(data: Mapping[str, Any]) -> datetime | None:
+    try:
+        return base.field(data, "at", datetime, None)
+    except ValueError:
+        return None
 
 
 def _removal(entity: Entity, path: Path) -> Change:
@@ -272,21 +517,72 @@ def _forget_state(draft: _Draft, kind: Kind) -> None:
 
 
 def _forget_files(draft: _Draft, kind: Kind) -> None:
-    """Remove the files that are theirs alone; the others lose the id, and the name in its words."""
+    """Remove the files that are theirs alone; the others lose the id, their words and the name."""
     for path, views in draft.views[kind.name]:
         relative = draft.entity.relative(path)
         for view in views:
             if relative in draft.planned or view.document is None:
                 continue
-            if draft.is_own(view):
+            document = None if draft.is_own(view) else _without_words(draft, kind, view)
+            if document is None:
                 change = base.plan_remove(relative, view.document, "forget it")
                 draft.add(change, kind.plural)
                 continue
-            document = _without_id(draft, kind, view.document)
-            if view.origin.by or kind.own_words:
-                document = _without_name(draft, kind, document)
             edit = base.plan_edit(relative, view.document, document, "forget a name")
             draft.add(edit, f"{kind.plural} with the name")
+
+
+def _without_words(draft: _Draft, kind: Kind, view: RecordView) -> Document | None:
+    """Return a file that others share without what was theirs; None if nothing is left of it."""
+    if view.document is None or not draft.is_past(view.at):
+        return view.document
+    document = _without_id(draft, kind, view.document)
+    if not (view.origin.by or kind.own_words):
+        return document
+    near = draft.touches(view)
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
+            document = base.with_values(document, {key: new or None})
+    scene = _scene_without(draft, view) if kind is kinds.EPISODE and near else None
+    if scene is not None:
+        return _retold(document, scene)
+    body = draft.scrub(document.body, near=near)
+    if body == document.body:
+        return document
+    return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
+
+
+def _scene_without(draft: _Draft, view: RecordView) -> Scene | None:
+    """Return the conversation of an episode as it is without them; None if it is not here."""
+    if view.origin.by != episode_text.PURPOSE or view.document is None:
+        return None
+    session_id = episodes.of(view.document, view.id).session
+    path = draft.entity.root / sessions.path(session_id)
+    if not base.is_id(session_id) or not path.is_file():
+        return None
+    change = draft.planned.get(sessions.path(session_id))
+    source = change.data.decode(errors="surrogateescape") if change and change.data else None
+    session = sessions.parse(source) if source else session_files.load(path)
+    messages = [message for message in session.messages if message.id in view.sources]
+    names = {
+        message.speaker: str(message.extra.get("name") or message.speaker)
+        for message in messages
+        if message.speaker
+    }
+    return Scene("", names, messages, {}, "")
+
+
+def _retold(document: Document, scene: Scene) -> Document | None:
+    """Tell an episode as an excerpt of what the others said; None if they said nothing.
+
+    The next consolidation has the model tell it, from the same messages.
+    """
+    others = Scene("", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, "")
+    if not others.messages:
+        return None
+    values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
+    return base.with_values(document, values).with_body(episode_text.excerpt(others).text)
 
 
 def _without_id(draft: _Draft, kind: Kind, document: Document) -> Document:
@@ -296,16 +592,6 @@ def _without_id(draft: _Draft, kind: Kind, document: Document) -> Document:
             left = [person_id for person_id in listed if person_id != draft.person]
             document = base.with_values(document, {key: left or None})
     return document
-
-
-def _without_name(draft: _Draft, kind: Kind, document: Document) -> Document:
-    """Put "somebody" in the place of the name, in the text and where the front matter has words."""
-    for key in kind.text_keys:
-        value = document.meta.get(key)
-        if value is not None and (new := _replace_names(draft, value)) != value:
-            document = base.with_values(document, {key: new})
-    body = draft.replace_names(document.body)
-    return document.with_body(body) if body != document.body else document
 
 
 def _forget_parts(draft: _Draft, kind: Kind) -> None:
@@ -329,10 +615,26 @@ def _forget_parts(draft: _Draft, kind: Kind) -> None:
 def _strip_part(draft: _Draft, view: RecordView) -> str:
     """Take a person out of what others heard too; the words of a hand stay as they are."""
     text, audience = view.source, list(view.origin.audience)
+    if not draft.is_past(view.at):
+        return text
     if draft.person in audience:
         left = [person_id for person_id in audience if person_id != draft.person]
         text = origin_comments.with_values(text, {"audience": left})
-    return draft.replace_names(text) if view.origin.by else text
+    if not view.origin.by:
+        return text
+    near = draft.touches(view)
+    if text.startswith(scratch.MARK):  # a line that is a note of its own
+        repeats = draft.speech.echoes if near or draft.is_named(text) else draft.speech.quotes
+        return "" if repeats(view.text) else draft.replace_names(text)
+    lines = markdown.lines(text)
+    head = next((n for n, line in enumerate(lines) if not _is_head(line)), len(lines))
+    body = draft.scrub("".join(lines[head:]), near=near)
+    return draft.replace_names("".join(lines[:head])) + body if body.strip() else ""
+
+
+def _is_head(line: str) -> bool:
+    """Whether a line of a part is its heading, or says where it comes from."""
+    return line.startswith(("#", "<!--")) or not line.strip()
 
 
 def _forget_portrait(draft: _Draft, kind: Kind) -> None:
@@ -342,11 +644,14 @@ def _forget_portrait(draft: _Draft, kind: Kind) -> None:
         for view in views:
             if view.document is None:
                 continue
-            if view.id == draft.person:
+            if view.id == draft.person and draft.is_past(view.times.get("first_met")):
                 change = base.plan_remove(relative, view.document, "forget the portrait")
                 draft.add(change, "portrait")
                 continue
-            document = _without_notes(draft, _without_id(draft, kind, view.document), view.notes)
+            if view.id == draft.person:
+                continue  # they have been met anew
+            document = _without_words(draft, kind, view) or view.document
+            document = _without_notes(draft, document, view.notes)
             edit = base.plan_edit(relative, view.document, document, "forget notes")
             draft.add(edit, "files with notes")
 
@@ -357,14 +662,55 @@ def _without_notes(draft: _Draft, document: Document, notes: Sequence[RecordView
     for note, value in zip(notes, raw, strict=True):
         if draft.is_own(note):
             continue
+        text = draft.scrub(note.text, near=draft.touches(note)) if note.origin.by else note.text
+        if not text.strip():
+            continue
         audience = [person_id for person_id in note.origin.audience if person_id != draft.person]
-        is_named = draft.person in note.origin.audience
-        left.append({**value, "audience": audience} if is_named else value)
+        new = {**value, "text": text} if text != note.text else value
+        is_listed = draft.person in note.origin.audience
+        left.append({**new, "audience": audience} if is_listed else new)
     return document if left == raw else base.with_values(document, {"pending": left or None})
 
 
 def _leave(draft: _Draft, kind: Kind) -> None:
     """Change nothing: a name in it is shown."""
+
+
+def _forget_body(draft: _Draft) -> None:
+    """Take the thoughts and feelings out of the body that are of them."""
+    file = soma.read(draft.entity.soma)
+    values: dict[str, Any] = {}
+    remove: list[list[str]] = []
+    thoughts = file.get("noise", "fragments", default=[])
+    if isinstance(thoughts, list):
+        left = [entry for entry in map(_thought_without(draft), thoughts) if entry is not None]
+        if left != thoughts:
+            values["noise"] = {"fragments": left}
+    felt = file.get("felt")
+    if isinstance(felt, Mapping) and _thought_without(draft)(felt) != felt:
+        remove.append(["felt"])
+    if values or remove:
+        change = soma.plan_write(file, values, "forget a thought", remove=remove)
+        draft.add(change, "places in the body")
+
+
+def _thought_without(draft: _Draft) -> Callable[[Any], Any]:
+    """Return what makes a thought or a feeling be without them: None if nothing is left."""
+
+    def stripped(entry: Any) -> Any:
+        if not isinstance(entry, Mapping) or not draft.is_past(_at(entry)):
+            return entry
+        audience = base.texts(entry, "audience")
+        if set(audience) == {draft.person}:
+            return None
+        new = draft.scrub_values(dict(entry), near=draft.person in audience)
+        if any(not new[key] and entry[key] for key in entry):
+            return None
+        if draft.person in audience:
+            new["audience"] = [name for name in audience if name != draft.person]
+        return new
+
+    return stripped
 
 
 # how each way of forgetting is done
@@ -380,32 +726,26 @@ FORGETTERS: Mapping[Way, Callable[[_Draft, Kind], None]] = {
 
 
 def _forget_history(draft: _Draft) -> None:
-    """Remove earlier versions kept in `.history/`: of files that go, and parts of the person's.
-
-    Those of files that merely lose the name stay, and may hold it.
-    """
+    """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
     history = draft.entity.root / HISTORY
-    removed = {path for path, change in draft.planned.items() if change.data is None}
-    removed.add(relationships.path(draft.person))
+    if not (draft.planned or history.is_dir()):
+        return
+    changed = {*draft.planned, relationships.path(draft.person)}
     for path in sorted(history.rglob("*")) if history.is_dir() else []:
         if not path.is_file():
             continue
         place = path.relative_to(history)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written
+        data = files.read_if_there(path) or b""
         holds = (
-            original in removed
-            or cut_off in {Path(removed_path).name for removed_path in removed}
-            or _is_of_person(draft, kinds.of_path(original), path)
+            original in changed
+            or cut_off in {Path(changed_path).name for changed_path in changed}
+            or _is_named(draft, data)
+            or draft.speech.echoes(data.decode(errors="replace"))
         )
         if holds:
             draft.add(_removal(draft.entity, path), "earlier versions")
-
-
-def _is_of_person(draft: _Draft, kind: Kind | None, path: Path) -> bool:
-    """Whether an earlier version of a file of several parts holds one that is theirs alone."""
-    parts = kind.read(path, draft.zone) if kind and kind.forgetting == "parts" else ()
-    return any(draft.is_own(part) for part in parts)
 
 
 def _find_undecided(draft: _Draft) -> Iterator[Undecided]:
@@ -418,6 +758,24 @@ def _find_undecided(draft: _Draft) -> Iterator[Undecided]:
                 (views for place, views in draft.views.get(kind.name, ()) if place == path), ()
             )
             yield from _judge(draft, path, kind.name, views)
+    for path in _other_files(draft):
+        yield from _judge(draft, path, "file", ())
+
+
+def _other_files(draft: _Draft) -> Iterator[Path]:
+    """Yield the files that no kind of record reads, those of the workspace among them."""
+    entity = draft.entity
+    read = {path for kind in kinds.KINDS for path in kind.paths(entity)} | {entity.file}
+    derived, derived_names = {".git", ".bumble", HISTORY}, ("memory.db", forgotten.PATH)
+    for path in sorted(entity.root.rglob("*")):
+        place = path.relative_to(entity.root)
+        beside = len(place.parts) > 2 and place.parts[2] == "blobs"  # looked at with the transcript
+        if beside or path in read or not derived.isdisjoint(place.parts):
+            continue
+        if path.is_symlink() or not path.is_file() or place.name.startswith(derived_names):
+            continue
+        if path.stat().st_size <= _LARGEST_LOOKED_INTO:
+            yield path
 
 
 def _judge(
@@ -430,6 +788,7 @@ def _judge(
         return
     reasons = {
         STILL_NAMED: _is_named(draft, new),
+        STILL_QUOTED: _is_quoted(draft, new),
         NAMED_BEFORE: bool(views) and _is_named(draft, old),
         RESTS_IN_PART: any(
             draft.gone & set(view.sources) for view in views if not draft.is_own(view)
@@ -442,5 +801,8 @@ def _judge(
 
 
 def _is_named(draft: _Draft, data: bytes) -> bool:
-    text = data.decode(errors="replace")
-    return draft.replace_names(text) != text
+    return draft.is_named(data.decode(errors="replace"))
+
+
+def _is_quoted(draft: _Draft, data: bytes) -> bool:
+    return draft.speech.quotes(data.decode(errors="replace"))

@@ -40,7 +40,8 @@ def has_recent_message(entity: Entity, now: datetime) -> bool:
     """Whether somebody said something within the last minute."""
     for file in session_files.paths(entity.sessions):
         with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
-            if _recent(session_files.read_info(file).last_at, now):
+            info = session_files.read_info(file)
+            if info.imported is None and _recent(info.last_at, now):
                 messages = session_files.load(file).messages
                 if any(_recent(message.at, now) for message in messages if not message.unprompted):
                     return True

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.abilities.tiers import ABLE, Abilities
 from bumble.agent import turn
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -365,7 +366,7 @@ def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_thought(
         file.write(f"cognition: {{gate: {{judge: {judge}}}}}\n")
     done = Reply(json.dumps({"verdict": "DONE", "missing": ""}), purpose="judge")
     model = ScriptedModel([say("I can't tell, honestly."), done])
-    talk(replace(life_of(ada, model), judges=can), said)
+    talk(replace(life_of(ada, model), abilities=ABLE if can else Abilities()), said)
     assert ("judge" in [one.purpose for one in model.requests]) == asked
 
 

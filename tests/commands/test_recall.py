@@ -74,6 +74,14 @@ def test_person_narrows_the_search_by_any_name(ada: Run) -> None:
     assert paths(found) == {"sessions/ses_two/messages.jsonl"}
 
 
+def test_who_asks_gets_what_they_may_hear_and_nothing_else(ada: Run) -> None:
+    found = paths(ada.ok("recall", "lighthouse", "--as", "Kim", "--json"))
+    assert "sessions/ses_two/messages.jsonl" in found
+    assert "sessions/ses_one/messages.jsonl" not in found
+    about = ada.ok("recall", "lighthouse", "--as", "Kim", "--person", "Sam", "--json")
+    assert "sessions/ses_one/messages.jsonl" not in paths(about)
+
+
 def test_what_others_said_in_private_stays_out_unless_the_bare_index_is_asked(ada: Run) -> None:
     kims = "sessions/ses_two/messages.jsonl"
     assert kims not in paths(ada.ok("recall", "lighthouse", "--json"))

@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from tests.support import looking
+from tests.support.repository import git
 from tests.support.running import Run
 
 
@@ -200,3 +201,19 @@ def test_a_body_that_cannot_be_read_is_told_and_hides_nothing_else(ada: Run) -> 
     assert ran.data["mood"] is None
     assert ran.data["pending"] == {"appraise": 0, "remember": 0, "reflect": 0, "distill": 0}
     assert "soma.yaml" in ran.err
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_commits_that_wait_are_told_with_the_reason(run: Run) -> None:
+    git(run.entity.root, "init", "-q", "-b", "main")
+    git(run.entity.root, "add", "-A")
+    git(run.entity.root, *WHO, "commit", "-qm", "a past")
+    assert run.ok("status", "--json").data["uncommitted"] is None
+    (run.entity.root / ".git" / "MERGE_HEAD").write_text(git(run.entity.root, "rev-parse", "HEAD"))
+    run.ok("journal", "add", "Rain.")
+    waiting = run.ok("status", "--json").data["uncommitted"]
+    assert (waiting["count"], waiting["why"]) == (1, "a merge is under way; finish it first")
+    assert "1 change not in git yet: a merge is under way" in run.ok("status").out
+
+
+WHO = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")

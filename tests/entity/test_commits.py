@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import MergeUnfinishedError
+from bumble.git import TIMEOUT_SECONDS
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
 
@@ -233,6 +235,53 @@ def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
     (root / ".git" / "index.lock").unlink()
     commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
     assert subjects(root) == ["note: x", "dream: tides", "start"]
+
+
+def killed_writer(root: Path) -> subprocess.Popen[bytes]:
+    """Start and kill a bumble whose git had begun to write."""
+    code = (
+        "import sys, time; from pathlib import Path; from bumble.entity import git_locks\n"
+        "root = Path(sys.argv[1])\n"
+        "with git_locks.noted(root):\n"
+        "    (root / '.git' / 'index.lock').touch(); print(flush=True); time.sleep(60)\n"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code, str(root)], stdout=subprocess.PIPE, env=dict(os.environ)
+    )
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    writer.kill()
+    writer.wait()
+    return writer
+
+
+def test_a_lock_that_a_killed_writer_left_in_git_is_cleared(root: Path) -> None:
+    killed_writer(root)
+    assert (root / ".git" / "index.lock").exists()
+    heard: list[str] = []
+    commits.apply(root, dream(root), keeping(heard))
+    assert heard == []
+    assert subjects(root) == ["dream: tides", "start"]
+    assert not (root / ".git" / "index.lock").exists()
+
+
+def test_a_lock_of_somebody_elses_git_stays(root: Path) -> None:
+    killed_writer(root)
+    lock = root / ".git" / "index.lock"
+    later = lock.stat().st_mtime + TIMEOUT_SECONDS + 60
+    os.utime(lock, (later, later))  # made when ours can't have run any more
+    heard: list[str] = []
+    commits.apply(root, dream(root), keeping(heard))
+    assert "another git is at work" in heard[0]
+    assert lock.exists()
+
+
+def test_a_lock_that_a_process_has_open_stays(root: Path) -> None:
+    killed_writer(root)
+    with (root / ".git" / "index.lock").open("a"):
+        heard: list[str] = []
+        commits.apply(root, dream(root), keeping(heard))
+        assert "another git is at work" in heard[0]
 
 
 def test_several_sets_that_waited_are_one_commit_that_tells_of_all(root: Path) -> None:

@@ -289,12 +289,13 @@ def test_times_are_the_later_and_counts_add_up() -> None:
     assert found["note"] == "y"
 
 
-def test_a_value_that_nobody_can_decide_leaves_markers_around_it_alone() -> None:
-    sides = [f"a: {n}\nx: same\nnote: {note}\n" for n, note in ((1, "o"), (2, "p"), (3, "q"))]
-    merged = merge("state.yaml", *sides)
-    assert not merged.clean
-    assert "<<<<<<< ours\nnote: p\n" in merged.text
-    assert merged.text.startswith("a: 4\nx: same\n")
+@pytest.mark.parametrize("path", ["state.yaml", "soma.yaml"])
+def test_a_value_that_nobody_can_decide_leaves_no_markers_where_nothing_works_then(
+    path: str,
+) -> None:
+    sides = [f"x: same\nnote: {note}\n" for note in ("o", "p", "q")]
+    assert joined(path, *sides) == "x: same\nnote: q\n"
+    assert joined(path, sides[0], "a: [\n", sides[2]) == sides[2]
 
 
 CURSORS = st.dictionaries(

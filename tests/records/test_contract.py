@@ -28,6 +28,7 @@ from bumble.records import (
     automations,
     base,
     beliefs,
+    checks,
     dreams,
     episodes,
     journal,
@@ -88,6 +89,9 @@ REMINDER = reminders.new(
     "rem_1", AT, "Tea.", repeat="0 9 * * 1", person="sam", deliver="session", provenance=FROM_MODEL
 )
 AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
+CHECK = checks.new(
+    "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
+)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
 FACTS = (
@@ -146,6 +150,15 @@ CASES = {
         lambda one: automations.plan_ran(one, AT + timedelta(days=1), 5, "ran", enabled=False),
         r"last:|failures:|enabled:",
         "---\nschedule: 0 8 * * *\nfailures: many\n---\n\nx\n",
+        3,
+    ),
+    "checks": Case(
+        CHECK.source.text,
+        checks.parse,
+        lambda check: check.source.text,
+        lambda _: None,
+        r"$^",
+        "ask: What?\nexpect: [tea]\nk: many\n",
         3,
     ),
     "dreams": Case(
@@ -325,6 +338,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         beliefs.plan_new(BELIEF, "believe"),
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
+        checks.plan_new(CHECK, "ask"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -452,6 +466,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -470,6 +485,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "dream": ("dreams/drm_1.md", dream.source.text),
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
+        "check": ("checks/tea.yaml", check.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",

@@ -438,6 +438,7 @@ def test_an_ordinary_repository_costs_no_more_calls(
     ada: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shim, calls = tmp_path / "bin" / "git", tmp_path / "calls"
+    ada.ok("status")  # the first command in a clone tells git how to merge
     shim.parent.mkdir()
     real = shutil.which("git")
     shim.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {real} "$@"\n')

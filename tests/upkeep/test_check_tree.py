@@ -119,3 +119,10 @@ def test_leftovers_of_a_writer_at_work_are_not_looked_at(entity: Entity) -> None
         assert [one.code for one in check_tree.check_leftovers(entity)] == ["lock-held"]
     left = [one.code for one in check_tree.check_leftovers(entity)]
     assert left == ["change-unfinished", "file-stray"]
+
+
+def test_a_stray_file_of_a_cache_is_no_problem(entity: Entity) -> None:
+    (entity.private / "cache").mkdir(parents=True)
+    (entity.private / "cache" / ".x.1a2b.bumble-tmp").touch()
+    (finding,) = check_tree.check_leftovers(entity)
+    assert (finding.code, finding.level, finding.mends) == ("cache-stray", "note", True)

@@ -1,0 +1,74 @@
+"""`bumble sync`: bring the folder together with its other clones: fetch, merge, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bumble.app import opening, output, weights
+from bumble.app.opening import Opened
+from bumble.cli.entity_command import writes
+from bumble.errors import RecordInvalidError
+
+app = typer.Typer(rich_markup_mode=None)
+PushOption = Annotated[
+    bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
+]
+
+
+@app.command()
+@writes
+def sync(opened: Opened, *, push: PushOption = False) -> None:
+    """Fetch what other clones did, merge it by meaning, and check the folder.
+
+    Reaches out to the remote that the branch follows, and pushes only with --push. Ends with exit
+    code 12 if something is wrong with the folder then; it is not pushed in that case.
+    """
+    from bumble.entity import commits
+    from bumble.history import remote
+    from bumble.upkeep import doctor
+
+    shell, root = opened.shell, opened.entity.root
+    timeout = opened.config.limits.lock_timeout_seconds
+    place = remote.place_of(root, trusted=opened.settings.trusted)
+    target = remote.upstream(root, place)
+    keeping = opening.keeping(opened)
+    waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
+    if waiting.notes:
+        output.warn(shell, f"written, but not committed yet: {waiting.why}")
+    remote.fetch(root, place, target)
+    merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
+    if merging.mended.sentence:
+        output.warn(shell, merging.mended.sentence)
+    opening.forget_again(opened)
+    report = doctor.examine(
+        doctor.DoctorInput(
+            opened.entity,
+            shell.now(),
+            shell.environ,
+            shell.user_file,
+            shell.secrets_file,
+            shell.weights,
+            weights.catalog_of(shell),
+        ),
+        lambda done, total: None,
+    )
+    pushed = push and not report.problems
+    if pushed:
+        remote.push(root, place, target)
+    brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
+    lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
+    lines += ["Pushed."] if pushed else []
+    lines += [
+        f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in report.problems
+    ]
+    data = {
+        "merged": merging.commits,
+        "mended": list(merging.mended.paths),
+        "pushed": pushed,
+        "problems": [finding.code for finding in report.problems],
+    }
+    output.result(shell, "sync", data, lines)
+    if report.problems:
+        raise typer.Exit(RecordInvalidError.exit_code)

@@ -1,0 +1,55 @@
+"""Merging transcripts: the lines of both sides, each once; words that were forgotten stay so.
+
+Lines are only ever added, but for forgetting, which empties them. So a line of both sides stands
+once, and of two with one id the emptied one. Which side is whose makes no difference.
+"""
+
+from __future__ import annotations
+
+from bumble.history.merge_lines import Merged
+from bumble.records import jsonl, sessions
+from bumble.records.jsonl import Line
+
+Key = tuple[object, str]
+
+
+def merge(base: str, current: str, incoming: str) -> Merged:
+    """Join two versions of a transcript.
+
+    Raises:
+        ValueError: If a side can't be read.
+    """
+    before = _by_key(base) if base.strip() else {}
+    sides = [_by_key(text) for text in (current, incoming)]
+    joined: dict[Key, tuple[Line, str]] = {}
+    for key in (*before, *sides[0], *sides[1]):  # a line that a side took out was cut off there
+        versions = [side[key] for side in sides if key in side]
+        if versions and key not in joined:
+            joined[key] = _chosen(before.get(key), versions)
+    old = [key for key in joined if key in before]
+    new = sorted((key for key in joined if key not in before), key=lambda key: _rank(joined[key]))
+    text = "".join(f"{joined[key][1]}\n" for key in (*old, *new))
+    sessions.parse(text)
+    return Merged(text, True)
+
+
+def _by_key(text: str) -> dict[Key, tuple[Line, str]]:
+    """Return the lines of a side by what tells them apart, each with its source."""
+    sessions.parse(text)
+    sources = text.removeprefix("\ufeff").split("\n")
+    lines, _ = jsonl.read(text)
+    named = ((jsonl.key(line), line) for line in jsonl.unique(lines))
+    return {key: (line, sources[line.number - 1].rstrip("\r")) for key, line in named}
+
+
+def _chosen(before: tuple[Line, str] | None, versions: list[tuple[Line, str]]) -> tuple[Line, str]:
+    """Return the version that stands: an emptied one, else one that a side changed."""
+    emptied = [version for version in versions if jsonl.is_emptied(version[0].data)]
+    changed = [version for version in versions if before is None or version[1] != before[1]]
+    return max(emptied or changed or versions, key=lambda version: version[1])
+
+
+def _rank(line: tuple[Line, str]) -> tuple[bool, str, str]:
+    """Put the first line of a conversation first, and the others in order of time."""
+    data = line[0].data
+    return data.get("type") != "session", str(data.get("at", "")), line[1]

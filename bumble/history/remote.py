@@ -1,0 +1,128 @@
+"""Other clones of an entity: what they did is fetched and merged, and ours pushed if asked.
+
+git reaches out to the address that the branch follows. Nothing that only the repository's own
+config names is run for that, unless the folder is trusted.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import files, git
+from bumble.entity import changes, commits
+from bumble.entity.commits import Keeping
+from bumble.errors import HistoryMissingError, MergeUnfinishedError, SyncError
+from bumble.git import Git
+from bumble.history import clone, driver
+from bumble.history.clone import Mended
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """What a branch follows."""
+
+    remote: str
+    branch: str  # on the remote: `refs/heads/main`
+    tracking: str  # here: `refs/remotes/origin/main`
+
+
+@dataclass(frozen=True)
+class Merging:
+    """What a merge brought."""
+
+    commits: int  # of other clones
+    mended: Mended
+
+
+def place_of(root: Path, *, trusted: bool) -> Git:
+    """Return git in the repository of a folder, if it may reach out there.
+
+    Raises:
+        HistoryMissingError: If there is no repository.
+        SyncError: If it would obey what came with the folder.
+    """
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        raise HistoryMissingError(root)
+    if place.foreign or place.trap:
+        why = "its repository belongs to somebody else, or holds a pipe"
+        raise SyncError(root, why, "`bumble doctor` says which.")
+    named = place.reaching_programs(but=driver.KEY)
+    if not trusted and (named or place.strays):
+        what = f"its own git config has {', '.join(named)}" if named else place.astray
+        advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
+        raise SyncError(root, what, advice)
+    return place
+
+
+def upstream(root: Path, place: Git) -> Upstream:
+    """Return what the branch that is checked out follows.
+
+    Raises:
+        SyncError: If it follows none.
+    """
+    head = place.call("symbolic-ref", "--quiet", "HEAD").text.strip()
+    form = "%(upstream:remotename)%00%(upstream:remoteref)%00%(upstream)"
+    row = place.call("for-each-ref", f"--format={form}", head or git.NOWHERE).text.strip("\n")
+    remote, _, rest = row.partition("\0")
+    branch, _, tracking = rest.partition("\0")
+    if not (remote and branch and tracking):
+        where = f"git -C {shlex.quote(str(root))}"
+        advice = f"`{where} remote add origin ADDRESS`, then `{where} push -u origin HEAD`."
+        raise SyncError(root, "its branch follows none of a remote", advice)
+    return Upstream(remote, branch, tracking)
+
+
+def fetch(root: Path, place: Git, target: Upstream) -> None:
+    """Fetch what other clones pushed; in a shallow clone all that a merge needs.
+
+    Raises:
+        SyncError: If that fails.
+    """
+    options = ("--quiet", "--no-recurse-submodules", "--no-auto-maintenance")
+    result = place.reach("fetch", *options, target.remote)
+    shallow = result.code == 0 and (place.repository.common / "shallow").exists()
+    if shallow and place.call("merge-base", "HEAD", target.tracking).code != 0:
+        result = place.reach("fetch", *options, "--unshallow", target.remote)
+    if result.code != 0:
+        raise SyncError(root, result.why, "Nothing was changed; try `git fetch` there by hand.")
+
+
+def merge(
+    root: Path, place: Git, target: Upstream, keeping: Keeping, *, timeout_seconds: float
+) -> Merging:
+    """Merge what was fetched, by meaning.
+
+    Raises:
+        MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
+        SyncError: If git refuses.
+    """
+    count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
+    if count == "0":
+        return Merging(0, Mended())
+    with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
+    if result.code == 0:
+        return Merging(int(count), Mended())
+    if not place.repository.under_way:
+        advice = "Nothing was changed. `bumble diff` shows what is not committed."
+        if "unrelated histories" in result.err:
+            advice = "One of them was begun anew, after forgetting say: clone that one afresh."
+        raise SyncError(root, result.why, advice)
+    mended = clone.mend(root, keeping, timeout_seconds=timeout_seconds)
+    if mended.left or place.repository.under_way:
+        raise MergeUnfinishedError(root, mended.left or ("the index",))
+    return Merging(int(count), mended)
+
+
+def push(root: Path, place: Git, target: Upstream) -> None:
+    """Push the branch to where it follows; hooks do not run.
+
+    Raises:
+        SyncError: If that fails.
+    """
+    result = place.reach("push", "--quiet", "--no-verify", target.remote, f"HEAD:{target.branch}")
+    if result.code != 0:
+        raise SyncError(root, result.why, "It was merged here; push again.")

@@ -1,0 +1,80 @@
+"""What is left of a forgotten person outside of the records: caches, ledgers, the index, notes.
+
+All of it lies in `.bumble/`, in `memory.db` or in the user's cache, and is this entity's alone. The
+counts and times of a ledger stay, since the day's limits rest on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from bumble import files
+from bumble.entity import commits
+from bumble.entity.folder import Entity
+from bumble.index import sync
+from bumble.upkeep.forget import Forgetting
+
+FORGOTTEN = "forgotten"  # in the place of a text of a ledger that told of them
+
+
+def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
+    """Remove what is kept for speed, and the prompts that are kept: it may hold what was said.
+
+    Args:
+        entity: Who forgets.
+        caches: The folders of the user's cache that hold something of this entity, and of no other.
+    """
+    files.clear(entity.private / "cache")
+    files.remove(entity.prompts)  # it holds all that was said
+    for folder in caches:
+        files.clear(folder)
+
+
+def scrub(entity: Entity, plans: Sequence[Forgetting], *, name: str, zone: tzinfo) -> None:
+    """Take a person out of the ledgers, the notes of commits that wait, and the index.
+
+    Args:
+        entity: Who forgets.
+        plans: What was forgotten.
+        name: What the entity is called.
+        zone: Its time zone.
+    """
+
+    def tells(text: str) -> bool:
+        return any(plan.tells_of(text) for plan in plans)
+
+    for path in (entity.ledger, entity.runs):
+        _scrub_ledger(path, tells)
+    commits.reword_notes(entity.root, tells)
+    if entity.vectors.exists():
+        sync.sync(entity, None, name=name, zone=zone, shreds=True)
+
+
+def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:
+    data = files.read_if_there(path)
+    if data is None or not tells(data.decode(errors="replace")):
+        return
+    lines = []
+    for line in data.decode(errors="replace").splitlines():
+        if not tells(line):
+            lines.append(line)
+            continue
+        try:
+            lines.append(json.dumps(_scrubbed(json.loads(line), tells), ensure_ascii=False))
+        except (ValueError, RecursionError):  # torn: nobody reads it
+            continue
+    files.write_atomic(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _scrubbed(value: Any, tells: Callable[[str], bool]) -> Any:
+    if isinstance(value, str):
+        return FORGOTTEN if tells(value) else value
+    if isinstance(value, list):
+        return [_scrubbed(element, tells) for element in value]
+    if isinstance(value, dict):
+        return {key: _scrubbed(inner, tells) for key, inner in value.items()}
+    return value

@@ -1,0 +1,87 @@
+"""Two clones that git merges without having been told how."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bumble.history import clone, driver
+from bumble.records import soma, state
+from tests.support import clones
+from tests.support.clones import check_whole, lived
+from tests.support.repository import git
+from tests.support.running import Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return clones.begun(run, monkeypatch)
+
+
+def merged(life: Run, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    away = tmp_path / "away"
+    git(tmp_path, "clone", "-q", str(life.entity.root), str(away))
+    lived(life.entity.root, 1)
+    lived(away, 2)
+    git(life.entity.root, "config", "user.name", "Sam")
+    git(life.entity.root, "config", "user.email", "sam@example.org")
+    command = ["git", "-C", str(life.entity.root), *words, str(away), "main"]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_the_first_command_in_a_clone_tells_git_how_to_merge(life: Run) -> None:
+    assert not driver.is_installed(life.entity.root)
+    life.ok("status")
+    assert driver.is_installed(life.entity.root)
+    assert git(life.entity.root, "status", "--porcelain") == ""
+
+
+def test_what_git_merged_without_us_is_merged_by_the_next_command(
+    life: Run, tmp_path: Path
+) -> None:
+    assert merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit").returncode != 0
+    ran = life.ok("status")
+    assert "merged by meaning now" in ran.err
+    check_whole(life)
+    assert git(life.entity.root, "status", "--porcelain") == ""
+    assert git(life.entity.root, "log", "-1", "--format=%p").count(" ") == 1
+
+
+def test_a_rebase_without_us_is_mended_too_and_goes_on(life: Run, tmp_path: Path) -> None:
+    assert merged(life, tmp_path, "pull", "-q", "--rebase").returncode != 0
+    assert "git rebase --continue" in life.ok("status").err
+    git(life.entity.root, "-c", "core.editor=true", "rebase", "--continue")
+    check_whole(life)
+
+
+def test_what_somebody_settled_by_hand_meanwhile_stays_theirs(life: Run, tmp_path: Path) -> None:
+    merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit")
+    life.entity.journal.write_text("# Mine\n")
+    assert "journal.md" in life.ok("status").err
+    assert life.entity.journal.read_text() == "# Mine\n"
+
+
+def test_markers_that_were_committed_leave_soma_and_state_readable(
+    life: Run, tmp_path: Path
+) -> None:
+    merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit")
+    git(life.entity.root, "add", "-A")
+    git(life.entity.root, "commit", "-qm", "never looked")
+    assert "<<<<<<<" in life.entity.state.read_text()
+    assert "soma.yaml" in life.ok("status").err
+    assert soma.read(life.entity.soma).get("bars", "social", "value") in (51.0, 52.0)
+    assert "x_mine" in state.read(life.entity.state).values
+
+
+def test_a_text_with_markers_is_taken_apart() -> None:
+    text = "a: 1\n<<<<<<< HEAD\nb: 2\n||||||| base\nb: 1\n=======\nb: 3\n>>>>>>> other\nc: 4\n"
+    assert clone.sides(text) == (
+        "a: 1\nb: 1\nc: 4\n",
+        "a: 1\nb: 2\nc: 4\n",
+        "a: 1\nb: 3\nc: 4\n",
+    )
