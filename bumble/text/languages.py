@@ -54,6 +54,16 @@ def language(text: str) -> str:
     return first[0] if first[1] >= CLEAR * second[1] else ""
 
 
+def among(text: str, expected: Mapping[str, float]) -> str:
+    """Return which of some languages a text is in.
+
+    Args:
+        text: What was written.
+        expected: How often each is met, by code; not empty.
+    """
+    return _ranked(_weighed(expected, evidence(text), 1.0))[0][0]
+
+
 def spoken(texts: Iterable[str], before: str = "") -> str:
     """Return the language somebody speaks by now; empty where that isn't clear.
 
