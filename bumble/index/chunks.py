@@ -66,7 +66,7 @@ class Chunk:
     turn: int = 0  # of the messages of its session, from 0
     speaker: str = ""  # who said it, as shown
     form: Form = form.PLAIN  # how it is put
-    language: str = terms.FIRST  # that its terms are made in
+    language: str = words.DEFAULT_LANGUAGE  # that its terms are made in
     active: bool = True  # False: dormant or archived; found by search, not by recall
 
     @property
