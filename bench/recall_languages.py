@@ -3,7 +3,8 @@
 German and English from the lives of `bench/data/truth`, whose questions are no messages here;
 Spanish and French from `bench/data/recall`. Each person's or life's messages become transcripts of
 one folder, once each life alone and once all in one folder, as somebody would have it who speaks
-several languages. Prints recall@10 and MRR of words alone and, with --embedder, of all that counts. Run it as `python -m bench.recall_languages`.
+several languages. Prints recall@10 and MRR of words alone and, with --embedder, of all that counts.
+Run it as `python -m bench.recall_languages`.
 """
 
 from __future__ import annotations
