@@ -79,6 +79,7 @@ def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]
 
 def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlier]:
     name = message.extra.get("name") or message.speaker
+    life.memory.sync()
     hits = life.memory.search(
         message.text,
         kinds=(KIND,),

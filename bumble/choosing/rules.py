@@ -16,6 +16,7 @@ from bumble.choosing.language_file import Language
 MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
+MANY_WORDS = 14  # from here on something else may be told beside the weather
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
 SURE = 3  # points from which none is asked
@@ -180,7 +181,7 @@ def judge(text: str, code: str) -> Verdict:
         least_share=LEAST_SHARES[points] if is_told else LEAST_SHARE,
         confided=confided,
         feelings=feelings.named(text, wording.line, language),
-        corrects=wording.has("changed") and not wording.laughs,
+        corrects=wording.has("changed") and not wording.laughs and not wording.asks,
     )
 
 
@@ -223,7 +224,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a task", lambda wording: wording.has("tasks")),
     ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.means_it),
-    ("passing", lambda wording: wording.points < 0),
+    ("passing", lambda wording: wording.points < 0 and len(wording.words) <= MANY_WORDS),
     (
         "few words",
         lambda wording: (
