@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from jsonschema import Draft202012Validator
 
 from bumble.agent import workspace
+from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
@@ -34,6 +35,7 @@ READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", 
 READ_ONLY |= {"list_files"}
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
+WRITES |= {"make_anchor"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -47,6 +49,7 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
     recall: Callable[[str], Answer]  # searches memory
+    feelings: Feelings  # makes and recalls anchors
     expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
@@ -73,6 +76,12 @@ class Result:
     found: bool = False  # whether it is memories, which answer a question
     plan: Plan | None = None
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one
+    more: tuple[Plan, ...] = ()  # of further files
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All it wants written, one file each."""
+        return (*((self.plan,) if self.plan else ()), *self.more)
 
 
 def _parameters(**texts: str) -> Mapping[str, Any]:
@@ -139,6 +148,18 @@ NOTE = Tool(
         "additionalProperties": False,
     },
 )
+ANCHORS: tuple[Tool, ...] = (
+    Tool(
+        "make_anchor",
+        "keep how you feel now under a name, to come back to it",
+        _parameters(label="a few words", description="what it is like"),
+    ),
+    Tool(
+        "recall_anchor",
+        "feel again, a little, as when you made an anchor",
+        _parameters(label="its name, or empty for a list of all"),
+    ),
+)
 COMMAND = Tool(
     "run_command",
     "run a program in your workspace",
@@ -149,7 +170,8 @@ COMMAND = Tool(
 def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     """Return the tools an entity has: files and programs only where the owner allows them."""
     notes = (NOTE,) if config.notes else ()
-    allowed = (*DECLARED, *notes, *(FILES if config.files else ()))
+    anchoring = ANCHORS if config.anchors else ()
+    allowed = (*DECLARED, *notes, *anchoring, *(FILES if config.files else ()))
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
@@ -277,6 +299,21 @@ def _note(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("noted", plan=plan)
 
 
+def _make_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+    # the words are the entity's own, whoever it has listened to
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    origin = replace(context.provenance, trust=lowest)
+    plans = context.feelings.keep(arguments["label"], arguments["description"], origin, context.at)
+    return Result("kept", more=plans)
+
+
+def _recall_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+    if not arguments["label"].strip():
+        return Result(context.feelings.listing(context.readers) or "you have no anchors yet")
+    recall = context.feelings.recall(arguments["label"], context.readers, context.at)
+    return Result(recall.text, trust=recall.trust, more=recall.plans)
+
+
 def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
     word = arguments["filter"].casefold()
     found = [
@@ -359,6 +396,8 @@ _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,
     "working_memory_note": _note,
+    "make_anchor": _make_anchor,
+    "recall_anchor": _recall_anchor,
     "list_skills": _list_skills,
     "read_skill": _read_skill,
     "update_skill": _update_skill,

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from bumble import prompts
 from bumble.agent import host, loop, route, tool_cache, tools, workspace
 from bumble.agent.completion_gate import Gate
+from bumble.agent.feelings import Feelings
 from bumble.agent.loop import Outcome, Profile
 from bumble.agent.participants import Person
 from bumble.agent.tool_cache import ToolCache
@@ -48,7 +49,8 @@ from bumble.llm.protocol import Request, ToolCall
 from bumble.records import base, provenance, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, cursors, people
+from bumble.runtime import anchor_recall, body_state, cursors, people
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
@@ -78,6 +80,7 @@ class Turn:
     notes: list[str] = field(default_factory=list)  # what the person should hear about
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
+    stirring: Stirring | None = None  # the anchor that came back by itself
 
 
 def prepare(
@@ -103,7 +106,10 @@ def prepare(
         attached: Files that go with the message, as data; never stored.
     """
     said = session.messages[-1]
-    soma = body_state.events(life, [HEARD])(body_state.read(life, said.at))
+    before = body_state.read(life, said.at)
+    stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
+    before = stirring.move(before) if stirring else before
+    soma = body_state.events(life, [HEARD])(before)
     mood = body_state.mood(life, soma)
     asks = life.model if compacts else None
     decided = _asked(profile_name) or route.decide(
@@ -125,7 +131,7 @@ def prepare(
     seen = transcript.view(session, room, before=said.id)
     brief = preamble.found_brief(life, session)
     blocks, trouble = _blocks(
-        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief
+        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief, stirring
     )
     message = transcript.render(said).content
     always = [PromptMessage("system", stable.text), *transcript.with_last(seen.messages, message)]
@@ -137,7 +143,7 @@ def prepare(
     last = system.with_preamble(kept, message)
     messages = (PromptMessage("system", stable.text), *transcript.with_last(seen.messages, last))
     request = fitting(life, _request(life, session, profile, messages))
-    turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
+    turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief, stirring=stirring)
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= provenance.untrusted_tiers(session.messages[:-1])
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
@@ -160,6 +166,7 @@ def _blocks(
     last_spoke: datetime | None,
     unseen: Sequence[str],
     brief: handover.Brief | None,
+    stirring: Stirring | None,
 ) -> tuple[list[Block], str]:
     """Say what is true right now, most important first; and what went wrong."""
     said = session.messages[-1]
@@ -169,6 +176,7 @@ def _blocks(
     blocks = [
         Block("now", preamble.now_text(life, who.name, said.at, last_spoke, others)),
         Block("body", preamble.body_text(life, shown, profile, session.people)),
+        Block("anchor", preamble.anchor_text(stirring)),
         Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
         *recalled.blocks(life, session, who.id, body_state.mood(life, soma).name, said.at, unseen),
         Block("handover", preamble.handover_text(life, brief, said.at)),
@@ -302,6 +310,7 @@ def tool_context(
         zone=life.zone,
         provenance=provenance,
         recall=lambda query: recalled.answer(life, query, session, unseen),
+        feelings=Feelings(life),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,
@@ -407,8 +416,19 @@ def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
             file, turn.session, keys, first.id, "there is more to think about"
         )
 
+    def move(soma: Soma) -> Soma:
+        before = turn.stirring.move(soma) if turn.stirring else soma
+        return body_state.events(life, done)(before)
+
+    def stirred() -> Change | None:
+        if turn.stirring is None:
+            return None
+        why = f"it came back: {turn.stirring.anchor.label}"
+        return anchor_recall.plan_counted(life, turn.stirring.anchor, at, why, stirred=True)
+
     return [
-        lambda: body_state.plan(life, at, body_state.events(life, done), "the talk moved the body"),
+        lambda: body_state.plan(life, at, move, "the talk moved the body"),
+        stirred,
         lambda: people.plan_met(life, turn.person.id, turn.person.name, at, turn.session),
         heard,
     ]

@@ -14,10 +14,13 @@ from bumble.context import handover
 from bumble.records import narrative
 from bumble.records.sessions import Session
 from bumble.runtime import people
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
 from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
+ANCHOR_TOKENS = 60  # of an anchor that came back
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
@@ -67,6 +70,16 @@ def _body_block(life: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
 def _within(room: int, *texts: str) -> str:
     """Return the first text that fits, none if none does."""
     return next((text for text in texts if len(text) <= room), "")
+
+
+def anchor_text(stirring: Stirring | None) -> str:
+    """Name the anchor that came back by itself."""
+    if stirring is None:
+        return ""
+    anchor = stirring.anchor
+    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    text = tokens.cut(f"- {anchor.label}{about}", ANCHOR_TOKENS)
+    return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
 
 
 def found_brief(life: Runtime, session: Session) -> handover.Brief | None:

@@ -245,6 +245,7 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount

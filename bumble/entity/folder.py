@@ -100,6 +100,11 @@ class Entity:
         return self.root / "checks"
 
     @property
+    def anchors(self) -> Path:
+        """`<slug>.yaml`."""
+        return self.root / "anchors"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self._own("workspace")

@@ -27,8 +27,9 @@ from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.grounding import grounded, support
 from bumble.llm import structured
 from bumble.records import session_files, sessions, state
+from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import body_state, cursors, job_request
+from bumble.runtime import anchor_recall, body_state, cursors, job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -37,6 +38,7 @@ from bumble.text.words import one_line
 KEY: cursors.Key = (cursors.APPRAISE,)
 STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
 BEFORE_CHARS, BEFORE_MESSAGES = 500, 2  # what was said just before it
+QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 LEAST_CHARS = 60  # of each message, however many there are
 MAX_TOKENS = 256
 TEMPERATURE = 0.3
@@ -240,7 +242,7 @@ def _felt(
             ),
             why,
         )
-        return [added, moved]
+        return [added, moved, *_anchored(life, session, their_message, assessment, left)]
 
     moved = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
     effects = "; ".join(
@@ -263,6 +265,32 @@ def _felt(
         },
         trailers=(("Model", model), ("Evidence", their_message.id)),
     )
+
+
+def _anchored(
+    life: Runtime, session: Session, their_message: Message, assessment: Appraisal, left: float
+) -> list[Change | None]:
+    """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
+    imprint = assessment.imprint
+    if imprint is None:
+        return []
+    soma = appraisal.apply(
+        body_state.read(life, life.now()),
+        assessment,
+        life.body.soma,
+        life.body.appraisal,
+        left=left,
+    )
+    origin = Provenance(
+        by=cursors.APPRAISE,
+        sources=(their_message.id,),
+        trust=their_message.trust,
+        audience=session.people,
+    )
+    quote = f'{_name(their_message)}: "{words.shorten(their_message.text, QUOTE_CHARS)}"'
+    label = words.shorten(imprint.trigger, LABEL_CHARS)
+    strength = imprint.intensity * left
+    return anchor_recall.plan_charged(life, soma, label, quote, strength, origin)
 
 
 def _left(life: Runtime, age_seconds: float) -> float:

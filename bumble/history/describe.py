@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from bumble.entity.folder import ENTITY_FILE
 from bumble.history.log import Version
 from bumble.records import (
+    anchors,
     automations,
     beliefs,
     checks,
@@ -332,6 +333,19 @@ def _describe_check(name: str, before: str | None, after: str | None) -> Iterato
     yield from _describe_lines(name, before, after)
 
 
+def _describe_anchor(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(anchors.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        anchor = new or old
+        if anchor is not None:
+            yield f'{_new_or_gone(old)} anchor "{anchor.label}"'
+            yield from _quoted(anchor.description)
+        return
+    if old.recalled != new.recalled:
+        yield f'anchor "{new.label}": recalled {old.recalled} -> {new.recalled} times'
+    yield from _describe_text(f'anchor "{new.label}" says', old.description, new.description)
+
+
 DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "episode": _describe_episode,
     "belief": _describe_belief,
@@ -342,6 +356,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "reminder": _describe_reminder,
     "automation": _describe_automation,
     "check": _describe_check,
+    "anchor": _describe_anchor,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,

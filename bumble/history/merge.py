@@ -100,6 +100,17 @@ def _record_merger(kind: Kind, rules: Rules) -> Merge:
     return merge
 
 
+def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
+    """Return what merges records of a kind that are YAML; a side that is none is refused."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            kind.parse(text, "record")
+        return _merge_yaml((base, current, incoming), rules)
+
+    return merge
+
+
 def _merge_person(base: str, current: str, incoming: str) -> Merged:
     """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
     people = [relationships.parse(text, "person") for text in (base, current, incoming)]
@@ -233,4 +244,5 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "dream": _record_merger(kinds.DREAM, merge_rules.record),
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
+    "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

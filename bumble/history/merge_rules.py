@@ -279,6 +279,20 @@ def automation(base: Values, current: Values, incoming: Values) -> dict[str, Any
     return mapping(base, current, incoming, rules)
 
 
+def anchor(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge an anchor: recalls of both sides count, and it was recalled when it was last."""
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "hormones": lambda *_: _newer(current, incoming, "at").get("hormones", ABSENT),
+        "at": later,
+        "strength": greater,
+        "recalled": counted,
+        "last_recalled": later,
+        "stirred": later,
+    }
+    return mapping(base, current, incoming, rules)
+
+
 def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
     return mapping(base, current, incoming, ORIGIN)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -316,6 +317,22 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (view,)
 
 
+def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    anchor = anchors.load(path)
+    view = RecordView(
+        id=anchor.id,
+        text=f"{anchor.label}\n{anchor.description}".rstrip(),
+        origin=anchor.provenance,
+        sources=anchor.provenance.sources,
+        at=anchor.at,
+        line=1,
+        document=anchor.source,
+        times={"at": anchor.at}
+        | ({"last_recalled": anchor.last_recalled} if anchor.last_recalled else {}),
+    )
+    return (view,)
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -591,6 +608,19 @@ CHECK = Kind(
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
 )
+ANCHOR = Kind(
+    "anchor",
+    "anchor",
+    "anchors",
+    "anchors",
+    (f"{anchors.FOLDER}/*.yaml",),
+    anchors.parse,
+    _anchor,
+    "file",
+    "bumble",
+    text_keys=("label", "description"),
+    explained=True,
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -625,7 +655,7 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

@@ -123,12 +123,11 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         if call.name == tools.COMMAND.name and not life.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         result = tools.run(call.name, call.arguments, context)
-        change = result.plan() if result.plan else None
-        if change is None or change.adds:
-            return result
-        if change.path in written:  # the second would be planned on a file without the first
-            return tools.Result(f"failed: {change.path} was written already", failed=True)
-        written.add(change.path)
+        changed = [change for plan in result.plans if (change := plan()) and not change.adds]
+        for change in changed:
+            if change.path in written:  # the second would be planned on a file without the first
+                return tools.Result(f"failed: {change.path} was written already", failed=True)
+        written.update(change.path for change in changed)
         return result
 
     return loop.run(

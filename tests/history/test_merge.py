@@ -504,3 +504,17 @@ def test_a_transcript_that_git_joins_line_by_line_keeps_every_message(tmp_path: 
         (tmp_path / name).write_text(one.source)
     done = git.merge_file(tmp_path, "-p", "--union", "ours", "base", "theirs")
     assert [one.id for one in sessions.parse(done.text).messages] == ["msg_0", "msg_1", "msg_2"]
+
+
+def test_recalls_of_an_anchor_on_both_sides_count() -> None:
+    head = "label: The sea  # ours\nhormones: {dopamine: 0.5, cortisol: 0.1, oxytocin: 0.4}\n"
+    base, current, incoming = (
+        f"{head}at: 2026-05-24T12:00:00Z\nrecalled: {count}\n"
+        f"last_recalled: 2026-05-{day}T12:00:00Z\n"
+        for count, day in ((1, 25), (3, 27), (2, 26))
+    )
+    merged = merge("anchors/the-sea.yaml", base, current, incoming)
+    assert merged.clean
+    assert "recalled: 4\n" in merged.text
+    assert "last_recalled: 2026-05-27T12:00:00Z" in merged.text
+    assert "# ours" in merged.text

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from bumble.history import describe, merge
 from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -91,6 +92,14 @@ REMINDER = reminders.new(
 AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
+)
+ANCHOR = anchors.new(
+    "The sea",
+    "Sam was happy.",
+    {"dopamine": 0.7, "cortisol": 0.1, "oxytocin": 0.6},
+    AT,
+    0.9,
+    provenance=FROM_MODEL,
 )
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
@@ -159,6 +168,17 @@ CASES = {
         lambda _: None,
         r"$^",
         "ask: What?\nexpect: [tea]\nk: many\n",
+        3,
+    ),
+    "anchors": Case(
+        ANCHOR.source.text,
+        anchors.parse,
+        lambda anchor: anchor.source.text,
+        lambda anchor: anchors.plan_recalled(
+            replace(anchor, recalled=0), AT, "felt again", stirred=True
+        ),
+        r"recalled:|last_recalled:|stirred:",
+        "label: x\nat: 2026-05-24T03:12:47Z\nhormones: {dopamine: 7, cortisol: 0, oxytocin: 0}\n",
         3,
     ),
     "dreams": Case(
@@ -339,6 +359,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
         checks.plan_new(CHECK, "ask"),
+        anchors.plan_new(ANCHOR, "feel"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -466,6 +487,8 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
+    anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
     assert portrait is not None and portrait.data is not None
     return {
@@ -486,6 +509,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "anchor": ("anchors/tea.yaml", anchor.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",
