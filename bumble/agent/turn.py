@@ -46,7 +46,7 @@ from bumble.errors import (
 )
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, ToolCall
-from bumble.records import base, provenance, session_files, sessions, state
+from bumble.records import base, provenance, self_model, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.runtime import anchor_recall, body_state, cursors, people
@@ -172,6 +172,7 @@ def _blocks(
     said = session.messages[-1]
     others = [one for one in session.people if one != who.id]
     shown = shown_to(soma, session.people)
+    names = [tool.name for tool in tools.declared(tools_of(life, session.people))]
     machine, trouble = _machine(life, who, others)
     blocks = [
         Block("now", preamble.now_text(life, who.name, said.at, last_spoke, others)),
@@ -180,6 +181,7 @@ def _blocks(
         Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
         *recalled.blocks(life, session, who.id, body_state.mood(life, soma).name, said.at, unseen),
         Block("handover", preamble.handover_text(life, brief, said.at)),
+        Block("tools", preamble.tools_text(life, profile, names, said.at)),
         Block("machine", machine),
     ]
     return blocks, trouble
@@ -429,9 +431,23 @@ def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
     return [
         lambda: body_state.plan(life, at, move, "the talk moved the body"),
         stirred,
+        lambda: plan_tools(life, turn.outcome, at),
         lambda: people.plan_met(life, turn.person.id, turn.person.name, at, turn.session),
         heard,
     ]
+
+
+def plan_tools(life: Runtime, outcome: Outcome, at: datetime) -> Change | None:
+    """Plan to count which tools did work, and which of it failed."""
+    names = {tool.name for tool in tools.declared(life.config.tools)} - tools.AGENCY
+    uses = [
+        (call.name, result.failed)
+        for step in outcome.steps
+        for call, result in zip(step.calls, step.results, strict=True)
+        if call.name in names
+    ]
+    file = self_model.read(life.entity.self_model)
+    return self_model.plan_used(file, uses, at, "how its tools served")
 
 
 def _planned(

@@ -247,6 +247,7 @@ class ToolsConfig:
     files: bool
     anchors: bool
     notes: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]

@@ -36,7 +36,7 @@ HISTORY = ".history"
 _NAME = re.compile(r"[0-9a-f]{16}")
 _ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
 _BY_NAME = (
-    *("entity.yaml", "soma.yaml", "state.yaml", "forgotten.jsonl"),
+    *("entity.yaml", "soma.yaml", "state.yaml", "self_model.yaml", "forgotten.jsonl"),
     *(".gitignore", ".gitattributes"),
 )
 _YAML = ("checks/", "anchors/")  # the folders whose records are YAML

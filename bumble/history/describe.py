@@ -25,6 +25,7 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    projects,
     relationships,
     reminders,
     sessions,
@@ -346,6 +347,27 @@ def _describe_anchor(name: str, before: str | None, after: str | None) -> Iterat
     yield from _describe_text(f'anchor "{new.label}" says', old.description, new.description)
 
 
+def _describe_project(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(projects.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        project = new or old
+        if project is not None:
+            yield f"{_new_or_gone(old)} project {project.title} ({project.status})"
+            yield from _quoted(project.why)
+        return
+    if old.status != new.status:
+        yield f"project {new.title}: {old.status} -> {new.status}"
+    yield from (f"project {new.title}: next {step}" for step in new.steps if step not in old.steps)
+    yield from (
+        f"project {new.title}: no longer next {step}" for step in old.steps if step not in new.steps
+    )
+    yield from _describe_text(f"project {new.title}: why", old.why, new.why)
+
+
+def _describe_self_model(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    yield "how its tools have served"
+
+
 DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "episode": _describe_episode,
     "belief": _describe_belief,
@@ -357,6 +379,8 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "automation": _describe_automation,
     "check": _describe_check,
     "anchor": _describe_anchor,
+    "project": _describe_project,
+    "self_model": _describe_self_model,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,

@@ -16,7 +16,7 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships, soma, state
+from bumble.records import kinds, mapping_files, narrative, relationships, self_model, soma, state
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -244,5 +244,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "dream": _record_merger(kinds.DREAM, merge_rules.record),
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
+    "project": _record_merger(kinds.PROJECT, merge_rules.project),
+    "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
     "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

@@ -31,7 +31,7 @@ from bumble.history.merge_values import (
     plain,
     unchanged,
 )
-from bumble.records import beliefs, relationships
+from bumble.records import beliefs, projects, relationships
 
 Values = Mapping[str, Any]
 
@@ -291,6 +291,31 @@ def anchor(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "stirred": later,
     }
     return mapping(base, current, incoming, rules)
+
+
+def project(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge a project: people, tags and steps of both; done on either side it is done."""
+
+    def status(_: Any, current: Any, incoming: Any) -> Any:
+        order = (projects.ACTIVE, projects.PAUSED, projects.DONE)
+        sides = [projects.ACTIVE if side is ABSENT else side for side in (current, incoming)]
+        if not all(side in order for side in sides):
+            raise Clash
+        return max(sides, key=order.index)
+
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "status": status,
+        "next": joined,
+        "people": joined,
+        "tags": joined,
+    }
+    return mapping(base, current, incoming, rules)
+
+
+def self_model(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge how tools served: uses of both sides add up."""
+    return mapping(base, current, incoming, {}, by_kind)
 
 
 def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

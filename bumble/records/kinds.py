@@ -8,7 +8,7 @@ test of the records holds that table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from glob import escape
@@ -28,9 +28,11 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
     relationships,
     reminders,
     scratch,
+    self_model,
     session_files,
     sessions,
     skills,
@@ -333,6 +335,17 @@ def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (view,)
 
 
+def _project(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    project = projects.load(path)
+    (view,) = _whole(project.id, project.source, people=project.people)
+    return (replace(view, text=project.text),)
+
+
+def _self_model(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    self_model.read(path)
+    return ()
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -621,6 +634,34 @@ ANCHOR = Kind(
     text_keys=("label", "description"),
     explained=True,
 )
+PROJECT = Kind(
+    "project",
+    "project",
+    "projects",
+    "projects",
+    (f"{projects.FOLDER}/*.md",),
+    projects.parse,
+    _project,
+    "file",
+    "bumble",
+    people_keys=("people", "audience"),
+    text_keys=("title", "next", "tags"),
+    passages="project",
+    explained=True,
+    edit="bumble project edit",
+)
+SELF_MODEL = Kind(
+    "self_model",
+    "view of its tools",
+    "views of its tools",
+    "self_model",
+    (self_model.PATH,),
+    self_model.parse,
+    _self_model,
+    "listed",
+    "bumble",
+    file_name="view of its tools",
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -654,8 +695,20 @@ HANDOVER = Kind(
     "bumble",
 )
 KINDS = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, SESSION, HANDOVER),
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH),
+    *(
+        EPISODE,
+        BELIEF,
+        SKILL,
+        DREAM,
+        REMINDER,
+        AUTOMATION,
+        CHECK,
+        ANCHOR,
+        PROJECT,
+        SESSION,
+        HANDOVER,
+    ),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

@@ -17,7 +17,6 @@ from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
-LEAST_WORDS = 2  # of a label's telling words, that a message has to have; all, if it has fewer
 BY_WORDS, BY_LIKENESS = "its words were said", "the body felt like it"
 
 
@@ -71,7 +70,7 @@ def stir(
         if base.may_read(anchor.provenance.audience, readers)
         and not provenance.is_untrusted(anchor.provenance.trust)
     ]
-    named = [anchor for anchor in near if is_named(anchor, message)]
+    named = [anchor for anchor in near if words.names(anchor.label, message)]
     if named:
         strongest = max(named, key=lambda anchor: (strength(anchor, at), anchor.id))
         return Stirring(strongest, anchoring.WORDS, BY_WORDS)
@@ -81,14 +80,6 @@ def stir(
     if nearest is None or nearest[0] <= anchoring.ALIKE_ABOVE:
         return None
     return Stirring(nearest[2], anchoring.ALIKE, BY_LIKENESS)
-
-
-def is_named(anchor: Anchor, message: str) -> bool:
-    """Whether a message has the words of an anchor's label, in any of their forms."""
-    language = words.language(message, anchor.label)
-    own = words.stems(anchor.label, language)
-    shared = own & words.stems(message, language)
-    return bool(own) and len(shared) >= min(LEAST_WORDS, len(own))
 
 
 def like(anchor: Anchor, soma: Soma, config: HormonesConfig) -> float:

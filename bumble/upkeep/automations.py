@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bumble import prompts
@@ -72,7 +73,8 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        writes = [] if failed else done.plans
+        served = partial(turn.plan_tools, life, done, at)
+        writes = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0

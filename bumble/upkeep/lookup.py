@@ -20,7 +20,7 @@ from bumble.upkeep.message_index import MessageIndex
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
-NAMED_BY_FILE = (kinds.ANCHOR.name,)  # their files are named for their titles
+NAMED_BY_FILE = (kinds.ANCHOR.name, kinds.PROJECT.name)  # their files are named for their titles
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 

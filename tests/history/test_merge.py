@@ -518,3 +518,24 @@ def test_recalls_of_an_anchor_on_both_sides_count() -> None:
     assert "recalled: 4\n" in merged.text
     assert "last_recalled: 2026-05-27T12:00:00Z" in merged.text
     assert "# ours" in merged.text
+
+
+def test_a_project_that_is_done_on_one_side_is_done_and_steps_of_both_stay() -> None:
+    base = "---\ntitle: Boat  # ours\nstatus: active\nnext: [sand]\n---\n\nTo sail.\n"
+    current = base.replace("active", "done").replace("[sand]", "[sand, paint]")
+    incoming = base.replace("active", "paused").replace("[sand]", "[sand, varnish]")
+    merged = merge("projects/boat.md", base, current, incoming)
+    assert merged.clean
+    assert "status: done" in merged.text
+    assert "next: [sand, paint, varnish]" in merged.text
+
+
+def test_uses_of_a_tool_on_both_sides_add_up() -> None:
+    base, current, incoming = (
+        f"tools:\n  recall: {{used: {used}, failed: {failed}, last: 2026-05-{day}T12:00:00Z}}\n"
+        for used, failed, day in ((3, 1, 24), (5, 1, 26), (4, 2, 25))
+    )
+    merged = merge("self_model.yaml", base, current, incoming)
+    assert merged.clean
+    assert "used: 6, failed: 2" in merged.text
+    assert "2026-05-26" in merged.text

@@ -37,9 +37,11 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    projects,
     relationships,
     reminders,
     scratch,
+    self_model,
     sessions,
     skills,
     soma,
@@ -100,6 +102,17 @@ ANCHOR = anchors.new(
     AT,
     0.9,
     provenance=FROM_MODEL,
+)
+PROJECT = projects.plan_new(
+    "The boat",
+    projects.Edit(why="To sail.", steps=("sand it",), people=("sam",), tags=("water",)),
+    "begin",
+    provenance=FROM_MODEL,
+)
+BOAT = (PROJECT.data or b"").decode()
+SERVED = (
+    "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
+    "plain:\n  a: 1\n"
 )
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
@@ -168,6 +181,26 @@ CASES = {
         lambda _: None,
         r"$^",
         "ask: What?\nexpect: [tea]\nk: many\n",
+        3,
+    ),
+    "projects": Case(
+        BOAT,
+        projects.parse,
+        lambda project: project.source.text,
+        lambda project: projects.plan_edit(
+            project, projects.Edit(projects.DONE, steps=("varnish",)), "go on"
+        ),
+        r"status:|next:|\s*- ",
+        BOAT.replace("status: active", "status: sunk"),
+        3,
+    ),
+    "self_model": Case(
+        SERVED,
+        self_model.parse,
+        lambda file: file.source,
+        lambda file: self_model.plan_used(file, [], AT, "served"),
+        r"$^",
+        "tools:\n  recall:\n    used: often\n    last: 2026-05-24T03:12:47Z\n",
         3,
     ),
     "anchors": Case(
@@ -360,6 +393,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         dreams.plan_new(DREAM, "dream"),
         checks.plan_new(CHECK, "ask"),
         anchors.plan_new(ANCHOR, "feel"),
+        PROJECT,
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -487,6 +521,8 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
+    assert work.data is not None
     levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
     anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
@@ -509,6 +545,8 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "project": ("projects/tea.md", work.data.decode()),
+        "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
         "anchor": ("anchors/tea.yaml", anchor.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
@@ -564,7 +602,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
     file = put(entity, kind)
     kind.parse(file.read_text(), kind.stem(file))
     views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
-    if kind.name in ("soma", "state"):
+    if kind.name in ("soma", "state", "self_model"):
         assert views == []
         return
     assert views[0].origin.audience == ("sam",)
@@ -638,7 +676,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
-    names_nobody = kind.name in ("soma", "state")
+    names_nobody = kind.name in ("soma", "state", "self_model")
     assert strangers == ([] if knows_them or names_nobody else [entity.relative(file)])
     file.write_bytes(b"\xff")
     broken = [
