@@ -55,8 +55,8 @@ def likeness(
     lengths = [math.hypot(*side) for side in sides]
     if min(lengths) < LEAST_MOVED:
         return 0.0
-    product = sum(mine * its for mine, its in zip(*sides, strict=True))
-    return product / (lengths[0] * lengths[1])
+    product = math.fsum(part * other for part, other in zip(*sides, strict=True))
+    return product / math.prod(lengths)
 
 
 def left(strength: float, touched: datetime, now: datetime) -> float:

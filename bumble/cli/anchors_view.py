@@ -57,7 +57,7 @@ def of(opened: Opened, presence: Presence) -> AnchorsView:
     elif again:
         lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
     rows = [
-        [entry["label"], f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
+        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
         for entry in entries
     ]
     return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])

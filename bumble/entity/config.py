@@ -340,6 +340,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,11 @@ class Entity:
         return self._own("self_model.yaml")
 
     @property
+    def evolution(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "evolution"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self._own("workspace")

@@ -26,6 +26,7 @@ from bumble.records import (
     mapping_files,
     narrative,
     projects,
+    proposals,
     relationships,
     reminders,
     sessions,
@@ -364,6 +365,18 @@ def _describe_project(name: str, before: str | None, after: str | None) -> Itera
     yield from _describe_text(f"project {new.title}: why", old.why, new.why)
 
 
+def _describe_proposal(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(proposals.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        proposal = new or old
+        if proposal is not None:
+            yield f"{_new_or_gone(old)} proposal {name}"
+            yield from _quoted("\n".join(f"{item.text}: {item.reason}" for item in proposal.items))
+        return
+    if old.status != new.status:
+        yield f"proposal {name}: {old.status} -> {new.status}"
+
+
 def _describe_self_model(name: str, before: str | None, after: str | None) -> Iterator[str]:
     yield "how its tools have served"
 
@@ -380,6 +393,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "check": _describe_check,
     "anchor": _describe_anchor,
     "project": _describe_project,
+    "proposal": _describe_proposal,
     "self_model": _describe_self_model,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,

@@ -245,6 +245,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
     "project": _record_merger(kinds.PROJECT, merge_rules.project),
+    "proposal": _record_merger(kinds.PROPOSAL, merge_rules.proposal),
     "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
     "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

@@ -313,6 +313,17 @@ def project(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     return mapping(base, current, incoming, rules)
 
 
+def proposal(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge a proposal: what was decided later stands."""
+    last = _newer(current, incoming, "decided")
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "status": lambda *_: last.get("status", ABSENT),
+        "decided": later,
+    }
+    return mapping(base, current, incoming, rules)
+
+
 def self_model(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge how tools served: uses of both sides add up."""
     return mapping(base, current, incoming, {}, by_kind)

@@ -29,6 +29,7 @@ from bumble.records import (
     knowledge,
     narrative,
     projects,
+    proposals,
     relationships,
     reminders,
     scratch,
@@ -341,6 +342,16 @@ def _project(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (replace(view, text=project.text),)
 
 
+def _proposal(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    proposal = proposals.load(path)
+    sources = unite(*(item.sources for item in proposal.items))
+    (view,) = _whole(
+        proposal.id, proposal.source, proposal.at, sources=sources, times={"at": proposal.at}
+    )
+    text = "\n".join(f"{item.text}: {item.reason}" for item in proposal.items)
+    return (replace(view, text=text),)
+
+
 def _self_model(path: Path, _: tzinfo) -> Sequence[RecordView]:
     self_model.read(path)
     return ()
@@ -650,6 +661,21 @@ PROJECT = Kind(
     explained=True,
     edit="bumble project edit",
 )
+PROPOSAL = Kind(
+    "proposal",
+    "proposal",
+    "proposals",
+    "proposals",
+    (f"{proposals.FOLDER}/*.md",),
+    proposals.parse,
+    _proposal,
+    "file",
+    "bumble",
+    prefix=proposals.PREFIX,
+    text_keys=("traits", "behaviours", "curiosity"),
+    own_words=True,
+    explained=True,
+)
 SELF_MODEL = Kind(
     "self_model",
     "view of its tools",
@@ -696,19 +722,8 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH),
-    *(
-        EPISODE,
-        BELIEF,
-        SKILL,
-        DREAM,
-        REMINDER,
-        AUTOMATION,
-        CHECK,
-        ANCHOR,
-        PROJECT,
-        SESSION,
-        HANDOVER,
-    ),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT, PROPOSAL),
+    *(SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

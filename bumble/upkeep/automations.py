@@ -74,7 +74,7 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
         served = partial(turn.plan_tools, life, done, at)
-        writes = [served, *([] if failed else done.plans)]
+        writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0

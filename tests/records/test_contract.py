@@ -38,6 +38,7 @@ from bumble.records import (
     mapping_files,
     narrative,
     projects,
+    proposals,
     relationships,
     reminders,
     scratch,
@@ -110,6 +111,17 @@ PROJECT = projects.plan_new(
     provenance=FROM_MODEL,
 )
 BOAT = (PROJECT.data or b"").decode()
+PROPOSAL = proposals.new(
+    "evo_1",
+    AT,
+    100,
+    {
+        "traits": [proposals.Item("curiosity", "I asked.", ("ep_1",), 0.01)],
+        "behaviours": [proposals.Item("I ask twice.", "It helped.", ("ep_1",))],
+    },
+    "+traits: {curiosity: 0.51}",
+    provenance=FROM_MODEL,
+)
 SERVED = (
     "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
     "plain:\n  a: 1\n"
@@ -192,6 +204,15 @@ CASES = {
         ),
         r"status:|next:|\s*- ",
         BOAT.replace("status: active", "status: sunk"),
+        3,
+    ),
+    "proposals": Case(
+        PROPOSAL.source.text,
+        proposals.parse,
+        lambda proposal: proposal.source.text,
+        lambda proposal: proposals.plan_decided(proposal, "applied", AT, "the owner agrees"),
+        r"status:|decided:",
+        "---\nat: 2026-05-24T03:12:47Z\ntraits: [{text: a, change: 0.5}]\n---\n",
         3,
     ),
     "self_model": Case(
@@ -394,6 +415,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         checks.plan_new(CHECK, "ask"),
         anchors.plan_new(ANCHOR, "feel"),
         PROJECT,
+        proposals.plan_new(PROPOSAL, "grow"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -523,6 +545,8 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
     work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
     assert work.data is not None
+    grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
+    proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)
     levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
     anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
@@ -546,6 +570,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
         "project": ("projects/tea.md", work.data.decode()),
+        "proposal": ("evolution/evo_1.md", proposal.source.text),
         "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
         "anchor": ("anchors/tea.yaml", anchor.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
