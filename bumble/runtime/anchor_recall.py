@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from bumble.body import anchoring
 from bumble.body.config import HormonesConfig
@@ -14,8 +15,10 @@ from bumble.records import anchors, base, provenance
 from bumble.records.anchors import Anchor
 from bumble.records.base import Provenance
 from bumble.runtime import body_state
-from bumble.runtime.runtime import Runtime
 from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.runtime.runtime import Runtime  # looking at anchors needs no index and no model
 
 BY_WORDS, BY_LIKENESS = "its words were said", "the body felt like it"
 
