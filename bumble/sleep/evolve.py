@@ -18,6 +18,7 @@ from bumble import prompts
 from bumble.entity import persona_edits
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
+from bumble.forms import forms
 from bumble.grounding import grounded, secrets
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -81,7 +82,7 @@ def run(life: Runtime, job: EvolveJob) -> JobResult:
     """Propose what may change; without a usable answer by rule."""
     language = words.language(*(episode.text for episode in reversed(job.sources.episodes)))
     model = ""
-    items = _by_rule(life, job)
+    items = _by_rule(life, job, language)
     if life.abilities.tier("memory", language) == "write" and job.sources.episodes:
         with suppress(*NO_ANSWER):  # what the rules say stands
             items, model = _asked(life, job), life.model.name
@@ -252,8 +253,9 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _by_rule(life: Runtime, job: EvolveJob) -> Items:
+def _by_rule(life: Runtime, job: EvolveJob, language: str) -> Items:
     """Propose what the memories show without a model: feelings they left, topics of people."""
+    wordings = forms.load(language, life.entity.root, life.tell).memory
     felt = [
         (imprint.emotion, episode.id)
         for episode in job.sources.episodes
@@ -265,10 +267,10 @@ def _by_rule(life: Runtime, job: EvolveJob) -> Items:
             dict.fromkeys(id_ for emotion, id_ in felt if emotion in TRAITS.get(name, ()))
         )
         if len(felt) >= LEAST_IMPRINTS and len(cited) >= len(felt) * TELLING_SHARE:
-            reason = f"{len(cited)} of {len(felt)} feelings that memories left were of this kind."
+            reason = wordings.grown.format(count=len(cited), total=len(felt))
             traits.append(Item(name, reason, cited[:MOST_SOURCES], proposals.MOST_CHANGE))
     topics = [
-        Item(one_line(topic), "It comes up in talks.", (person.id,))
+        Item(one_line(topic), wordings.topical, (person.id,))
         for person in job.sources.people
         for topic in person.topics
     ]
