@@ -61,7 +61,10 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
-    "evolve": ("evolve", "See, apply or reject small changes the entity proposes of itself."),
+    "evolve": (
+        "evolve",
+        "Look back on a hundred interactions, and propose small changes of who it is.",
+    ),
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
     "remind": ("remind", "Have something said at some time."),
