@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -18,7 +19,7 @@ from bumble.agent.turn import Turn
 from bumble.app import models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
-from bumble.app.opening import Opened
+from bumble.app.opening import Opened, with_settings
 from bumble.context import compact, flush
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
@@ -208,6 +209,21 @@ class OpenMind:
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
 
+    def switch_model(self, name: str) -> None:
+        """Go on with another model, until this process ends.
+
+        Raises:
+            UserError: If there is none of that name; then the old one stays.
+        """
+        opened, writes = with_settings(self.opened, llm__model=name), self.life.writes
+        chosen = choose_model(opened, yes=False)
+        model = models.open_model(opened, chosen, writes=writes)
+        recorded = models.recorded(opened, model, "chat", writes=writes)
+        life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        self.life.model.close()
+        self.opened, self.choice = opened, chosen
+        self.life = replace(life, memory=self.life.memory)
+
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
         stable = turn.stable_part(self.life, self.session.people)
@@ -295,9 +311,14 @@ def open_mind(
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, life, person, chosen, others)
-    finally:
+        mind = OpenMind(opened, life, person, chosen, others)
+    except BaseException:
         model.close()
+        raise
+    try:
+        yield mind
+    finally:
+        mind.life.model.close()  # it may be another by now
 
 
 @contextmanager

@@ -243,8 +243,10 @@ def keeping(opened: Opened) -> Keeping:
 
 
 def with_settings(opened: Opened, **flags: object) -> Opened:
-    """Return an entity with settings overridden, as flags of a command would."""
-    return replace(opened, settings=_settings(opened.shell, opened.entity, flags))
+    """Return an entity with settings overridden, as further flags of its command would."""
+    return replace(
+        opened, settings=_settings(opened.shell, opened.entity, opened.settings.flags() | flags)
+    )
 
 
 def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> Settings:

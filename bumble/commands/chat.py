@@ -181,9 +181,8 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
     if not typed:
         return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    alone = f"/{name}" == text.strip() or name == "model"
-    parsed = directives.parse(text, shortcuts=False)
-    if alone and name in ELSEWHERE:
+    parsed = directives.parse(text, shortcuts=True)
+    if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
     if text.startswith("/") and parsed.text.startswith("/"):
         raise UsageError(
@@ -196,6 +195,8 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
         output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
     for ignored in parsed.ignored:
         output.say(f"/{ignored} has no effect here.")
+    for shortcut, _ in parsed.shortcuts:
+        output.say(f"/{shortcut} has no effect inside a message; here: {ELSEWHERE[shortcut]}")
     return ChatInput(parsed.text, typed, parsed.wishes)
 
 

@@ -74,7 +74,7 @@ def detail(
     opened = _opened(ctx, entity, now)
     report = _report(opened, speaker, message, estimate=estimate)
     output.result(
-        opened.shell, "context detail", context_report.to_data(report), list(_detailed(report))
+        opened.shell, "context detail", context_report.to_data(report), list(detailed(report))
     )
 
 
@@ -215,7 +215,7 @@ def listed(report: Report) -> Iterator[str]:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 
 
-def _detailed(report: Report) -> Iterator[str]:
+def detailed(report: Report) -> Iterator[str]:
     yield from listed(report)
     groups = (
         ("System prompt, by part", report.system),
