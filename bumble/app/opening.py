@@ -158,7 +158,9 @@ def open_entity(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."
         )
-    changes.recover(root)
+    wait = flags.get("limits__lock_timeout_seconds")
+    default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    changes.recover(root, timeout_seconds=wait if isinstance(wait, float) else default)
     _tell_of_foreign(shell, root)
     settings_of_entity = _settings(shell, entity, flags)
     for warning in settings_of_entity.warnings:

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 
 SWITCHES = ("think", "verbose", "reasoning")  # on, or off
 OFF = frozenset({"off", "none", "no", "false"})
-ON = frozenset(
-    "on yes true minimal low medium high xhigh max maximum full hard harder deep deeper adaptive"
-    " stream".split()
-)
+LEVELS = frozenset({"minimal", "low", "medium", "high", "xhigh", "max", "maximum", "full"})
+ON = LEVELS | {"on", "yes", "true", "hard", "harder", "deep", "deeper", "adaptive", "stream"}
 UNKNOWN_HERE = {  # of other tools: taken out with their words, without effect
     "elevated": OFF | ON | {"ask"},
     "queue": OFF | ON | {"collect", "steer", "steer-backlog", "followup", "interrupt", "reset"},

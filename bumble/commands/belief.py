@@ -1,4 +1,4 @@
-"""`bumble belief`: list, add, edit, confirm and contradict what the entity holds true."""
+"""`bumble belief`: list, add, edit, confirm, contradict and remove what the entity holds true."""
 
 from __future__ import annotations
 
@@ -240,6 +240,24 @@ def contradict(
         id=belief.id,
         before=round(before, 4),
         after=round(after, 4),
+    )
+
+
+@app.command()
+@writes
+def remove(opened: Opened, belief_id: IdArgument, *, dry_run: DryRunOption = False) -> None:
+    """Remove a belief's file, and the links that others have to it."""
+    belief = _load(_path(opened, belief_id))
+    linked = readable(
+        opened,
+        beliefs.paths(opened.entity.beliefs),
+        _load,
+        keep=lambda other: belief.id in other.contradicts,
+    )
+    planned = [beliefs.plan_forget(belief, f"no longer: {output.shorten(belief.text, 50)}")]
+    planned += [beliefs.plan_unlinked(other, belief.id) for other in linked.records]
+    commit.commit(
+        opened, "belief remove", planned, f"Removed {belief.id}.", dry_run=dry_run, id=belief.id
     )
 
 
