@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bumble import files
-from bumble.entity.changes import ChangeSet
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
@@ -109,8 +109,26 @@ def _refuse_strangers(
         )
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """What the entity has to say before anybody speaks, and the changes that note it was said."""
+
+    messages: tuple[Message, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+NOTHING = Delivery()
+
+
 def listen(
-    life: Runtime, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = False
+    life: Runtime,
+    session: Session,
+    is_new: bool,
+    who: Person,
+    text: str,
+    *,
+    joins: bool = False,
+    delivery: Delivery = NOTHING,
 ) -> Session:
     """Store what was said, before anything is made of it.
 
@@ -122,16 +140,19 @@ def listen(
         who: Who said it.
         text: What.
         joins: Whether that is so; not where a new conversation was asked for.
+        delivery: What the entity said just before.
     """
     if not (life.writes and is_new):
-        return _store(life, session, is_new, who, text)
+        return _store(life, session, is_new, who, text, delivery)
     place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
     with files.lock(place, place=life.entity.root, timeout_seconds=wait):
         begun = _going_on(life, who, life.clock(), session.present) if joins else None
-        return _store(life, begun or session, begun is None, who, text)
+        return _store(life, begun or session, begun is None, who, text, delivery)
 
 
-def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
+def _store(
+    life: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
+) -> Session:
     at = life.clock()
     message = Message(
         id=base.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
@@ -142,8 +163,10 @@ def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str
         trust=who.trust,
         extra={"name": who.name},
     )
+    messages = [*delivery.messages, message]
     if life.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
-        planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
+        planned.append(sessions.plan_append(session, messages, f"{who.name} said something"))
+        planned += delivery.changes
         life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
-    return sessions.appended(session, [message])
+    return sessions.appended(session, messages)

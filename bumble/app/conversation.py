@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
 from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
-from bumble.agent.participants import Person
+from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn import Turn
 from bumble.app import models, output, weights
 from bumble.app.body_view import body_of
@@ -22,7 +23,7 @@ from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
 from bumble.context import compact, flush
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import FileChangedError, UserError
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 from bumble.llm.wrappers import AbsentModel
@@ -31,7 +32,7 @@ from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
 from bumble.text import tokens
-from bumble.upkeep import locks
+from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class OpenMind:
         self.session: Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
+        self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
@@ -97,9 +99,7 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = participants.listen(
-            self.life, self.session, self.is_new, self.person, text, joins=self.joins
-        )
+        heard = self._listen(text)
         self.session, self.is_new = heard, False
         with self._timed("recall"):
             self._sync()
@@ -120,6 +120,21 @@ class OpenMind:
         voice.complain()
         return self.last
 
+    def _listen(self, text: str) -> Session:
+        """Store what was said, behind the reminders that were just shown."""
+        listen = partial(
+            participants.listen,
+            *(self.life, self.session, self.is_new, self.person, text),
+            joins=self.joins,
+        )
+        delivery, self.delivery = self.delivery, NOTHING
+        try:
+            return listen(delivery=delivery)
+        except FileChangedError:
+            if not delivery.changes:
+                raise
+            return listen()  # another talk, or a hand, was faster with one of them
+
     def _attached(self, text: str) -> Attached:
         """Read the files a message points to; only the owner's are."""
         if self.person.trust != "owner":
@@ -128,13 +143,14 @@ class OpenMind:
         return attachments.read(text, shell.cwd, self.opened.config.prompt)
 
     def unheard(self) -> list[str]:
-        """Return what the entity said by itself since the person last spoke, as reminders."""
+        """Return what the entity has said by itself since the person last spoke, and says now."""
+        self.delivery = reminders.for_talk(self.life, self.session)
         said: list[str] = []
         for message in reversed(self.session.messages):
             if not message.unprompted:
                 break
             said.append(message.text)
-        return said[::-1]
+        return said[::-1] + [message.text for message in self.delivery.messages]
 
     def compact(self, note: Callable[[str], None]) -> Sequence[str]:
         """Show the conversation shorter from now on; say what was done."""
