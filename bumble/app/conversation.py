@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +21,7 @@ from bumble.app import models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
-from bumble.context import compact, flush
+from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.index.memory import Memory
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bumble.records.sessions import Session
 
 LAST_REQUEST = "last_request.json"
+HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
 
 
@@ -99,6 +100,8 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
+        if self.is_new:
+            self._hand_over()
         heard = self._listen(text)
         self.session, self.is_new = heard, False
         with self._timed("recall"):
@@ -119,6 +122,20 @@ class OpenMind:
             self.session = self.last.session
         voice.complain()
         return self.last
+
+    def _hand_over(self) -> None:
+        """Leave the brief of the last conversation with this person, if nobody has yet."""
+        if not self.life.writes:
+            return
+        model = models.budgeted(self.opened, self.life.model, calls=HANDOVER_CALLS)
+        life = replace(self.life, model=model)
+        bar = output.Progress("looking back", self.opened.shell.environ)
+        with self._timed("handover"), suppress(UserError):  # `tick` tells of it
+            for job in handover.check(life).jobs:
+                if job.session.by == self.person.id:
+                    bar(0, 1)
+                    apply(life, handover.run(life, job))
+        bar.clear()
 
     def _listen(self, text: str) -> Session:
         """Store what was said, behind the reminders that were just shown."""

@@ -233,13 +233,19 @@ def _result(
     dropped = len(rejected) + extraction.malformed
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
+    lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
     outcome = _window_result(life, session, window, memories, "\n".join(lines))
     reasons = [
         {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
         for rejection in rejected
     ]
     kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
-    data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
+    data = {
+        "kept": kept_items,
+        "dropped": reasons,
+        "malformed": extraction.malformed,
+        "faults": list(extraction.faults),
+    }
     return JobResult(
         outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
     )

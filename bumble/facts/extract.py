@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
@@ -25,6 +26,7 @@ Kind = Literal["knowledge", "relational", "belief"]
 PURPOSE = "distill"
 CATEGORIES = ("preference", "correction", "world_fact", "self_insight")
 SELF_INSIGHT = "self_insight"
+FAULT_CHARS = 200  # of what is wrong with a part of an answer
 LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get
 
 
@@ -49,7 +51,12 @@ class Extraction:
 
     items: tuple[ExtractedItem, ...] = ()
     journal: str = ""
-    malformed: int = 0  # parts of the answer that could not be read
+    faults: tuple[str, ...] = ()  # of the parts of the answer that could not be read
+
+    @property
+    def malformed(self) -> int:
+        """How many parts could not be read."""
+        return len(self.faults)
 
 
 @dataclass(frozen=True)
@@ -195,20 +202,23 @@ def _salvaged(error: AnswerInvalidError) -> Any:
 def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options) -> Extraction:
     """Read every part of an answer that is as it should be."""
     items: list[ExtractedItem] = []
-    malformed = 0
+    faults: list[str] = []
     for name, make in (("knowledge", _fact), ("beliefs", _belief), ("relational", _note)):
         raw_items = answer.get(name, [])
         if name not in fields or not isinstance(raw_items, list):
-            malformed += bool(raw_items)
+            faults += [f"{name}: not asked for, or no list"] if raw_items else []
             continue
-        validator = Draft202012Validator(_loose(fields[name]["items"]))
+        item_schema = _loose(fields[name]["items"])
+        validator = Draft202012Validator(item_schema)
         for raw_item in raw_items:
-            if validator.is_valid(raw_item):
-                items.append(make(raw_item, options))
+            fitting = structured.fitted(raw_item, item_schema)
+            error = best_match(validator.iter_errors(fitting))
+            if error is None:
+                items.append(make(fitting, options))
             else:
-                malformed += 1
+                faults.append(f"{name}: {error.json_path}: {error.message}"[:FAULT_CHARS])
     journal = answer.get("journal_entry", "")
-    return Extraction(tuple(items), journal if isinstance(journal, str) else "", malformed)
+    return Extraction(tuple(items), journal if isinstance(journal, str) else "", tuple(faults))
 
 
 def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -183,6 +183,9 @@ def test_one_bad_part_does_not_cost_the_good_ones(ada: Entity) -> None:
     assert len(model.requests) == 2  # asked once more
     assert [one["kind"] for one in outcome.data["kept"]] == ["knowledge", "belief"]
     assert outcome.data["malformed"] == 1
+    assert "  dropped: could not be read: knowledge: $: 'from' is a required property" in (
+        outcome.lines
+    )
 
 
 def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
