@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import files
@@ -129,6 +129,7 @@ def listen(
     *,
     joins: bool = False,
     delivery: Delivery = NOTHING,
+    listeners: Sequence[Person] = (),
 ) -> Session:
     """Store what was said, before anything is made of it.
 
@@ -141,13 +142,23 @@ def listen(
         text: What.
         joins: Whether that is so; not where a new conversation was asked for.
         delivery: What the entity said just before.
+        listeners: Who else hears it; each of them has a file from then on.
     """
+    changes = [*delivery.changes, *_met(life, listeners, session)]
+    delivery = replace(delivery, changes=tuple(changes))
     if not (life.writes and is_new):
         return _store(life, session, is_new, who, text, delivery)
     place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
     with files.lock(place, place=life.entity.root, timeout_seconds=wait):
         begun = _going_on(life, who, life.clock(), session.present) if joins else None
         return _store(life, begun or session, begun is None, who, text, delivery)
+
+
+def _met(life: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
+    """Plan a file for each who only listens and has none."""
+    at = life.now()
+    planned = [people.plan_heard_of(life, one.id, one.name, at, session) for one in listeners]
+    return [change for change in planned if change is not None]
 
 
 def _store(

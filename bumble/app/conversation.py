@@ -143,6 +143,7 @@ class OpenMind:
             participants.listen,
             *(self.life, self.session, self.is_new, self.person, text),
             joins=self.joins,
+            listeners=self.present,
         )
         delivery, self.delivery = self.delivery, NOTHING
         try:

@@ -163,7 +163,8 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
     after = measure(life, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
     reason = _reason(life, job, steps, after)
-    nothing = "nothing could be made shorter" if reason else "it is short enough as it is"
+    fits = not (reason or job.only_prune)
+    nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
     did = ", ".join(dict.fromkeys(kinds)) or nothing
     headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
     data = {

@@ -22,10 +22,11 @@ from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, provenance, skills
 from bumble.records import beliefs as store
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import stop_words, tokens
 from bumble.text.words import one_line
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
@@ -35,6 +36,7 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 COMPANY_TOKENS = 60  # of each who is there
+SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
 
 def blocks(
@@ -102,12 +104,25 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
             lines.append(("", f"- {one}: you have just met"))
             continue
         standing = people.standing(known, config.stages, at)
-        shared = base.may_read(known.audience, session.people)
-        about = f" {' '.join(known.text.split())}" if shared and known.text else ""
+        about = _shared(life, known, session.people)
+        about = f" {about}" if about else ""
         talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
         told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
         lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
     return _blocks("relationship", "Who is here:", lines)
+
+
+def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
+    """Say what all of some people may know of one: the portrait, else what names them."""
+    if person.text and base.may_read(person.audience, readers):
+        return one_line(person.text)
+    hits = life.memory.search(person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers)
+    name_words = set(stop_words.words(person.name))
+    return " ".join(
+        one_line(hit.text)
+        for hit in hits
+        if not provenance.is_untrusted(hit.trust) and name_words <= set(stop_words.words(hit.text))
+    )
 
 
 def _knowledge(

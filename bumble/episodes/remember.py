@@ -206,11 +206,11 @@ def id_of(job: RememberJob) -> str:
 def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Describe who took part in some messages, and when."""
     names = {}
-    for person in _people(session, messages):
+    for person in _heard_by(session, messages):
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
-        names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
+        names[person] = next(filter(None, stated_names), "") or _name(life, person)
     at = messages[0].at.astimezone(life.zone)
     return Scene(
         life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
@@ -222,6 +222,19 @@ def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
         message.speaker for message in messages if message.role == "user" and message.speaker
     )
     return tuple(speakers) or ((session.by,) if session.by else ())
+
+
+def _heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return who took part in some messages, and who only listened."""
+    return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
+
+
+def _name(life: Runtime, person: str) -> str:
+    file = life.entity.root / relationships.path(person)
+    with contextlib.suppress(RecordInvalidError):
+        if file.is_file():
+            return base.load(file, relationships.parse).name
+    return person.replace("-", " ").title()
 
 
 def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
@@ -283,7 +296,7 @@ def _episode(
         sources=(session.id, *(message.id for message in spoken_messages)),
         trust=base.lowest_trust(message.trust for message in spoken_messages),
         # who had been there by then: somebody who joins later was not told it
-        audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
+        audience=tuple(dict.fromkeys((session.by, *_heard_by(session, until)))),
     )
     tag = _tag(job.messages)
     return episodes.new(
@@ -291,7 +304,7 @@ def _episode(
         first.at.astimezone(life.zone),
         weight.total,
         result.telling.text,
-        people=_people(session, job.messages),
+        people=_heard_by(session, job.messages),
         imprints=_imprints(life, session, job.messages, tag),
         soma=tag,
         session=session.id,

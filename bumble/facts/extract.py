@@ -122,9 +122,10 @@ def draw(
 
 _RELATIONAL = {
     "none": "",
-    "notes": 'This time also "relational": what a message shows of a person or of how they stand '
-    'to you: "person", "note".\n',
-    "scalar": 'This time also "relational": what a message shows of a person: "person", "note", '
+    "notes": 'This time also "relational": what a message shows of a person, also one who is only '
+    'spoken of, or of how they stand to you: "person" (the name), "note".\n',
+    "scalar": 'This time also "relational": what a message shows of a person: "person" (the name), '
+    '"note", '
     'and by how much it changes your warmth and trust, from -0.1 to 0.1: "warmth_delta", '
     '"trust_delta".\n',
 }
@@ -176,7 +177,7 @@ def _schema(window: Window, options: Options) -> dict[str, Any]:
         ),
     }
     if options.relational != "none":
-        note = {"from": cited, "person": {"enum": window.speakers}, "note": text}
+        note = {"from": cited, "person": title, "note": text}
         deltas = {"warmth_delta": delta, "trust_delta": delta}
         scalar = options.relational == "scalar"
         fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)

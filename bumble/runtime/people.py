@@ -48,6 +48,17 @@ def plan_met(
     return Change(met.path, met.why, met.data)
 
 
+def plan_heard_of(
+    life: Runtime, person: str, name: str, at: datetime, session: Session
+) -> Change | None:
+    """Plan a file for somebody who hears a talk without speaking; None where there is one."""
+    if find_person(life, person) is not None:
+        return None
+    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    stub = relationships.new(name, at, provenance=origin, id=person)
+    return relationships.plan_new(stub, f"meet {name}")
+
+
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
     owner = identity.owner.name or "you"

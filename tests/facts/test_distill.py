@@ -413,3 +413,18 @@ def test_a_miscounted_message_near_by_completes_the_evidence(ada: Entity) -> Non
     outcome = once(at_one(ada, answering(knowledge=[near, made_up])))
     assert [one["text"] for one in outcome.data["kept"]] == [near["body"]]
     assert outcome.data["dropped"][0]["reason"] == "nobody said Darjeeling"
+
+
+def test_a_note_on_somebody_who_is_only_spoken_of_makes_a_stub(ada: Entity) -> None:
+    said(ada, [("Sam", "My sister Fenja plays handball."), ("Ada", "Oh?"), *TALK])
+    notes = [
+        {"from": [1], "person": "Fenja", "note": "Fenja plays handball."},
+        {"from": [1], "person": "Wilhelmina", "note": "Wilhelmina plays handball."},
+    ]
+    answer = {"knowledge": [], "beliefs": [], "relational": notes, "journal_entry": ""}
+    outcome = once(at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")])))
+    assert reasons(outcome) == ['"Wilhelmina" is nobody who speaks or is named there']
+    apply(at_one(ada, ScriptedModel([])), outcome)
+    [stub] = [one for one in relationships.read(ada.relationships) if one.name == "Fenja"]
+    assert [note.text for note in stub.pending] == ["Fenja plays handball."]
+    assert stub.interaction_count == 0
