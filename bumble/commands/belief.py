@@ -38,6 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what it holds to be true.",
 )
+TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
 ]
@@ -123,6 +124,9 @@ def add(
     confidence: Annotated[
         float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
     ] = TOLD_CONFIDENCE,
+    source: Annotated[
+        str, typer.Option(help=f"Where it is from: {', '.join(TOLD_SOURCES)}.")
+    ] = TOLD_SOURCES[0],
     evidence: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
@@ -134,6 +138,8 @@ def add(
     The same claim twice is one belief.
     """
     _check_category(category)
+    if source not in TOLD_SOURCES:
+        raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
     rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
     with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
@@ -148,6 +154,7 @@ def add(
         belief = beliefs.new(
             *(belief_id, claim, category, confidence, at),
             evidence=rests_on,
+            origin=source,
             provenance=Provenance(by="belief add"),
         )
         planned = [beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")]

@@ -22,7 +22,7 @@ HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
 def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()) -> str:
-    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+    """Put the body into words within its budget, as loud as it is; in a reflex in one line.
 
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
@@ -30,7 +30,7 @@ def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence
     level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
     room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return _within(room, _body_block(life, soma, "quiet", room))
+        return _within(room, _body_block(life, soma, level, room).partition("\n")[0])
     met = people.interactions(life)
     if level == "quiet":
         line = _body_block(life, soma, level, room)

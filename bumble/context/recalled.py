@@ -75,11 +75,22 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     told = [
         *([f"- {' '.join(known.text.split())}"] if known.text else []),
         *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *_scalar(life, known, at),
         *(f"- still open: {topic}" for topic in known.unresolved),
     ]
     heading = f"What you know of {prompts.harmless(known.name)}:"
     tier = known.provenance.trust
     return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+
+
+def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
+    """Say in numbers how the two stand, where no portrait is kept that says it in words."""
+    config, scores = life.config.memory.relational, person.scores
+    if config.enabled or not person.source.meta.get("scores"):
+        return []
+    stage = people.standing(person, config.stages, at).stage
+    numbers = f"familiarity {scores.familiarity:.0%}, warmth {scores.warmth:.0%}"
+    return [f"- how you stand: {stage}, {numbers}, trust {scores.trust:.0%}"]
 
 
 def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:

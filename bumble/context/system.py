@@ -91,6 +91,7 @@ def of_entity(
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config),
         mood,
+        home=entity.root.name,
     )
 
 
@@ -102,6 +103,8 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    *,
+    home: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -116,7 +119,7 @@ def stable(
         "knowledge": _section("# Always true", _locked(knowledge)),
         "files": _section("# Files you keep in mind", _files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
-        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+        "runtime": _runtime(identity, tools, home),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
@@ -126,6 +129,17 @@ def stable(
         tuple(own_files),
         listed,
     )
+
+
+def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
+    """Say where and in what the entity lives, and which of its files it may touch."""
+    lines = [f"Your days are counted in the time zone {identity.timezone}."]
+    if home:
+        named = prompts.harmless(home)
+        lines.append(f"You run in bumble, and your memory is the files of a folder, {named}/.")
+        if any(tool.name == "read_file" for tool in tools):
+            lines.append("The files you can read and write lie in its workspace/.")
+    return " ".join(lines)
 
 
 def _is_told(story: Narrative) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from bumble.body import ebb
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
 from bumble.errors import AnswerInvalidError
@@ -365,6 +366,7 @@ def _options(life: Runtime, session: Session, window: Window) -> Options:
         relational,
         config.max_delta,
         READ_CHARS if life.local else None,
+        ebb.reflection_line(body_state.read(life, life.now()), life.body.soma),
     )
 
 

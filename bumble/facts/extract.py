@@ -69,6 +69,7 @@ class Options:
     relational: Literal["none", "notes", "scalar"]  # none: a reflection has seen to it
     max_delta: float = 0.1
     most_chars: int | None = None  # of a whole window; None: all of it
+    body: str = ""  # how the entity feels, in a line
 
 
 def trusted(model_name: str) -> bool:
@@ -105,6 +106,7 @@ def draw(
         ),
         "known": _render_known(known_sections),
         "relational": _RELATIONAL[options.relational],
+        "body": options.body and f"{options.body}\n",
     }
     request = Request(
         job_request.messages(PURPOSE, slots),

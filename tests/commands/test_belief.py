@@ -187,3 +187,9 @@ def test_a_belief_that_is_removed_is_linked_by_none(kettle: Run) -> None:
     kettle.ok("belief", "remove", first)
     assert not kettle.file(f"beliefs/{first}.md").exists()
     assert kettle.ok("belief", "show", "last", "--json").data["contradicts"] == []
+
+
+def test_what_was_observed_says_so(run: Run) -> None:
+    run.ok("belief", "add", "Sam types late at night", "--source", "observation")
+    assert run.ok("belief", "show", "last", "--json").data["source"] == "observation"
+    assert run("belief", "add", "Sam is kind", "--source", "hearsay").code == 2

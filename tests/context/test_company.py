@@ -92,7 +92,7 @@ def test_what_one_told_in_private_reaches_no_other_prompt(
     model = ScriptedModel(
         [
             act("recall", query="who steals sweets at night"),
-            act("list_skills", filter=""),
+            act("list_skills"),
             act("read_skill", name="night sweets"),
             say("I don't know."),
         ]

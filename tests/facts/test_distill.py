@@ -422,9 +422,16 @@ def test_a_note_on_somebody_who_is_only_spoken_of_makes_a_stub(ada: Entity) -> N
         {"from": [1], "person": "Wilhelmina", "note": "Wilhelmina plays handball."},
     ]
     answer = {"knowledge": [], "beliefs": [], "relational": notes, "journal_entry": ""}
-    outcome = once(at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")])))
+    life = at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")]))
+    session = session_files.find(ada.sessions, "ses_1")
+    waits = cursors.plan_heard(
+        state.read(ada.state), session, [(cursors.REFLECT, "sam")], session.messages[0].id, ""
+    )
+    assert waits is not None
+    life.apply(ChangeSet("", (waits,)))
+    outcome = once(life)
+    assert "Body: " in life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
     assert reasons(outcome) == ['"Wilhelmina" is nobody who speaks or is named there']
-    apply(at_one(ada, ScriptedModel([])), outcome)
     [stub] = [one for one in relationships.read(ada.relationships) if one.name == "Fenja"]
     assert [note.text for note in stub.pending] == ["Fenja plays handball."]
     assert stub.interaction_count == 0
