@@ -206,7 +206,7 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     from bumble.runtime import people
 
-    person = people.find_person(mind.life, mind.person.id)
+    person = people.readable_person(mind.life, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")
         return False

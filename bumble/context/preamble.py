@@ -82,7 +82,8 @@ def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> 
 
 def phenotype(life: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
-    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    whole = life.read_or(lambda: narrative.read(life.entity.narrative), None)
+    story = narrative.told_to(whole, readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
@@ -115,7 +116,7 @@ def now_text(
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     if other_ids:
         names = [
-            person.name if (person := people.find_person(life, other)) else other
+            person.name if (person := people.readable_person(life, other)) else other
             for other in other_ids
         ]
         lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")

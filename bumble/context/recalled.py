@@ -68,7 +68,7 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(life, session, at)
-    known = people.find_person(life, person)
+    known = people.readable_person(life, person)
     if known is None or not base.may_read(known.audience, session.people):
         return []
     budget = life.config.memory.relational.max_context_tokens
@@ -110,7 +110,7 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for one in session.people:
-        known = people.find_person(life, one)
+        known = people.readable_person(life, one)
         if known is None:
             lines.append(("", f"- {one}: you have just met"))
             continue
@@ -141,7 +141,7 @@ def _knowledge(
 ) -> list[Block]:
     limit = life.config.memory.knowledge.max_sections
     hits = _unasked(life, search, session.messages[-1].text, ("knowledge",), limit)
-    book = knowledge.read(life.entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -313,12 +313,12 @@ def _unasked(
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
-    return _beside_prompt(life.entity, hits)
+    return _beside_prompt(life, hits)
 
 
-def _beside_prompt(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(life: Runtime, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    book = knowledge.read(entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     always = {("knowledge", section.title) for section in book.sections if system.always(section)}
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bumble import prompts
@@ -16,6 +17,7 @@ from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.llm.protocol import Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
@@ -75,10 +77,13 @@ def of_entity(
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
 
-    Raises:
-        RecordInvalidError: If one of them can't be read.
+    A file that a hand has broken is left out; the index names it.
     """
-    story = narrative_store.read(entity.narrative)
+    story, book = None, knowledge_store.EMPTY
+    with suppress(RecordInvalidError):
+        story = narrative_store.read(entity.narrative)
+    with suppress(RecordInvalidError):
+        book = knowledge_store.read(entity.knowledge)
     return stable(
         identity,
         tools,
@@ -87,7 +92,7 @@ def of_entity(
             for skill in skills_store.read(entity.skills)
             if base.may_read(skill.provenance.audience, readers)
         ],
-        knowledge_store.read(entity.knowledge),
+        book,
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config),
         mood,

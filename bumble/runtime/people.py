@@ -33,6 +33,11 @@ def find_person(life: Runtime, person: str) -> Relationship | None:
     return base.load(file, relationships.parse) if file.exists() else None
 
 
+def readable_person(life: Runtime, person: str) -> Relationship | None:
+    """Read the file of a person for a talk; None where there is none that can be read."""
+    return life.read_or(lambda: find_person(life, person), None)
+
+
 def plan_met(
     life: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
@@ -54,7 +59,7 @@ def plan_heard_of(
     life: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
-    if find_person(life, person) is not None:
+    if (life.entity.root / relationships.path(person)).exists():
         return None
     origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
