@@ -26,6 +26,7 @@ from bumble.cli.listing import (
 )
 from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.facts.beliefs import confirmed, plan_confirm, plan_contradict, strength
 from bumble.records import base, beliefs
@@ -261,7 +262,9 @@ def remove(opened: Opened, belief_id: IdArgument, *, dry_run: DryRunOption = Fal
         _load,
         keep=lambda other: belief.id in other.contradicts,
     )
-    planned = [beliefs.plan_forget(belief, f"no longer: {output.shorten(belief.text, 50)}")]
+    planned: list[Change | None] = [
+        beliefs.plan_forget(belief, f"no longer: {output.shorten(belief.text, 50)}")
+    ]
     planned += [beliefs.plan_unlinked(other, belief.id) for other in linked.records]
     commit.commit(
         opened, "belief remove", planned, f"Removed {belief.id}.", dry_run=dry_run, id=belief.id

@@ -362,7 +362,7 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
     mood = body_state.mood(life, body_state.read(life, at)).name
     search = Search(session.people, mood, at, session.id, unseen)
     hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
-    hits = _beside_prompt(life.entity, hits)
+    hits = _beside_prompt(life, hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []
