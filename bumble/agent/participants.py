@@ -70,12 +70,17 @@ def open_session(
         The session, and whether it has yet to be written.
 
     Raises:
-        RefusedError: If the session named was had with other people.
+        RefusedError: If the session named was had with other people, or elsewhere.
     """
     folder = life.entity.sessions
     other_ids = tuple(dict.fromkeys(person.id for person in present if person.id != who.id))
     if session_id is not None:
         session = session_files.find(folder, session_id)
+        if session.imported is not None:
+            raise RefusedError(
+                f"{session.id} was had with another assistant and imported; it is only read\n"
+                f"`bumble session show {session.id}` shows it. Begin another with --new-session."
+            )
         _refuse_strangers(life, session, who, other_ids)
         return session, False
     latest = None if new else _going_on(life, who, at, other_ids)

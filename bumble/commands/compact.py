@@ -114,5 +114,6 @@ def _session(opened: Opened, session_id: str | None) -> Session | None:
         return session_files.find(opened.entity.sessions, session_id)
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
-    newest = max(infos, key=lambda info: info.last_at, default=None)
+    lived = [info for info in infos if info.imported is None]
+    newest = max(lived, key=lambda info: info.last_at, default=None)
     return session_files.find(opened.entity.sessions, newest.id) if newest else None

@@ -28,7 +28,7 @@ from bumble.cli.options import (
     DryRunOption,
 )
 from bumble.entity.changes import Change
-from bumble.errors import UserError
+from bumble.errors import RefusedError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.sessions import End, Message, Session
 
@@ -109,6 +109,10 @@ def end(
     It leaves the next one a brief of what was going on, if there is a model to write it.
     """
     session = _load(opened, session_id)
+    if session.imported is not None:
+        raise RefusedError(
+            f"{session.id} was imported: it is over\nName the conversation that is to end."
+        )
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     planned: list[Change | None] = []
     lines: list[str] = []
@@ -174,6 +178,8 @@ def _length(session: Session) -> int:
 
 
 def _state(session: Session) -> str:
+    if session.imported is not None:
+        return f"imported from {session.imported.get('from')}"
     if session.ended is not None:
         return "ended"
     return "unanswered" if session.unanswered else "open"
@@ -185,6 +191,8 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
     spoken = ", ".join(names.get(person, person) for person in session.people)
     began = when(session.at, opened)
     yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
+    if session.imported is not None and session.imported.get("title"):
+        yield str(session.imported["title"])
     summed_up = {
         compaction.last: compaction.summary
         for compaction in session.compactions
@@ -201,8 +209,9 @@ def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterat
 
 
 def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
-    speakers = {"user": names.get(message.speaker, message.speaker), "tool": "(result)"}
-    who = speakers.get(message.role, opened.identity.name)
+    called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
+    speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
+    who = speakers.get(message.role, called or opened.identity.name)
     if message.role == "tool":
         yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
         return
@@ -225,6 +234,7 @@ def _data(session: Session) -> dict[str, Any]:
         "last_at": session.last_at.isoformat(),
         "people": list(session.people),
         "state": _state(session),
+        "imported": dict(session.imported) if session.imported is not None else None,
         "ended": session.ended.isoformat() if session.ended else None,
         "messages": [_message_data(message) for message in session.messages],
         "compactions": [

@@ -5,7 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,10 +14,10 @@ import typer
 
 from bumble.app import body_view, model_choice, opening, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import listing, people
+from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
 from bumble.errors import IndexUnusableError, UserError
-from bumble.records import kinds, session_files, state
+from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
@@ -25,6 +25,7 @@ from bumble.text import urls
 from bumble.weights import store
 
 if TYPE_CHECKING:
+    from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
     from bumble.weights.choice import Choice
 
@@ -40,7 +41,9 @@ def status(
     opened: Opened,
 ) -> None:
     """Show which entity this is, and how it is."""
-    talks = _newest_conversations(opened)
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    talks = _newest_conversations(opened, infos)
     chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
     data = {
         "root": str(opened.entity.root),
@@ -50,12 +53,14 @@ def status(
         "timezone": opened.identity.timezone,
         "archetype": opened.identity.identity.archetype or None,
         "model": _model(opened, chosen),
+        "abilities": _or(opened, lambda: _abilities(opened, chosen), None),
         "embedding": _embedding(opened),
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
+        "imports": waiting_imports.look(infos),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
@@ -74,13 +79,13 @@ def _or(opened: Opened, look: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def _newest_conversations(opened: Opened) -> list[Session]:
+def _newest_conversations(opened: Opened, infos: Sequence[SessionInfo]) -> list[Session]:
     """Read the newest conversation of each of the people who spoke last, the newest first."""
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, lambda path: (path, session_files.read_info(path)))
-    newest = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id), reverse=True)
-    by_person = {info.by: path for path, info in reversed(newest)}
-    wanted = [path for path, info in newest if by_person[info.by] == path][:PEOPLE_LOOKED_AT]
+    lived = [info for info in infos if info.imported is None]
+    newest = sorted(lived, key=lambda info: (info.last_at, info.id), reverse=True)
+    by_person = {info.by: info.id for info in reversed(newest)}
+    chosen = [info.id for info in newest if by_person[info.by] == info.id][:PEOPLE_LOOKED_AT]
+    wanted = [opened.entity.sessions / talk_id / sessions.FILE for talk_id in chosen]
     return list(listing.readable(opened, wanted[::-1], session_files.load).records)[::-1]
 
 
@@ -101,6 +106,18 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         "url": urls.shown(chosen.url) or None,
         "lacks": lacks,
     }
+
+
+def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
+    """Say how far the model is trusted, in the languages that are spoken."""
+    from bumble.app import abilities, conversation, probing
+
+    if chosen is None or not probing.is_here(opened, chosen):
+        return []
+    with conversation.open_life(opened, "status", needs_model=False) as life:
+        codes = probing.spoken_languages(life)
+    trusted = abilities.standings(opened, chosen, codes)
+    return [vars(one) | {"line": one.line} for one in trusted if one.language in codes]
 
 
 def _embedding(opened: Opened) -> dict[str, Any] | None:
@@ -259,15 +276,17 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
+        *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
-        ("last talk", _last_line(opened, data["last_session"], data["counts"]["sessions"])),
+        ("last talk", _last_line(opened, data["last_session"], _lived(data))),
         *(("unanswered", _unanswered_line(opened, message)) for message in data["unanswered"]),
         ("today", _today_line(data["today"])),
         ("mood", _mood_line(data["mood"])),
         ("pending", _pending_line(data["pending"])),
         ("due", _due_line(data["due"])),
         ("to commit", _uncommitted_line(data["uncommitted"])),
+        ("imported", waiting_imports.line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]
@@ -303,8 +322,13 @@ def _window_line(window: dict[str, Any] | None) -> str:
     return sentence
 
 
-def _last_line(opened: Opened, last: dict[str, Any] | None, sessions: int) -> str:
-    if last is None and sessions:
+def _lived(data: dict[str, Any]) -> int:
+    """Return how many conversations there are that were had here."""
+    return int(data["counts"]["sessions"]) - int(data["imports"]["conversations"])
+
+
+def _last_line(opened: Opened, last: dict[str, Any] | None, lived: int) -> str:
+    if last is None and lived:
         return "can't be read (see `bumble doctor`)"
     if last is None:
         return 'none yet; begin with `bumble chat "Hello"`'

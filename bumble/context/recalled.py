@@ -12,7 +12,8 @@ from datetime import datetime
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
-from bumble.context import emotion_weight, system
+from bumble.choosing import quotes
+from bumble.context import emotion_weight, newer_words, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -73,7 +74,7 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
         return []
     budget = life.config.memory.relational.max_context_tokens
     told = [
-        *([f"- {' '.join(known.text.split())}"] if known.text else []),
+        *([f"- {quotes.plain(known.text)}"] if known.text else []),
         *([f"- between you: {known.dynamic}"] if known.dynamic else []),
         *_scalar(life, known, at),
         *(f"- still open: {topic}" for topic in known.unresolved),
@@ -126,7 +127,7 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
 def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
     """Say what all of some people may know of one: the portrait, else what names them."""
     if person.text and base.may_read(person.audience, readers):
-        return one_line(person.text)
+        return quotes.plain(person.text)
     hits = life.memory.search(person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers)
     name_words = set(stop_words.words(person.name))
     return " ".join(
@@ -275,7 +276,8 @@ def find(
         factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
     )
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
-    return _believed(memory.entity, config, near, search.at)
+    standing = _believed(memory.entity, config, near, search.at)
+    return newer_words.beside(memory.entity, standing, search.readers)
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -344,7 +346,7 @@ def _hearsay(tier: str) -> str:
 
 
 def _line(text: str, limit_tokens: int) -> str:
-    return tokens.cut(one_line(text), limit_tokens)
+    return tokens.cut(quotes.plain(text), limit_tokens)
 
 
 @dataclass(frozen=True)

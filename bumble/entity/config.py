@@ -15,6 +15,7 @@ from bumble.entity.config_memory import MemoryConfig
 from bumble.text.schema import (
     Amount,
     Count,
+    LanguageCode,
     Length,
     Positive,
     Range,
@@ -43,6 +44,17 @@ YOURS = Yours()
 OWNERS = Owners()
 
 
+Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
+
+
+@dataclass(frozen=True)
+class AbilitiesConfig:
+    """What a model is trusted with, whatever was measured: by purpose."""
+
+    talk: Tiers
+    memory: Tiers
+
+
 @dataclass(frozen=True)
 class LlmConfig:
     """Which chat model answers, and how it is reached."""
@@ -59,6 +71,7 @@ class LlmConfig:
     first_token_timeout_seconds: Amount
     silence_timeout_seconds: Amount
     prompt_cache_megabytes: Count
+    abilities: AbilitiesConfig
 
 
 @dataclass(frozen=True)
@@ -298,6 +311,7 @@ class LogConfig:
 class Config:
     """Every setting."""
 
+    language: Annotated[str, LanguageCode()]
     llm: LlmConfig
     embedding: EmbeddingConfig
     cognition: CognitionConfig

@@ -1,7 +1,9 @@
 """When a conversation is distilled into facts, and the run of it, window by window.
 
 Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
-enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of each conversation:
+enough; the more is felt, the fewer turns. An imported conversation is due when it is asked for by
+name and never else, and a line of its transcript says how far it was learnt from. In `state.yaml`,
+beside the cursor of each conversation:
 
     distill:
       ses_01J…: {at: 2026-05-24T12:00:00+02:00, hash: 0f3a…}   # the last window; failed: 2
@@ -9,24 +11,28 @@ enough; the more is felt, the fewer turns. In `state.yaml`, beside the cursor of
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from bumble.body import ebb
+from bumble.choosing import by_form
+from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
-from bumble.errors import AnswerInvalidError
-from bumble.facts import belief_conflicts, extract, store_extracted, verify
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.facts import belief_conflicts, extract, store_extracted, store_quoted, verify
 from bumble.facts.extract import ExtractedItem, Extraction, Options
 from bumble.facts.extract_window import USER, Window, split_windows
 from bumble.facts.store_extracted import WindowMemories
 from bumble.facts.verify import Rejected
-from bumble.records import base, knowledge, relationships, session_files, state
+from bumble.records import base, knowledge, relationships, session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
 from bumble.runtime.cursors import DISTILL, REFLECT
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
@@ -60,12 +66,12 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
     file = state.read(life.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
     if force and not names:
-        names = [path.parent.name for path in session_files.paths(life.entity.sessions)[-1:]]
+        names = [info.id for info in session_files.infos(life.entity.sessions)][-1:]
     jobs: list[DistillJob] = []
     shown: list[tuple[Condition, ...]] = []
     for name in names:
         session = session_files.find(life.entity.sessions, name)
-        windows = _windows(life, session, cursors.messages(file, session, (DISTILL,)))
+        windows = _windows(life, session, _waiting(file, session))
         if force and not windows:
             windows = _windows(life, session, session.messages)[-1:]
         conditions = () if force else _gates(life, file, session, windows)
@@ -78,6 +84,15 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
         return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
     conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
     return Due(conditions, tuple(jobs))
+
+
+def _waiting(file: MappingFile, session: Session) -> tuple[Message, ...]:
+    """Return the messages that have not been learnt from yet, oldest first."""
+    if session.imported is None:
+        return cursors.messages(file, session, (DISTILL,))
+    ids = [message.id for message in session.messages]
+    start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
+    return session.messages[start:]
 
 
 def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
@@ -113,8 +128,14 @@ def _gates(
     life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
 ) -> tuple[Condition, ...]:
     config, now = life.config.memory.distillation, life.now()
+    if session.imported is not None:
+        count = sum(len(window.messages) for window in windows)
+        return (
+            _enabled(config),
+            Condition("imported messages", f"{count} in {session.id}", "at least 1", count >= 1),
+        )
     waiting = [message for window in windows for message in window.messages]
-    new, depth = _turns(waiting), _turns(session.messages)
+    new, depth = _turns(waiting), _depth(life, session, config.min_turns_absolute)
     intensity = body_state.intensity(life, body_state.read(life, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
@@ -149,6 +170,18 @@ def turns_needed(intensity: float, config: DistillationConfig) -> int:
     room = 1 - config.soma_urgency_from
     share = over / room if room > 0 else 0.0
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
+
+
+def _depth(life: Runtime, session: Session, least: int) -> int:
+    """Count the turns the entity has heard: of this conversation, then of others until enough."""
+    depth = _turns(session.messages)
+    for path in reversed(session_files.paths(life.entity.sessions)):
+        if depth >= least:
+            break
+        if path.parent.name != session.id:
+            with contextlib.suppress(RecordInvalidError):
+                depth += _turns(session_files.load(path).messages)
+    return depth
 
 
 def _turns(messages: Sequence[Message]) -> int:
@@ -186,18 +219,19 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("its messages are gone")
     window = windows[0]
     file = state.read(life.entity.state)
-    waiting = [message.id for message in cursors.messages(file, session, (DISTILL,))]
+    waiting = [message.id for message in _waiting(file, session)]
     if window.messages[0].id in waiting[1:]:
         # one cursor: what lies before this window, and was refused just now, would be passed over
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _window_result(life, session, window, WindowMemories(), message, ran=False)
+        return _window_result(life, session, window, lambda _: [], message, ran=False)
+    wording = by_form.wording(life, session, window.messages)
+    if wording is not None:
+        return _by_form(life, session, window, wording)
     known_sections = _near_sections(life, window)
     options = _options(life, session, window)
     try:
-        if not extract.trusted(life.model.name):
-            return _waits(f"{life.model.name}: this model's extraction is not trusted")
         extraction = extract.draw(life.model, window, options, known_sections)
     except AnswerInvalidError as error:
         return _failed(life, session, window, error)
@@ -208,6 +242,22 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         items, doubted = verify.judge(life.model, window, items, options)
         rejected += doubted
     return _result(life, session, window, extraction, items, rejected)
+
+
+def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) -> JobResult:
+    """Keep what is worth keeping of a window in the words of those who said it."""
+    evidence = [window.messages[n - 1] for n in window.numbers if window.is_persons(n)]
+    noticed = by_form.notices(life, session, evidence)
+    sayings = by_form.sayings(life, session, evidence, noticed, wording)
+    quoting = store_quoted.Quoting(life, session, window, wording, tuple(sayings), life.now())
+
+    def store(refused: list[str]) -> list[Change | None]:
+        return [by_form.plan_noticed(session, noticed), *store_quoted.plan(quoting, refused)]
+
+    report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
+    outcome = _window_result(life, session, window, store, report, ran=False)
+    data = {**outcome.data, "ran": True, "quoted": [saying.message.id for saying in sayings]}
+    return replace(outcome, data=data, asked=False)
 
 
 def _result(
@@ -235,7 +285,8 @@ def _result(
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
     lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
-    outcome = _window_result(life, session, window, memories, "\n".join(lines))
+    store = partial(store_extracted.plan, life, window, memories)
+    outcome = _window_result(life, session, window, store, "\n".join(lines))
     reasons = [
         {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
         for rejection in rejected
@@ -262,7 +313,7 @@ def _window_result(
     life: Runtime,
     session: Session,
     window: Window,
-    memories: WindowMemories,
+    store: Callable[[list[str]], Sequence[Change | None]],
     report: str,
     *,
     ran: bool = True,
@@ -272,8 +323,8 @@ def _window_result(
 
     def plan() -> list[Change | None]:
         refused.clear()
-        cursor_moves = [_dealt_with(life, window)]
-        return [*store_extracted.plan(life, window, memories, refused), *cursor_moves]
+        moves = _dealt_with(life, window)
+        return [*store(refused), *moves]
 
     plan()  # says what will be refused
     return JobResult(
@@ -290,7 +341,7 @@ def _window_result(
     )
 
 
-def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None:
+def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> list[Change | None]:
     """Plan to move the cursor behind a window, and to remember what it was."""
     file = state.read(life.entity.state)
     session = session_files.find(life.entity.sessions, window.session)
@@ -305,10 +356,13 @@ def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> Change | None
     cleared = state.plan_write(file, {}, "", remove=gone) if gone else None
     if cleared is not None and cleared.data is not None:
         file = state.parse(cleared.data.decode())
-    moved = cursors.plan_moved(
-        file, session, [((DISTILL,), window.last.id)], values, "these messages were distilled"
-    )
-    return _joined(cleared, moved)
+    why = "these messages were distilled"
+    moved = cursors.plan_moved(file, session, [((DISTILL,), window.last.id)], values, why)
+    marks = []
+    if session.imported is not None:
+        reached = Distilled(life.now(), window.last.id)
+        marks.append(sessions.plan_append(session, [reached], why))
+    return [_joined(cleared, moved), *marks]
 
 
 def _joined(first: Change | None, second: Change | None) -> Change | None:
@@ -336,7 +390,7 @@ def _failed(
 
     def counted() -> list[Change | None]:
         if failed >= TRIES:
-            return [_dealt_with(life, window, failed)]
+            return _dealt_with(life, window, failed)
         mark = {"at": base.stamp(life.now()), "tried": window.hash, "failed": failed}
         file = state.read(life.entity.state)
         values = {SECTION: {session.id: mark}}

@@ -85,7 +85,9 @@ class Window:
         if message.role == USER:
             named = message.extra.get("name")
             return str(named or self.names.get(message.speaker, "") or message.speaker or "person")
-        return self.entity if message.role == "assistant" else "(tool)"
+        if message.role == "assistant":  # in an imported conversation another one than this entity
+            return str(message.extra.get("name") or self.entity)
+        return "(tool)"
 
     def is_evidence(self, number: int) -> bool:
         """Whether a message may be what a memory rests on."""

@@ -6,6 +6,7 @@ record whose document differs in the lines it changes, and in no others.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import random
@@ -138,8 +139,23 @@ def new_id(prefix: str, at: datetime, rng: random.Random) -> str:
     Source:
         The ULID specification: 48 bits of milliseconds, 80 of chance, in Crockford's base 32.
     """
-    milliseconds = int(at.timestamp() * 1000)
-    number = int.from_bytes(milliseconds.to_bytes(6, "big") + rng.randbytes(10), "big")
+    return _ulid(prefix, at, rng.randbytes(10))
+
+
+def stable_id(prefix: str, at: datetime, key: str) -> str:
+    """Make the id that something from elsewhere has here, the same however often it is made.
+
+    Args:
+        prefix: Of the kind.
+        at: When it was; before 1970, as if then.
+        key: What it is called where it comes from, unique there.
+    """
+    return _ulid(prefix, at, hashlib.sha256(key.encode("utf-8", "replace")).digest()[:10])
+
+
+def _ulid(prefix: str, at: datetime, tail: bytes) -> str:
+    milliseconds = max(0, int(at.timestamp() * 1000))
+    number = int.from_bytes(milliseconds.to_bytes(6, "big") + tail, "big")
     digits = (ULID_DIGITS[number >> place & 31] for place in range(125, -1, -5))
     return f"{prefix}_{''.join(digits)}"
 

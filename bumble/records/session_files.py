@@ -7,7 +7,7 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -41,6 +41,8 @@ class SessionInfo:
     last_at: datetime  # when something was last said, or the conversation ended
     ended: bool
     size_bytes: int
+    imported: Mapping[str, Any] | None = None  # where it comes from, if it was had elsewhere
+    waits: bool = False  # imported, and not wholly learnt from
 
 
 def paths(folder: Path) -> list[Path]:
@@ -68,12 +70,16 @@ def read_info(file: Path) -> SessionInfo:
         last_at = base.field(last, "at", datetime, at)
         by = base.field(first, "by", str, "")
         present = base.texts(first, "with")
+        origin = sessions.imported(first)
+        waits = origin is not None and not _is_distilled(file, tail)
     except OSError as error:
         raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RecordInvalidError(file, str(error), 1) from error
     ended = last.get("type") == "end"
-    return SessionInfo(file.parent.name, at, by, present, max(at, last_at), ended, size)
+    return SessionInfo(
+        file.parent.name, at, by, present, max(at, last_at), ended, size, origin, waits
+    )
 
 
 def _last(tail: bytes) -> dict[str, Any] | None:
@@ -90,8 +96,42 @@ def _last(tail: bytes) -> dict[str, Any] | None:
     return None
 
 
+def _is_distilled(file: Path, tail: bytes) -> bool:
+    """Whether the last message of an imported conversation has been learnt from.
+
+    Args:
+        file: The transcript, which is read whole where a long last message hides in front.
+        tail: Its end. A mark stands behind the messages that it is about.
+    """
+    mark = ""
+    for part in (tail, None):
+        for line in reversed((files.read(file) if part is None else part).split(b"\n")):
+            try:
+                data = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(data, dict) and data.get("type") == "message":
+                return mark != "" and data.get("id") == mark
+            if isinstance(data, dict) and data.get("type") == "distilled" and not mark:
+                mark = str(data.get("last", ""))
+    return False
+
+
 def infos(folder: Path) -> Iterator[SessionInfo]:
-    """Yield what a listing shows of each session, oldest first.
+    """Yield what a listing shows of each session that was lived here, oldest first.
+
+    Those that were imported are no talks of the entity's: none goes on, none is silence broken.
+    """
+    return (info for info in _readable(folder) if info.imported is None)
+
+
+def imports(folder: Path) -> Iterator[SessionInfo]:
+    """Yield what a listing shows of each imported session, oldest first."""
+    return (info for info in _readable(folder) if info.imported is not None)
+
+
+def _readable(folder: Path) -> Iterator[SessionInfo]:
+    """Yield every session that can be read.
 
     What can't be read is passed over: one broken transcript must not end every talk there is to
     come. `doctor` and `session list` name it.

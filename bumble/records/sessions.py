@@ -3,8 +3,9 @@
 Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
 `session` (the first), `message`, `appraisal` (what a message did to the body), `notice` (what it is
-worth remembering for), `compaction`, `undo` (takes back a compaction), `end`, and whatever a later
-version adds. Knows nothing of models or prompts.
+worth remembering for), `compaction`, `undo` (takes back a compaction), `end`, `distilled` (how far
+an imported conversation was learnt from), and whatever a later version adds. Knows nothing of
+models or prompts.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ class Message:
         """Whether the entity spoke by itself, as with a reminder: that answers nobody."""
         return bool(self.extra.get("unprompted"))
 
+    @property
+    def is_example(self) -> bool:
+        """Whether a model is shown it: a reply that failed a check, or refused, would be copied."""
+        return self.extra.get("example") is not False
+
 
 @dataclass(frozen=True)
 class Appraised:
@@ -102,7 +108,15 @@ class End:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End
+@dataclass(frozen=True)
+class Distilled:
+    """How far an imported conversation was learnt from; one that was lived has a cursor instead."""
+
+    at: datetime
+    last: str  # id of the last message
+
+
+Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 
 
 @dataclass(frozen=True)
@@ -121,11 +135,17 @@ class Session:
     torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
     extra: Mapping[str, Any]  # further fields of the first line
     source: str  # the text of the file
+    distilled: str = ""  # id of the last message that was learnt from, of an imported one
 
     @property
     def last_at(self) -> datetime:
         """When somebody last said something; when it began, if nobody has."""
         return self.messages[-1].at if self.messages else self.at
+
+    @property
+    def imported(self) -> Mapping[str, Any] | None:
+        """Where it comes from, if it was had elsewhere: {from, id, title}; None: it was lived."""
+        return imported(self.extra)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -135,7 +155,9 @@ class Session:
 
     @property
     def unanswered(self) -> tuple[Message, ...]:
-        """The messages at the end that have no reply yet."""
+        """The messages at the end that have no reply yet; an imported one waits for none."""
+        if self.imported is not None:
+            return ()
         waiting: list[Message] = []
         for message in reversed(self.messages):
             if message.role == "assistant" and not message.tool_calls and not message.unprompted:
@@ -177,7 +199,19 @@ def parse(source: str, stem: str = "") -> Session:
         torn_line=torn_line,
         extra=_extra(head, known),
         source=source,
+        distilled=_distilled([record for _, record in found]),
     )
+
+
+def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return where a conversation comes from, by its first line; None if it was lived here."""
+    origin = head.get("imported")
+    return origin if isinstance(origin, dict) else None
+
+
+def _distilled(in_file: Sequence[Record | None]) -> str:
+    marks = [record.last for record in in_file if isinstance(record, Distilled)]
+    return marks[-1] if marks else ""
 
 
 def _record(line: Line) -> Record | None:
@@ -195,6 +229,10 @@ def _record(line: Line) -> Record | None:
                 return _undo(line.data)
             case "end":
                 return _end(line.data)
+            case "distilled":
+                return Distilled(
+                    base.field(line.data, "at", datetime), base.field(line.data, "last", str)
+                )
         return None
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
@@ -347,6 +385,8 @@ def render(record: Record) -> str:
             data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
         case End():
             data = {"type": "end", "at": _stamp(record.at), **record.extra}
+        case Distilled():
+            data = {"type": "distilled", "at": _stamp(record.at), "last": record.last}
     return jsonl.dumped(data)
 
 
@@ -404,6 +444,12 @@ def path(session_id: str) -> str:
 def plan_start(session: Session, why: str) -> Change:
     """Plan to make the transcript of a new session; the same set may append to it."""
     return changes.write(path(session.id), session.source, None, why)
+
+
+def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> Change:
+    """Plan to make the transcript of a new session with all that is in it."""
+    lines = "".join(render(record) for record in new_records)
+    return changes.write(path(session.id), session.source + lines, None, why)
 
 
 def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:

@@ -137,3 +137,11 @@ def test_an_owner_of_another_name_stays_who_they_are(run: Run) -> None:
     assert {one["trust"] for one in messages if one["role"] == "user"} == {"owner"}
     run.ok("chat", "Hello.", "--as", "Kim")
     assert {one["id"] for one in run.ok("person", "list", "--json").data} == {"sam", "kim"}
+
+
+def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:
+    run.ok("person", "add", "Ana", "Ana conserta barcos e mora com a irmã em Lisboa.")
+    assert run.ok("person", "show", "Ana", "--json").data["language"] == "pt"
+    run.ok("config", "set", "language", "fr")
+    assert run.ok("person", "show", "Ana", "--json").data["language"] == "fr"
+    assert run("config", "set", "language", "Deutsch").code != 0

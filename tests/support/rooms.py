@@ -20,6 +20,7 @@ ROOMS = (
     "forms",
     "index",
     "grounding",
+    "imports",
     "runtime",
     "choosing",
     "episodes",

@@ -1,0 +1,80 @@
+"""The formats that can be imported, and which of them some files are, by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from bumble.errors import ImportInvalidError, UsageError
+from bumble.imports import (
+    agent_folders,
+    bumble_folder,
+    card,
+    chatgpt,
+    claude,
+    claude_code,
+    gemini,
+    grok,
+    letta,
+    lorebook,
+    obsidian,
+    okf,
+)
+from bumble.imports.items import Context, Item
+from bumble.imports.source import Source
+
+
+@dataclass(frozen=True)
+class Format:
+    """A form in which another program keeps what bumble imports."""
+
+    name: str  # as `--format` takes it
+    title: str  # for people
+    fits: Callable[[Source], bool]
+    read: Callable[[Source, Context], Iterator[Item]]
+
+
+# In the order in which they are tried: the surer sign first.
+FORMATS = (
+    Format("chatgpt", "ChatGPT", chatgpt.fits, chatgpt.read),
+    Format("claude", "Claude", claude.fits, claude.read),
+    Format("grok", "Grok", grok.fits, grok.read),
+    Format("gemini", "Gemini", gemini.fits, gemini.read),
+    Format("card", "a character card", card.fits, card.read),
+    Format("lorebook", "a lorebook", lorebook.fits, lorebook.read),
+    Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
+    Format("obsidian", "an Obsidian vault", obsidian.fits, obsidian.read),
+    Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),
+    Format("openclaw", "OpenClaw", agent_folders.fits_openclaw, agent_folders.read_openclaw),
+    Format("letta", "Letta", letta.fits, letta.read),
+    Format("claude-code", "Claude Code", claude_code.fits, claude_code.read),
+    Format("okf", "an OKF bundle", okf.fits, okf.read),
+)
+NAMES = tuple(form.name for form in FORMATS)
+
+
+def named(name: str) -> Format:
+    """Return the format of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    for form in FORMATS:
+        if form.name == name.strip().casefold():
+            return form
+    raise UsageError(f"--format {name}: there is no such format\nThere are {', '.join(NAMES)}.")
+
+
+def detect(source: Source) -> Format:
+    """Return the format that some files are in.
+
+    Raises:
+        ImportInvalidError: If it is none that bumble knows.
+    """
+    if not source.members:
+        raise ImportInvalidError(source.path, "there is nothing in it that can be read")
+    for form in FORMATS:
+        if form.fits(source):
+            return form
+    names = ", ".join(NAMES)
+    raise ImportInvalidError(source.path, f"no format that bumble knows; there are {names}")

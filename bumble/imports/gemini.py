@@ -1,0 +1,122 @@
+"""Gemini's activity from Google Takeout: `MyActivity.json`, a record a turn, a session a day.
+
+The records name no conversations, so what was asked on one day makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from html.parser import HTMLParser
+from typing import Any
+
+from bumble.imports import conversations, lenient
+from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut, Talk, Turn
+from bumble.imports.source import Source
+
+ASSISTANT = "Gemini"
+FILES = ("MyActivity.json", "My Activity.json")
+PAGES = ("MyActivity.html", "My Activity.html")
+PROMPTED = "Prompted "
+_BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table")
+_UNSEEN = ("script", "style")
+
+
+def fits(source: Source) -> bool:
+    """Whether the files are such an export."""
+    return bool(_names(source)) or any("gemini" in name.casefold() for name in _pages(source))
+
+
+def _names(source: Source) -> list[str]:
+    looks = conversations.shapes(source, *FILES)
+    return [name for name, shape in looks.items() if {"header", "title", "time"} <= shape.item()]
+
+
+def _pages(source: Source) -> list[str]:
+    return source.matching(*PAGES)
+
+
+def read(source: Source, context: Context) -> Iterator[Item]:
+    """Read the turns, day by day; they stand newest first."""
+    for name in _pages(source):
+        why = "the activity as a web page: ask Takeout for JSON"
+        yield LeftOut(name, why, broken=True)
+    day: date | None = None
+    turns: list[Turn] = []
+    names = _names(source) or source.matching(*FILES)
+    for item in conversations.read(source, names, _record):
+        if not isinstance(item, Talk):
+            yield item
+            continue
+        at = item.at
+        if at is None or not item.turns:
+            continue
+        if day is not None and at.astimezone(context.zone).date() != day:
+            yield _talk(day, turns)
+            turns = []
+        day = at.astimezone(context.zone).date()
+        turns += item.turns
+    if day is not None:
+        yield _talk(day, turns)
+    yield from conversations.others(source, [*names, *_pages(source)])
+
+
+def _talk(day: date, turns: list[Turn]) -> Talk:
+    ordered = sorted(turns, key=_time)
+    return Talk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
+
+
+def _time(turn: Turn) -> float:
+    return turn.at.timestamp() if isinstance(turn.at, datetime) else 0.0
+
+
+def _record(data: Mapping[str, Any]) -> Iterator[Item]:
+    at = lenient.moment(data.get("time"))
+    if at is None:
+        raise ValueError("a record without a time")
+    title = lenient.text(data.get("title"))
+    answers = [
+        plain(lenient.text(item.get("html"))) for item in lenient.mappings(data.get("safeHtmlItem"))
+    ]
+    answer = "\n\n".join(part for part in answers if part)
+    if not title.startswith(PROMPTED) and not answer:
+        yield LeftOut(title[:60], "records that are no prompt")
+        return
+    text = title.removeprefix(PROMPTED)
+    key = hashlib.sha256(f"{at.isoformat()} {text}".encode("utf-8", "replace")).hexdigest()[:24]
+    turns = [Turn(key, at, PERSON, text)] if text.strip() else []
+    if answer:
+        turns.append(Turn(f"{key} answer", at, OTHER, answer, ASSISTANT))
+    yield Talk("", "", at, tuple(turns))
+
+
+def plain(html: str) -> str:
+    """Return the text of a piece of HTML."""
+    reader = _Plain()
+    reader.feed(html)
+    reader.close()
+    lines = [line.rstrip() for line in "".join(reader.parts).split("\n")]
+    text = "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1]))
+    return lenient.cleaned(text).strip()
+
+
+class _Plain(HTMLParser):
+    """Collects text; blocks begin a line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.unseen += tag in _UNSEEN
+        self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.unseen = max(0, self.unseen - (tag in _UNSEEN))
+        self.parts += ["\n"] * (tag in _BLOCKS and tag != "br")
+
+    def handle_data(self, data: str) -> None:
+        if not self.unseen:
+            self.parts.append(data)

@@ -1,0 +1,152 @@
+"""JSON files of any size, read an item at a time; one item that is too much ends nothing.
+
+Memory is bounded: a text, an item and the depth of what is nested have a limit each. Knows nothing
+of what the items mean.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, cast
+
+import ijson
+from ijson.common import JSONError, ObjectBuilder
+
+MAX_TEXT_BYTES = 16_000_000  # of one text: the parser holds it whole
+MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about
+VALUE_COST = 80  # of them for each value, its characters aside
+MAX_DEPTH = 100
+HEAD_BYTES = 512_000  # of a file, to see what it is
+_STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
+
+
+@dataclass(frozen=True)
+class Unread:
+    """An item that was passed over, or where the file broke off."""
+
+    number: int  # of the item, from 1
+    why: str
+    ends: bool = False  # nothing behind it could be read
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a JSON file is, as far as its head shows."""
+
+    kind: str = ""  # "array", "object", or empty: no JSON
+    keys: frozenset[str] = frozenset()  # of the object
+    # Keys of the first object of a list: of the array (under the empty name), or under each key.
+    first: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def item(self, key: str = "") -> frozenset[str]:
+        """Return the keys of the first object in the array, or in the list under a key."""
+        return self.first.get(key, frozenset())
+
+
+class _Guarded:
+    """A stream of which the parser may read only so much without giving anything back."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.silent, self.begun = stream, 0, False
+
+    def read(self, size: int = -1) -> bytes:
+        if self.silent > MAX_TEXT_BYTES:
+            raise ValueError(f"a text of more than {MAX_TEXT_BYTES:,} bytes")
+        data = self.stream.read(size)
+        self.silent += len(data)
+        if not self.begun and size != 0:
+            self.begun, data = True, data.removeprefix(b"\xef\xbb\xbf")
+        return data
+
+
+def shape(head: bytes) -> Shape:
+    """Look at the first bytes of a file."""
+    kind, depth, key = "", 0, ""
+    keys: set[str] = set()
+    first: dict[str, set[str]] = {}
+    inside = ""  # "item" while in the first object of a list
+    try:
+        for event, value in ijson.basic_parse(io.BytesIO(head.removeprefix(b"\xef\xbb\xbf"))):
+            if depth == 0:
+                kind = {"start_map": "object", "start_array": "array"}.get(event, "")
+            if event == "map_key" and depth == 1:
+                key = str(value)
+                keys.add(key)
+            level = 1 if kind == "array" else 2
+            if event == "start_map" and depth == level and key not in first:
+                first[key], inside = set(), key or "item"
+            if event == "map_key" and depth == level + 1 and inside:
+                first[key].add(str(value))
+            if event == "end_map" and depth == level + 1:
+                inside = ""
+            depth += (event in _STARTS) - (event in _ENDS)
+            if depth > MAX_DEPTH:
+                break
+    except (JSONError, ValueError):  # the head ends somewhere
+        pass
+    lists = {name: frozenset(inner) for name, inner in first.items()}
+    return Shape(kind, frozenset(keys), lists)
+
+
+def items(stream: BinaryIO, *keys: str) -> Iterator[Any]:
+    """Yield the items of the array that a file is, or of the lists under some of its keys.
+
+    Yields:
+        Each item, an `Unread` in the place of one that is too much, and one where the file breaks.
+    """
+    guarded = _Guarded(stream)
+    depth, listed, key, number = 0, -1, "", 0
+    gathered: _Gathered | None = None
+    try:
+        for event, value in ijson.basic_parse(cast("BinaryIO", guarded), buf_size=65_536):
+            guarded.silent = 0
+            if gathered is not None:
+                gathered.take(event, value)
+            elif listed == depth and event not in _ENDS:
+                number += 1
+                gathered = _Gathered(number)
+                gathered.take(event, value)
+            elif event == "map_key" and depth == 1:
+                key = str(value)
+            elif event == "start_array" and (depth == 0 or (depth == 1 and key in keys)):
+                listed = depth + 1
+            depth += (event in _STARTS) - (event in _ENDS)
+            if depth < listed:
+                listed = -1
+            if gathered is not None and depth == listed:
+                yield gathered.result()
+                gathered = None
+    except (JSONError, ValueError) as error:
+        why = (str(error).splitlines() or [""])[0][:120]
+        yield Unread(number, f"the file breaks off: {why}", ends=True)
+
+
+class _Gathered:
+    """An item while it is read; one that is too much is let go, and read to its end."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.cost, self.depth, self.why = number, 0, 0, ""
+        self.builder: ObjectBuilder | None = ObjectBuilder()
+
+    def take(self, event: str, value: object) -> None:
+        """Take the next event."""
+        self.depth += (event in _STARTS) - (event in _ENDS)
+        if self.builder is None:
+            return
+        self.cost += VALUE_COST + (_size(value) if isinstance(value, str) else 0)
+        if self.cost > MAX_ITEM_COST:
+            self.why, self.builder = f"it is larger than {MAX_ITEM_COST:,} bytes", None
+        elif self.depth > MAX_DEPTH:
+            self.why, self.builder = f"it is nested more than {MAX_DEPTH} deep", None
+        else:
+            self.builder.event(event, value)
+
+    def result(self) -> Any:
+        """Return the item, or what stands for it."""
+        return Unread(self.number, self.why) if self.builder is None else self.builder.value
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else 2 * len(text)

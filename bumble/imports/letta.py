@@ -1,0 +1,173 @@
+"""Letta: an agent file (`.af`, JSON), and the folder of Markdown in which newer agents remember."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from bumble.imports import conversations, lenient, notes
+from bumble.imports.items import (
+    OTHER,
+    PERSON,
+    Context,
+    Fact,
+    Item,
+    LeftOut,
+    Persona,
+    Recipe,
+    Talk,
+    Turn,
+)
+from bumble.imports.source import Source
+
+ASSISTANT = "Letta"
+PERSONA = "persona"  # the label of the block that says who the agent is
+SAYS = "send_message"  # the tool by which older agents speak
+
+
+def fits(source: Source) -> bool:
+    """Whether the files are an agent, or an agent's memory folder."""
+    return bool(_names(source)) or bool(_folder(source))
+
+
+def _names(source: Source) -> list[str]:
+    looks = conversations.shapes(source, "*.af")
+    return [
+        name
+        for name, shape in looks.items()
+        if {"agents", "blocks"} <= shape.keys
+        or "core_memory" in shape.keys
+        or {"block_ids", "system"} <= shape.item("agents")
+    ]
+
+
+def _folder(source: Source) -> list[str]:
+    """Return the notes of a memory folder: one that has notes in `system/`, which always count."""
+    tops = source.matching("*.md")
+    inside = [name for name in tops if "system" in PurePosixPath(name).parts[:-1][:2]]
+    return tops if inside and len(source.matching("SOUL.md", "entity.yaml")) == 0 else []
+
+
+def read(source: Source, context: Context) -> Iterator[Item]:
+    """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
+    names = _names(source)
+    for name in names:
+        if "core_memory" in conversations.shape(source, name).keys:
+            why = "the retired form of an agent file: export the agent anew"
+            yield LeftOut(name, why, broken=True)
+            continue
+        yield from conversations.read(source, [name], _agent, "agents")
+        yield from conversations.read(source, [name], _block, "blocks")
+        yield from conversations.read(source, [name], _skill, "skills")
+    for name in _folder(source) if not names else []:
+        yield from _note(source, name)
+
+
+def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
+    name = lenient.text(data.get("name")) or ASSISTANT
+    agent_id = lenient.text(data.get("id")) or name
+    turns = []
+    for number, message in enumerate(lenient.mappings(data.get("messages"))):
+        turn = _turn(message, number, name)
+        turns += [turn] if turn else []
+    if turns:
+        yield Talk(f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns))
+    if lenient.listed(data.get("messages")):
+        count = len(lenient.listed(data.get("messages"))) - len(turns)
+        if count:
+            yield LeftOut(name, "messages of the system and of tools", count=count)
+
+
+def _turn(message: Mapping[str, Any], number: int, name: str) -> Turn | None:
+    role = message.get("role")
+    if role not in ("user", "assistant"):
+        return None
+    text = _content(message.get("content"))
+    if role == "assistant":
+        text = "\n\n".join(filter(None, [text, *_sent(message.get("tool_calls"))]))
+    else:
+        text = _spoken(text)
+    if not text.strip():
+        return None
+    own = role == "user"
+    return Turn(
+        id=lenient.text(message.get("id")) or str(number),
+        at=lenient.moment(message.get("created_at")),
+        by=PERSON if own else OTHER,
+        text=text,
+        name="" if own else name,
+        model="" if own else lenient.text(message.get("model")),
+    )
+
+
+def _content(content: object) -> str:
+    if isinstance(content, str):
+        return lenient.text(content)
+    parts = [
+        lenient.text(part.get("text"))
+        for part in lenient.mappings(content)
+        if part.get("type") == "text"
+    ]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _spoken(text: str) -> str:
+    """Return what a person said; some versions wrap it, and wrap what nobody said likewise."""
+    if not text.startswith("{"):
+        return text
+    try:
+        data = lenient.mapping(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+    if "type" not in data or "time" not in data:
+        return text
+    return lenient.text(data.get("message")) if data["type"] == "user_message" else ""
+
+
+def _sent(calls: object) -> Iterator[str]:
+    for call in lenient.mappings(calls):
+        function = lenient.mapping(call.get("function")) or call
+        if function.get("name") != SAYS:
+            continue
+        try:
+            arguments = lenient.mapping(json.loads(lenient.text(function.get("arguments"))))
+        except (ValueError, RecursionError):
+            continue
+        yield lenient.text(arguments.get("message"))
+
+
+def _block(data: Mapping[str, Any]) -> Iterator[Item]:
+    label, value = lenient.text(data.get("label")), lenient.text(data.get("value"))
+    if not value.strip():
+        return
+    if label == PERSONA:
+        yield Persona(ASSISTANT, value)
+        return
+    yield Fact(f"{label or 'Memory'} (Letta)", value)
+
+
+def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
+    name, text = lenient.text(data.get("name")), lenient.text(data.get("content"))
+    files = lenient.mapping(data.get("files"))
+    text = text or lenient.text(files.get("SKILL.md"))
+    if not name or not text.strip():
+        raise ValueError("a skill without a name or a text")
+    description, body = notes.described(text)
+    yield Recipe(name, lenient.text(data.get("description")) or description, body)
+
+
+def _note(source: Source, name: str) -> Iterator[Item]:
+    note = notes.load(source, name)
+    if isinstance(note, LeftOut):
+        yield note
+    elif PurePosixPath(name).name == "SKILL.md":
+        yield notes.recipe(note)
+    elif "system" in PurePosixPath(name).parts[:-1]:
+        if PurePosixPath(name).stem == PERSONA:
+            yield Persona(ASSISTANT, note.body)
+        elif note.body.strip():
+            yield Fact(f"{note.title} (Letta)", note.body)
+    else:
+        yield from notes.dated(note, OTHER, ASSISTANT)
