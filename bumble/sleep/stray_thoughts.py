@@ -181,7 +181,7 @@ def _outcome(
     """Report the thoughts, of `count` that came, and plan to hear them."""
     fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
     audience = new[0].audience if new else ()
-    name = life.model.name if model is None else model
+    name = model if model is not None else life.model.name if new else ""
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
