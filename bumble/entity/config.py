@@ -160,6 +160,7 @@ class PromptConfig:
     bootstrap_max_chars: Count
     bootstrap_total_max_chars: Count
     living_memory_max_lines: Count
+    living_memory_max_tokens: Count
     reference_max_files: Count
     reference_max_bytes: Count
     host_command: Annotated[tuple[str, ...], YOURS]

@@ -35,6 +35,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    working,
 )
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.sessions import Session
@@ -366,6 +367,20 @@ def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return views
 
 
+def _working(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{line.section}, line {line.number}".removeprefix(", "),
+            line.text,
+            line.origin,
+            line.origin.sources,
+            line=line.number,
+            source=line.source,
+        )
+        for line in working.parse(base.read_text(path))
+    ]
+
+
 def _session(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (session_view(session_files.load(path)),)
 
@@ -469,6 +484,18 @@ SCRATCH = Kind(
     "parts",
     "union",
     file_name="scratch notes",
+)
+WORKING = Kind(
+    "working",
+    "line of working memory",
+    "lines of working memory",
+    "working_memory",
+    (working.PATH,),
+    working.parse,
+    _working,
+    "parts",
+    "union",
+    file_name="working memory",
 )
 EPISODE = Kind(
     "episode",
@@ -624,7 +651,7 @@ HANDOVER = Kind(
     "bumble",
 )
 KINDS = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH, WORKING),
     *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
