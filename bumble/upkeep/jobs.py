@@ -9,7 +9,7 @@ from bumble.episodes import appraise, remember
 from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
-from bumble.sleep import consolidate, dream, stray_thoughts
+from bumble.sleep import consolidate, dream, living_memory, stray_thoughts
 from bumble.upkeep import automations, reminders
 
 # What a turn leaves to be made of it, most urgent first.
@@ -29,6 +29,7 @@ AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
     Pass("consolidate", consolidate.check, consolidate.run),
     Pass("dream", dream.check, dream.run),
+    Pass("working memory", living_memory.check, living_memory.run),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
 )
 
