@@ -59,6 +59,7 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "wake": ("wake", "Let the entity wake by itself for a moment, if something calls it."),
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
     "remind": ("remind", "Have something said at some time."),

@@ -27,6 +27,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "consolidate": {"at": datetime, "count": int},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
     "working": {"at": datetime},
+    "wake": {"recent": list, "reason": str},
     "handover": {"without": list},
 }
 

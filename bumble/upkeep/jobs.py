@@ -10,7 +10,7 @@ from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, living_memory, stray_thoughts
-from bumble.upkeep import automations, reminders
+from bumble.upkeep import automations, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -31,6 +31,7 @@ AFTER: tuple[Pass, ...] = (
     Pass("dream", dream.check, dream.run),
     Pass("working memory", living_memory.check, living_memory.run),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
+    Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
 
 

@@ -18,7 +18,7 @@ from bumble.records import base, journal, reminders, session_files, sessions
 from bumble.records.reminders import COMMAND, SESSION, Reminder
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.upkeep import schedule
+from bumble.upkeep import schedule, wake_gates
 
 TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
@@ -42,6 +42,8 @@ def check(life: Runtime) -> Due[Reminder | Path]:
 
 def waits_for(life: Runtime, reminder: Reminder) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
+    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(life, life.now()):
+        return "these are quiet hours, and nobody asked for it"
     if reminder.deliver == SESSION and not _session_id(life, reminder.person):
         return f"{reminder.person} has not talked to {life.identity.name} yet"
     if reminder.deliver == COMMAND and not life.config.tools.run_command:
