@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 # What a model is asked for: to answer somebody, or to make memories of what was said.
@@ -11,6 +12,10 @@ Purpose = Literal["talk", "memory"]
 # `write`: its own words stand, once checked. `choose`: it labels and draws, rules and fixed forms
 # decide what stands. `none`: it isn't asked.
 Tier = Literal["none", "choose", "write"]
+
+PURPOSES: tuple[Purpose, ...] = ("talk", "memory")
+TIERS: tuple[Tier, ...] = ("none", "choose", "write")  # the least trust first
+ANY = "any"  # stands for every language that is not named
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,49 @@ class Abilities:
 
     def tier(self, purpose: Purpose, language: str) -> Tier:
         """Return how far the model is trusted with a purpose in a language."""
-        return self.measured.get((purpose, language), self.unmeasured)
+        of_any = self.measured.get((purpose, ANY), self.unmeasured)
+        return self.measured.get((purpose, language), of_any)
 
 
 ABLE = Abilities(unmeasured="write")
+
+
+@dataclass(frozen=True)
+class LateAbilities(Abilities):
+    """Abilities that are looked up when they are first asked for: most runs of a cycle never do."""
+
+    look: Callable[[], Abilities] = Abilities
+
+    @cached_property
+    def _seen(self) -> Abilities:
+        return self.look()
+
+    def tier(self, purpose: Purpose, language: str) -> Tier:
+        """Return how far the model is trusted with a purpose in a language."""
+        return self._seen.tier(purpose, language)
+
+
+def overruled(
+    abilities: Abilities,
+    wanted: Mapping[Purpose, Mapping[str, Tier]],
+    only_lower: Collection[tuple[Purpose, str]] = (),
+) -> Abilities:
+    """Return abilities with some tiers as somebody wants them.
+
+    Args:
+        abilities: As they were measured.
+        wanted: Tier by language, for each purpose; `any` for all languages that are not named.
+        only_lower: Which of these may take trust away, but not give it.
+    """
+    measured = dict(abilities.measured)
+    for purpose, tiers in wanted.items():
+        known = {code for other, code in abilities.measured if other == purpose}
+        for code in known | {ANY} | set(tiers):
+            named = code if code in tiers else ANY
+            if named not in tiers:
+                continue
+            choices = [tiers[named]]
+            if (purpose, named) in only_lower:
+                choices.append(abilities.tier(purpose, code))
+            measured[purpose, code] = min(choices, key=TIERS.index)
+    return replace(abilities, measured=measured)

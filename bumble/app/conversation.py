@@ -14,8 +14,8 @@ from bumble import files
 from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import Person
-from bumble.agent.turn import Turn
-from bumble.app import models, output, weights
+from bumble.agent.turn_record import Turn
+from bumble.app import abilities, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened
@@ -29,7 +29,6 @@ from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
-from bumble.text import tokens
 from bumble.upkeep import locks
 from bumble.weights.choice import Choice
 
@@ -90,6 +89,7 @@ class OpenMind:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
             locks.stop_settling(self.opened.entity)
+            locks.stop_all_settling(self.opened.shell.settling)
             return self._answer(text, say, think, typed=typed)
 
     def _answer(
@@ -100,6 +100,7 @@ class OpenMind:
             self.life, self.session, self.is_new, self.person, text, joins=self.joins
         )
         self.session, self.is_new = heard, False
+        abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
         with self._timed("recall"):
             self._sync()
             attached = self._attached(text) if typed else Attached()
@@ -113,8 +114,15 @@ class OpenMind:
             )
             prepared.notes += attached.notes
         voice, stops = output.Voice(say), self.opened.shell.stops
-        with self._timed("answer"), stops.held():
-            self.last = turn.answer(self.life, prepared, voice, breakable=stops.open)
+        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        with self._timed("answer"), stops.held(), thinking:
+            self.last = turn.answer(
+                self.life,
+                prepared,
+                thinking.until(voice),
+                sign=thinking.begin,
+                breakable=stops.open,
+            )
             self.session = self.last.session
         voice.complain()
         return self.last
@@ -141,10 +149,8 @@ class OpenMind:
             return ["Nothing was said yet."]
         if not self.life.writes:
             return ["Nothing may be written in this conversation."]
-        stable = turn.stable_part(self.life, self.session.people)
-        job = compact.CompactJob(
-            self.session, tokens.estimate_message(stable.text), falls_back=True
-        )
+        stable = turn.stable_of(self.life, self.session, self.person.id)
+        job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.life, job, note)
         outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
         apply(self.life, outcome)
@@ -170,6 +176,8 @@ class OpenMind:
         if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
+        if not done.outcome.completions or done.manner == "tools":
+            return  # nothing was evaluated, or the prompt of a plain turn is another
         with self._timed("warm"):
             self.life.model.warm(turn.stored_request(self.life, done))
 
@@ -210,8 +218,8 @@ class OpenMind:
 
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
-        stable = turn.stable_part(self.life, self.session.people)
-        size = compact.measure(self.life, self.session, tokens.estimate_message(stable.text))
+        stable = turn.stable_of(self.life, self.session, self.person.id)
+        size = compact.measure(self.life, self.session, stable.tokens)
         told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
         return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
 
@@ -290,6 +298,8 @@ def open_mind(
     """Open everything a conversation needs, and close it behind it."""
     person = participants.person(opened.entity, opened.identity, speaker)
     others = [participants.person(opened.entity, opened.identity, name) for name in present]
+    if writes:  # at once: what settles takes the time that opening a model needs
+        locks.stop_all_settling(opened.shell.settling)
     chosen = choose_model(opened, yes=yes)
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
@@ -363,7 +373,7 @@ def _life(
         rng=opened.shell.rng,
         writes=writes,
         environ=opened.shell.environ,
-        judges=run.judges if run else True,
+        abilities=abilities.of(opened, chosen),
         trusted=opened.settings.trusted,
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bumble.app import weights
-from bumble.app.opening import Opened
+from bumble.app.opening import Configured, Opened
 from bumble.llm import detect
 from bumble.weights import choice
 from bumble.weights.choice import Choice
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bumble.weights.catalog import Catalog, CatalogEntry
 
 
-def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
+def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
     """Decide which model talks, fetching the weights of an embedded one if need be.
 
     Args:
-        opened: The entity.
+        opened: The settings.
         yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
     """
     shell, config = opened.shell, opened.config.llm
@@ -40,7 +40,7 @@ def choose_model(opened: Opened, *, yes: bool | None = None) -> Choice:
     return _fetched(opened, catalog, chosen, yes=yes)
 
 
-def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
     entry: CatalogEntry
     if opened.config.llm.model == "auto":
         entry = weights.chat_model(opened.shell, catalog, yes=yes)
@@ -50,7 +50,7 @@ def _fetched(opened: Opened, catalog: Catalog, chosen: Choice, *, yes: bool) -> 
     return Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 
-def window(opened: Opened) -> int:
+def window(opened: Configured) -> int:
     """Return the context window to ask for, in tokens."""
     return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
 

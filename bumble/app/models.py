@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bumble import files
 from bumble.app import output
 from bumble.app.model_choice import choose_model, window
-from bumble.app.opening import Opened
+from bumble.app.opening import Configured, Opened
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError, WeightsMissingError
@@ -59,13 +59,13 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
     return Budgeted(model, limits)
 
 
-def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
     config, shell = opened.config.llm, opened.shell
     if chosen.script is not None:
         from bumble.llm import scripted
 
-        script = _script(opened, chosen.script)
+        script = script_of(opened, chosen)
         return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
     timeouts = Timeouts(
         connect_seconds=config.connect_timeout_seconds,
@@ -96,19 +96,22 @@ def open_model(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     )
 
 
-def _script(opened: Opened, named: Path) -> Path:
+def script_of(opened: Configured, chosen: Choice) -> Path:
     """Return where a script is; one that entity.yaml names lies in the entity's folder.
 
     Raises:
         UnsafePathError: If such a one does not.
     """
-    if not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
+    named = chosen.script
+    if named is None:
+        raise TypeError("the choice names no script")
+    root = opened.root
+    if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.cwd / named
-    root = opened.entity.root
     return files.inside(root, os.path.relpath(root / named, root))
 
 
-def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
+def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     try:
         from bumble.llm.embedded import EmbeddedModel
     except ImportError as error:
@@ -119,13 +122,13 @@ def _embedded(opened: Opened, chosen: Choice, *, writes: bool) -> Model:
     if chosen.entry is None:
         raise TypeError("an embedded choice names its entry")
     installed = store.require(opened.shell.weights, chosen.entry)
-    limit = opened.config.llm.prompt_cache_megabytes
+    limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
     return EmbeddedModel(
         installed.weights,
         name=chosen.entry.name,
         sha256=chosen.entry.files[0].sha256,
         context_tokens=min(window(opened), chosen.entry.context_tokens),
-        cache_dir=opened.shell.prompt_cache(opened.entity.root) if writes and limit else None,
+        cache_dir=opened.shell.prompt_cache(root) if root and writes and limit else None,
         cache_limit_bytes=limit * 1_000_000,
         on_load=lambda: None,
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 import typer
@@ -34,6 +34,37 @@ FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
 
 
+class Configured(Protocol):
+    """A process with settings: those of an entity, or of the user alone."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def root(self) -> Path | None:
+        """The entity's folder."""
+
+
+@dataclass(frozen=True)
+class WithoutEntity:
+    """The settings of the user, in the process of a command that is about no entity."""
+
+    shell: Shell
+    settings: Settings
+    root: Path | None = None
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
+
+
 @dataclass(frozen=True)
 class Opened:
     """An entity with its settings, in the process of a command."""
@@ -48,6 +79,11 @@ class Opened:
     def config(self) -> Config:
         """The settings in force."""
         return self.settings.config
+
+    @property
+    def root(self) -> Path:
+        """The entity's folder."""
+        return self.entity.root
 
 
 def shell_of(ctx: typer.Context) -> Shell:

@@ -113,9 +113,19 @@ class Shell:
         return (self.prompt_cache(root), self.index_elsewhere(root), *older)
 
     @property
+    def abilities(self) -> Path:
+        """Where is kept what models were measured to be able to."""
+        return self._user_folder("state") / "abilities"
+
+    @property
     def crash_logs(self) -> Path:
         """Where tracebacks of bugs go."""
         return self._user_folder("state") / "crashes"
+
+    @property
+    def settling(self) -> Path:
+        """Where processes that settle in the background say so to talks with other entities."""
+        return self._user_folder("state") / "settling"
 
     def _user_folder(self, kind: str) -> Path:
         """Return the user's folder of a kind; works without HOME, as under cron."""

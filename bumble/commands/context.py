@@ -19,7 +19,7 @@ from bumble.errors import UsageError
 from bumble.records import scratch
 
 if TYPE_CHECKING:
-    from bumble.agent.turn import Turn
+    from bumble.agent.turn_record import Turn
 
 app = typer.Typer(
     add_completion=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,10 +18,11 @@ from bumble.commands import index
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
+from bumble.upkeep.findings import Finding
 
 if TYPE_CHECKING:
+    from bumble.app.abilities import Standing
     from bumble.upkeep.doctor import DoctorInput, DoctorReport
-    from bumble.upkeep.findings import Finding
 
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
@@ -87,9 +89,39 @@ def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
 
     bar = output.Progress("reading", shell.environ)
     try:
-        return doctor.examine(inputs, bar)
+        report = doctor.examine(inputs, bar)
     finally:
         bar.clear()
+    return replace(report, findings=(*report.findings, *_abilities(shell, inputs, report)))
+
+
+def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[Finding]:
+    """Find languages that are spoken, and that the model isn't known to write."""
+    from bumble.app import abilities, conversation, model_choice, probing
+
+    if report.settings is None or report.settings.identity is None:
+        return []
+    opened = Opened(shell, inputs.entity, "", report.settings, report.settings.identity)
+    try:
+        chosen = model_choice.choose_model(opened)
+        if not probing.is_here(opened, chosen):
+            return []
+        with conversation.open_life(opened, "doctor", needs_model=False) as life:
+            codes = probing.spoken_languages(life)
+        trusted = abilities.standings(opened, chosen, codes)
+    except UserError:  # other checks say what is in the way
+        return []
+    return [
+        _unable(chosen.model, one)
+        for one in trusted
+        if one.language in codes and "write" not in (one.talk, one.memory)
+    ]
+
+
+def _unable(model: str, standing: Standing) -> Finding:
+    if standing.can_be_probed:
+        return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
+    return Finding("model-unable", f"{model}, {standing.line}")
 
 
 def _mend(

@@ -24,6 +24,7 @@ from bumble.errors import (
 )
 
 if TYPE_CHECKING:
+    from bumble.abilities.results import ModelResult
     from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
     from bumble.weights.store import Installed
@@ -253,6 +254,8 @@ def show(ctx: typer.Context, name: NameArgument, *, json: JsonOption = False) ->
 
 
 def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
+    from bumble.cli import model_probe
+
     entry, here = state.entry, state.here
     run = entry.embedding or entry.chat
     return {
@@ -261,12 +264,20 @@ def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
         "memory_mb": entry.memory_mb,
         "files": [_file(shell, entry, file) for file in entry.files],
         "run": asdict(run) if run else {},
+        "abilities": model_probe.data(_probed(shell, entry)) if entry.kind == "chat" else None,
         "here": here is not None,
         "came_from": here.source if here else None,
         "measured": dict(here.facts) if here else {},
         "problem": state.problem or None,
         "unfinished_bytes": state.unfinished_bytes,
     }
+
+
+def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
+    from bumble.app import abilities
+    from bumble.weights.choice import Choice
+
+    return abilities.result_of(shell, Choice("embedded", entry.name, "", entry=entry))
 
 
 def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any]:
@@ -295,6 +306,8 @@ def _source(source: Source) -> str:
 
 
 def _shown(shell: Shell, state: ModelState) -> list[str]:
+    from bumble.cli import model_probe
+
     entry, here = state.entry, state.here
     rows = [
         ("kind", entry.kind),
@@ -308,6 +321,8 @@ def _shown(shell: Shell, state: ModelState) -> list[str]:
     rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []
     for fact, value in (here.facts if here else {}).items():
         rows.append((fact, _plain(value)))
+    if entry.kind == "chat":
+        rows += model_probe.rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
     for file in entry.files:
         lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
@@ -324,6 +339,48 @@ def _plain(value: object) -> str:
         return ", ".join(map(str, value))
     text = str(value)
     return f'"{text}"' if text == "" or text != text.strip() else text
+
+
+LanguageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--language",
+        "-l",
+        metavar="CODE",
+        help="In this language, like de; again for more. Default: those spoken, else all.",
+    ),
+]
+ProbedArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="The model, as llm.model takes it. Default: the one that talks.",
+        autocompletion=_names,
+    ),
+]
+
+
+@app.command()
+def probe(
+    ctx: typer.Context,
+    name: ProbedArgument = None,
+    *,
+    language: LanguageOption = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure anew what was measured already.")
+    ] = False,
+    entity: EntityOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure what a model can be trusted with: to write, to choose, or nothing.
+
+    Short cases in each language, whose answers a program checks. What is done is kept, whenever
+    you stop it; the next run goes on from there.
+    """
+    from bumble.cli import model_probe
+
+    model_probe.run(ctx, entity, name, language or [], again=again, yes=yes)
 
 
 @app.command()

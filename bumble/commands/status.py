@@ -53,6 +53,7 @@ def status(
         "timezone": opened.identity.timezone,
         "archetype": opened.identity.identity.archetype or None,
         "model": _model(opened, chosen),
+        "abilities": _or(opened, lambda: _abilities(opened, chosen), None),
         "embedding": _embedding(opened),
         "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
@@ -105,6 +106,18 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         "url": urls.shown(chosen.url) or None,
         "lacks": lacks,
     }
+
+
+def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
+    """Say how far the model is trusted, in the languages that are spoken."""
+    from bumble.app import abilities, conversation, probing
+
+    if chosen is None or not probing.is_here(opened, chosen):
+        return []
+    with conversation.open_life(opened, "status", needs_model=False) as life:
+        codes = probing.spoken_languages(life)
+    trusted = abilities.standings(opened, chosen, codes)
+    return [vars(one) | {"line": one.line} for one in trusted if one.language in codes]
 
 
 def _embedding(opened: Opened) -> dict[str, Any] | None:
@@ -263,6 +276,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
+        *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], _lived(data))),

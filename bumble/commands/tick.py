@@ -18,6 +18,7 @@ from bumble.errors import UserError
 from bumble.records import session_files
 
 if TYPE_CHECKING:
+    from bumble.abilities.tiers import Abilities
     from bumble.llm.protocol import Model
     from bumble.runtime.job import JobResult
     from bumble.runtime.runner import Held, Pass, Settled
@@ -54,13 +55,14 @@ def tick(
     """
     from contextlib import closing
 
-    from bumble.app import conversation, models
+    from bumble.app import abilities, conversation, models, probing
     from bumble.commands import dream
     from bumble.upkeep import jobs, locks
     from bumble.upkeep import tick as upkeep
 
-    asleep = models.lazy_model(dream.dreaming(opened), "tick", yes=flags.yes)
-    wanted = jobs.AFTER_TURN if settle_only else jobs.everything()
+    dreaming = dream.dreaming(opened)
+    asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
+    wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     command = "settle" if settle_only else "tick"
     with conversation.open_life(opened, command, yes=flags.yes) as life, closing(asleep):
         if flags.check:
@@ -70,7 +72,8 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        with locks.hold_work(opened.entity, stoppable=settle_only) as free:
+        told_in = opened.shell.settling if settle_only else None
+        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(
@@ -81,7 +84,10 @@ def tick(
             calls = None if settle else opened.config.limits.calls_per_turn
             model = models.budgeted(opened, life.model, calls=calls)
             if opened.config.soma.dreams.model:
-                wanted = tuple(_asking(model.instead(asleep), each, "dream") for each in wanted)
+                able = abilities.of(dreaming, None)
+                wanted = tuple(
+                    _asking(model.instead(asleep), able, each, "dream") for each in wanted
+                )
             life = replace(life, model=model, writes=not flags.dry_run)
             run = _run(opened, life, command, wanted, limit, held, dry_run=flags.dry_run)
             settled_jobs = list(_warned(opened, run))
@@ -106,11 +112,15 @@ def _held(opened: Opened, *, at_once: bool) -> Held:
     return held
 
 
-def _asking(model: Model, each: Pass, name: str) -> Pass:
+def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
     """Return a pass, asking another model if it is the one of a name."""
     if each.name != name:
         return each
-    return replace(each, run=lambda life, job: each.run(replace(life, model=model), job))
+
+    def run(life: Runtime, job: Any) -> JobResult:
+        return each.run(replace(life, model=model, abilities=abilities), job)
+
+    return replace(each, run=run)
 
 
 def _run(

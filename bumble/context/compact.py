@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bumble.choosing import by_form
 from bumble.context import flush, summary, transcript
 from bumble.context.summary import SummaryInput
 from bumble.entity.config import HistoryCompressionConfig
@@ -32,6 +33,7 @@ EXCERPT = "excerpt"  # in the record of a summary without a model
 DID = {
     "summary": "summarised",
     EXCERPT: "cut down to the lines that say most",
+    by_form.MARK: "cut down to what people said",
     "prune": "old tool results cleared",
     "cut": "long texts cut",
 }
@@ -237,7 +239,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
-    summary_input = _summary_input(steps.session, bounds, budget)
+    summary_input = _summary_input(life, steps.session, bounds, budget)
     text, extra = _summary(life, job, steps, summary_input, note)
     at = life.now()
     record = Compaction(
@@ -257,7 +259,9 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     return gained >= size.history * config.compaction_min_gain_ratio
 
 
-def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
+def _summary_input(
+    life: Runtime, session: Session, bounds: tuple[int, int], budget: int
+) -> SummaryInput:
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
@@ -268,7 +272,9 @@ def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> Su
     )
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
-    return SummaryInput(text, new, tuple(stretch), budget)
+    worth = frozenset(line.message for line in session.notices.values() if line.keep)
+    wording = by_form.wording(life, session, stretch)
+    return SummaryInput(text, new, tuple(stretch), budget, wording, worth)
 
 
 def _summary(
@@ -278,14 +284,19 @@ def _summary(
     summary_input: SummaryInput,
     note: Listener,
 ) -> tuple[str, Mapping[str, Any]]:
-    if job.use_model:
+    if job.use_model and summary_input.wording is None:
         try:
             return summary.summarize(life, summary_input, note), {"model": life.model.name}
         except NO_ANSWER as error:
             if not job.falls_back:
                 raise
             steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    return summary.excerpt_text(life, summary_input), {"summary_source": EXCERPT}
+    return summary.excerpt_text(life, summary_input), _source(summary_input)
+
+
+def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
+    """Say in the record of a summary without a model what it is made of."""
+    return {"summary_source": by_form.MARK if summary_input.wording else EXCERPT}
 
 
 def boundaries(
@@ -401,10 +412,10 @@ def leave_out(life: Runtime, session: Session) -> Compaction | None:
     if end - start < 2:
         return None
     budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    summary_input = _summary_input(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    summary_input = _summary_input(life, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
     text = summary.excerpt_text(life, summary_input)
     record = _record(life, "summary", stored[start].id, stored[end - 1].id)
-    return replace(record, summary=text, extra={"summary_source": EXCERPT})
+    return replace(record, summary=text, extra=_source(summary_input))
 
 
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
@@ -471,4 +482,6 @@ def _is_worth_it(life: Runtime, session: Session, size: ContextSize) -> bool:
     if not size.long or earlier is None:
         return size.long
     bounds = boundaries(session.messages, config, size.room // 2)
-    return bounds is not None and _cost(_summary_input(session, bounds, 0).new) >= size.room // 2
+    return (
+        bounds is not None and _cost(_summary_input(life, session, bounds, 0).new) >= size.room // 2
+    )

@@ -12,7 +12,8 @@ from datetime import datetime
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
-from bumble.context import emotion_weight, system
+from bumble.choosing import quotes
+from bumble.context import emotion_weight, newer_words, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -26,7 +27,6 @@ from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
-from bumble.text.words import one_line
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
@@ -71,7 +71,7 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
         return []
     budget = life.config.memory.relational.max_context_tokens
     told = [
-        *([f"- {' '.join(known.text.split())}"] if known.text else []),
+        *([f"- {quotes.plain(known.text)}"] if known.text else []),
         *([f"- between you: {known.dynamic}"] if known.dynamic else []),
         *(f"- still open: {topic}" for topic in known.unresolved),
     ]
@@ -103,7 +103,7 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
             continue
         standing = people.standing(known, config.stages, at)
         shared = base.may_read(known.audience, session.people)
-        about = f" {' '.join(known.text.split())}" if shared and known.text else ""
+        about = f" {quotes.plain(known.text)}" if shared and known.text else ""
         talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
         told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
         lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
@@ -249,7 +249,8 @@ def find(
         factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
     )
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
-    return _believed(memory.entity, config, near, search.at)
+    standing = _believed(memory.entity, config, near, search.at)
+    return newer_words.beside(memory.entity, standing, search.readers)
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -318,7 +319,7 @@ def _hearsay(tier: str) -> str:
 
 
 def _line(text: str, limit_tokens: int) -> str:
-    return tokens.cut(one_line(text), limit_tokens)
+    return tokens.cut(quotes.plain(text), limit_tokens)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
-from bumble.llm.protocol import Tool
+from bumble.llm.protocol import Message, Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
@@ -50,11 +50,23 @@ class Stable:
     parts: tuple[Block, ...]  # what it was made from, in order; together as long as the text
     files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
     skills: tuple[Block, ...] = ()  # their lines
+    examples: tuple[Message, ...] = ()  # of how it answers, as turns before any conversation
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What every request begins with."""
+        return (Message("system", self.text), *self.examples)
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return sum(tokens.estimate_message(message.content) for message in self.messages)
 
     @property
     def sha256(self) -> str:
         """Fingerprint of everything it renders."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        whole = "\0".join(message.content for message in self.messages)
+        return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def of_entity(
@@ -113,8 +125,8 @@ def stable(
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
-        "knowledge": _section("# Always true", _locked(knowledge)),
-        "files": _section("# Files you keep in mind", _files(own_files)),
+        "knowledge": _section("# Always true", locked(knowledge)),
+        "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": f"Your days are counted in the time zone {identity.timezone}.",
     }
@@ -161,13 +173,15 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
     )
 
 
-def _locked(knowledge: Knowledge) -> str:
+def locked(knowledge: Knowledge) -> str:
+    """Return the sections that are in every prompt."""
     return "\n\n".join(
         f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
     )
 
 
-def _files(own_files: Sequence[BootstrapFile]) -> str:
+def files(own_files: Sequence[BootstrapFile]) -> str:
+    """Return the owner's files that are in every prompt, as data."""
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files

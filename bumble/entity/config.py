@@ -43,6 +43,17 @@ YOURS = Yours()
 OWNERS = Owners()
 
 
+Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
+
+
+@dataclass(frozen=True)
+class AbilitiesConfig:
+    """What a model is trusted with, whatever was measured: by purpose."""
+
+    talk: Tiers
+    memory: Tiers
+
+
 @dataclass(frozen=True)
 class LlmConfig:
     """Which chat model answers, and how it is reached."""
@@ -59,6 +70,7 @@ class LlmConfig:
     first_token_timeout_seconds: Amount
     silence_timeout_seconds: Amount
     prompt_cache_megabytes: Count
+    abilities: AbilitiesConfig
 
 
 @dataclass(frozen=True)

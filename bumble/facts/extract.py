@@ -18,7 +18,6 @@ from bumble.llm import structured
 from bumble.llm.protocol import Model, Request
 from bumble.runtime import job_request
 from bumble.text.words import one_line
-from bumble.weights import catalog
 
 Kind = Literal["knowledge", "relational", "belief"]
 
@@ -62,14 +61,6 @@ class Options:
     relational: Literal["none", "notes", "scalar"]  # none: a reflection has seen to it
     max_delta: float = 0.1
     most_chars: int | None = None  # of a whole window; None: all of it
-
-
-def trusted(model_name: str) -> bool:
-    """Whether what a model draws from a text may be believed; an unknown one is."""
-    backend, _, name = model_name.partition(":")
-    entries = {entry.name: entry for entry in catalog.load()} if backend == "embedded" else {}
-    chat = entries[name].chat if name in entries else None
-    return chat is None or chat.trust_extraction
 
 
 def draw(

@@ -120,7 +120,9 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
     parts = [portrait.split(text) for text in (base, earlier, later)]
     base_lines, earlier_lines, later_lines = (prose.splitlines() for prose, _ in parts)
     more = [
-        line for line in earlier_lines if line.strip() and line not in (*base_lines, *later_lines)
+        f"\n{line}" if line.startswith(">") else line  # a quote by form is a paragraph of its own
+        for line in earlier_lines
+        if line.strip() and line not in (*base_lines, *later_lines)
     ]
     quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
     return portrait.joined("\n".join((*later_lines, *more)).strip(), quotes)

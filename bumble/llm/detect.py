@@ -81,7 +81,28 @@ def _ask_in_time(address: Address, timeout_seconds: float) -> LocalServer | None
         return None  # something that says a byte now and then
 
 
+def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
+    """Return by what an Ollama server tells versions of a model apart; empty if it doesn't say."""
+    address = Address("Ollama", "ollama", url)
+    try:
+        answer = within(_TRIES * timeout_seconds, lambda: _listing(address, timeout_seconds), ())
+    except TimeoutError:
+        return ""
+    listed = answer.get("models") if isinstance(answer, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("name") in (model, f"{model}:latest"):
+            return str(entry.get("digest") or "")
+    return ""
+
+
 def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
+    names = _names(_listing(address, timeout_seconds), address.kind)
+    chat = (name for name in names if not any(sign in name.lower() for sign in _NOT_CHAT))
+    return LocalServer(address, tuple(chat))
+
+
+def _listing(address: Address, timeout_seconds: float) -> Any:
+    """Ask a server for its models; None if there is none."""
     try:
         place = urlsplit(address.url)
         host, port = place.hostname or "127.0.0.1", place.port
@@ -93,13 +114,11 @@ def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             return None
-        names = _names(json.loads(response.read(_MAX_BYTES)), address.kind)
+        return json.loads(response.read(_MAX_BYTES))
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None  # nothing there, or something else
     finally:
         connection.close()
-    chat = (name for name in names if not any(sign in name.lower() for sign in _NOT_CHAT))
-    return LocalServer(address, tuple(chat))
 
 
 def _names(answer: Any, kind: Kind) -> list[str]:

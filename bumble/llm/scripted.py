@@ -13,6 +13,10 @@ matches and is not used up answers:
 
 `probabilities` are those of the candidates for the answer's first token, each above 0 and at most
 1; only a request that asks for them gets them.
+
+A scripted model may write in every language. An item `abilities` says what else it is trusted with:
+
+    - {abilities: {talk: {de: choose, any: write}, memory: {any: none}}}
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from bumble import files
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 
+ABILITIES = "abilities"
 _KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"} | {
     "probabilities"
 }
@@ -127,6 +132,29 @@ def read(path: Path) -> tuple[Reply, ...]:
     Raises:
         RecordInvalidError: If it is no plain file, too large, or not a list of replies.
     """
+    items = _items(path)
+    try:
+        return parse(items)
+    except ValueError as problem:
+        raise RecordInvalidError(path, str(problem)) from problem
+
+
+def abilities(path: Path) -> Any:
+    """Return what a script says its model is trusted with, as it stands there; None: nothing.
+
+    Raises:
+        RecordInvalidError: If it is no script.
+    """
+    items = _items(path)
+    listed = items if isinstance(items, list) else ()
+    return next((item[ABILITIES] for item in listed if _names_abilities(item)), None)
+
+
+def _names_abilities(item: Any) -> bool:
+    return isinstance(item, dict) and set(item) == {ABILITIES}
+
+
+def _items(path: Path) -> Any:
     try:
         data = files.read(path, most=MAX_BYTES + 1)
         source = data.decode()
@@ -136,10 +164,8 @@ def read(path: Path) -> tuple[Reply, ...]:
         raise RecordInvalidError(path, f"a script has at most {MAX_BYTES:,} bytes")
     try:
         if path.suffix == ".jsonl":
-            items = [json.loads(line) for line in source.splitlines() if line.strip()]
-        else:
-            items = YAML(typ="safe", pure=True).load(source) or []
-        return parse(items)
+            return [json.loads(line) for line in source.splitlines() if line.strip()]
+        return YAML(typ="safe", pure=True).load(source) or []
     except MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else None
         raise RecordInvalidError(path, str(problem.problem), line) from problem
@@ -158,6 +184,8 @@ def parse(items: Any) -> tuple[Reply, ...]:
     replies: list[Reply] = []
     turn = 0
     for number, item in enumerate(items, start=1):
+        if _names_abilities(item):
+            continue
         if isinstance(item, str):
             replies.append(Reply(item, purpose="chat", turn=turn))
             turn += 1

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.portraits import dialogue, portrait, portrait_update
 from bumble.portraits.portrait import Material
@@ -44,7 +45,11 @@ def check(life: Runtime) -> Due[DeepReviewJob]:
     new = {
         person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
     }
-    jobs = tuple(DeepReviewJob(person) for person, count in new.items() if count >= least)
+    jobs = tuple(
+        DeepReviewJob(person)
+        for person, count in new.items()
+        if count >= least and by_form.of_person(life, person) is None  # else there's no prose
+    )
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (
         Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),

@@ -45,7 +45,6 @@ class Runtime:
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
     abilities: Abilities = ABLE  # what the model can be trusted with
-    judges: bool = True  # whether the model can tell if its own work is done
     trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another

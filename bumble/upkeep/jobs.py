@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from bumble.choosing import notice
 from bumble.context import handover
 from bumble.episodes import appraise, remember
 from bumble.facts import distill
@@ -14,6 +15,7 @@ from bumble.upkeep import automations, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
+    Pass("notice", notice.check, notice.run),
     Pass("appraise", appraise.check, appraise.run),
     Pass("remember", remember.check, remember.run),
     Pass("reflect", reflect.check, reflect.run),

@@ -108,8 +108,6 @@ class ChatRun:
     """How a chat model is run."""
 
     thinking: Thinking
-    trust_extraction: bool  # whether facts it draws from a text may be believed
-    judges: bool  # whether it can tell if its own work is done, in a time worth waiting
     temperature: float  # at which it talks well
 
 
@@ -287,9 +285,9 @@ def _embedding(fields: Fields) -> EmbeddingRun:
 def _chat(fields: Fields) -> ChatRun:
     run = ChatRun(
         thinking=fields.choice("thinking", THINKING),
-        trust_extraction=fields.take("trust_extraction", bool),
-        judges=fields.take("judges", bool),
         temperature=fields.take("temperature", float),
     )
+    # Catalogs of users may have them still: what a model can be trusted with is measured by now.
+    fields.pass_over("trust_extraction", "judges")
     fields.check_empty()
     return run

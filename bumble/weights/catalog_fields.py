@@ -84,6 +84,10 @@ class Fields:
             for number, node in enumerate(nodes)
         ]
 
+    def pass_over(self, *keys: str) -> None:
+        """Let fields stand that count no more."""
+        self._read_keys += keys
+
     def check_empty(self) -> None:
         """Fail if a field has not been taken."""
         for key in self.node:

@@ -32,8 +32,7 @@ def entry(name: str, source: str) -> str:
         sources:
           - {source}
     chat:
-      {{thinking: none, trust_extraction: false, judges: false,
-        temperature: 0.4}}
+      {{thinking: none, temperature: 0.4}}
 """
 
 
@@ -210,12 +209,7 @@ def test_show_tells_all_that_is_known(own: Run) -> None:
     assert file["sha256"] == SHA256
     assert Path(file["path"]).read_bytes() == CONTENT
     assert file["sources"] == data["came_from"].split(", ")
-    assert data["run"] == {
-        "thinking": "none",
-        "trust_extraction": False,
-        "judges": False,
-        "temperature": 0.4,
-    }
+    assert data["run"] == {"thinking": "none", "temperature": 0.4}
 
 
 def test_show_tells_what_was_measured(own: Run) -> None:

@@ -92,6 +92,7 @@ def test_check_shows_the_gates_of_every_pass_and_writes_nothing(living: Run) -> 
         "automations": False,
         "a": True,
         "b": False,
+        "probe": False,
     }
     assert living.state() == before
     living.write(WAITING, "")
@@ -122,7 +123,7 @@ def test_nothing_is_thought_while_a_turn_goes_on(living: Run) -> None:
     living.write(WAITING, "a 1\n")
     with locks.hold_turn(living.entity):
         held = living.ok("tick", "--settle", "--json").data["held"]
-    assert held == {"automations": "a turn goes on", "a": "a turn goes on"}
+    assert held == dict.fromkeys(("automations", "a", "probe"), "a turn goes on")
 
 
 def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:

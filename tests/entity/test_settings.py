@@ -98,7 +98,8 @@ def other(kind: Any, value: Any) -> Any:
     raise AssertionError(f"nothing else fits {kind}")
 
 
-LEAVES = list(layers.leaves(defaults.read()))
+# An empty mapping takes nothing away: entries of layers join.
+LEAVES = [(keys, value) for keys, value in layers.leaves(defaults.read()) if value != {}]
 SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from bumble.abilities.tiers import Abilities
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
-from bumble.facts import distill, extract
+from bumble.facts import distill
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, journal, knowledge, relationships, session_files, state
@@ -372,12 +373,11 @@ def test_a_model_that_is_away_costs_no_try(ada: Entity) -> None:
 def test_a_model_that_is_not_trusted_draws_nothing(ada: Entity) -> None:
     said(ada, TALK)
     model = ScriptedModel([], name="embedded:smollm2-135m")
-    outcome = once(at_one(ada, model))
-    assert "this model's extraction is not trusted" in outcome.lines[0]
+    unable = Abilities(unmeasured="write", measured={("memory", "en"): "none"})
+    outcome = once(replace(at_one(ada, model), abilities=unable))
+    assert "by form" in outcome.lines[0]
     assert model.requests == []
-    assert extract.trusted("embedded:qwen2.5-coder-1.5b")
-    assert extract.trusted("script:x")
-    assert distill.check(at_one(ada, model)).due
+    assert not outcome.asked
 
 
 def test_a_hand_edit_while_the_model_thinks_is_kept(ada: Entity) -> None:

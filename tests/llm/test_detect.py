@@ -22,6 +22,18 @@ def test_a_server_with_chat_models_is_found_and_listed(server: FakeServer) -> No
     assert (second.models, second.base_url) == (("ada",), f"{server.url}/v1")
 
 
+def test_ollama_tells_by_which_digest_it_knows_a_model(server: FakeServer) -> None:
+    listed = [{"name": "qwen3:4b", "digest": "abc"}, {"name": "m:latest", "digest": "def"}]
+    server.routes["/api/tags"] = lambda exchange: exchange.json({"models": listed})
+    names = ("qwen3:4b", "m", "other")
+    assert [detect.digest(server.url, name, timeout_seconds=20) for name in names] == [
+        "abc",
+        "def",
+        "",
+    ]
+    assert detect.digest(NOWHERE, "m") == ""
+
+
 def test_a_port_that_belongs_to_something_else_is_passed_over(server: FakeServer) -> None:
     server.routes["/v1/models"] = lambda exchange: exchange.json({"data": "something else"})
     addresses = [Address("x", "openai", server.url), Address("y", "ollama", server.url)]

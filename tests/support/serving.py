@@ -16,7 +16,7 @@ from bumble.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFi
 
 CONTENT = b"the weights of a model " * 5000
 HUB = Hub("me/model", "abc", "model.gguf")
-CHAT = ChatRun(thinking="none", trust_extraction=False, judges=False, temperature=0.5)
+CHAT = ChatRun(thinking="none", temperature=0.5)
 
 
 def entry(*files: tuple[str, bytes, tuple[Source, ...]], name: str = "tiny") -> CatalogEntry:

@@ -27,8 +27,6 @@ models:
           - hub: {repo: me/mine, revision: main, path: mine.gguf}
     chat:
       thinking: none
-      trust_extraction: true
-      judges: true
       temperature: 0.5
 """.replace("SHA", "0" * 63 + "a")
 
@@ -127,7 +125,6 @@ def test_a_model_of_ones_own_replaces_one_of_the_same_name(tmp_path: Path) -> No
         ("name: mine", "name: ../mine", 3, "small letters"),
         ("name: model.gguf", "name: ../../model.gguf", 10, "plain file name"),
         ("sha256: 0", "sha256: z", 12, "hexadecimal"),
-        ("trust_extraction: true", "trust_extraction: 1", 18, "true or false"),
         ("- file: weights/mine.gguf", "- ftp: somewhere", 14, "has no `file`"),
         ("schema: 1", "schema: 2", 1, "must be 1"),
         ("    chat:\n", "    chat: [\n", None, "YAML"),  # where it ends is the parser's to say
@@ -143,6 +140,13 @@ def test_a_mistake_is_an_error_that_names_its_line(
     assert problem in str(caught.value)
     assert str(path) in str(caught.value)
     assert caught.value.line == line if line else caught.value.line is not None
+
+
+def test_what_a_catalog_once_said_of_trust_counts_no_more(tmp_path: Path) -> None:
+    older = OWN + "      trust_extraction: true\n      judges: true\n"
+    assert catalog.load(own(tmp_path, older)).entry("mine") == catalog.load(own(tmp_path)).entry(
+        "mine"
+    )
 
 
 def test_two_models_of_one_name_are_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,255 @@
+"""What the model of an entity can be trusted with: measured, overruled by settings, or scripted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from bumble import files
+from bumble.abilities import grading, probe_cases, results
+from bumble.abilities.results import LanguageResult, ModelResult
+from bumble.abilities.tiers import (
+    ABLE,
+    ANY,
+    PURPOSES,
+    Abilities,
+    LateAbilities,
+    Purpose,
+    Tier,
+    overruled,
+)
+from bumble.app import output, weights
+from bumble.app.model_choice import choose_model
+from bumble.entity.config import AbilitiesConfig
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import RecordInvalidError, UserError
+from bumble.llm import detect
+from bumble.runtime import spoken
+from bumble.text import schema, urls
+
+if TYPE_CHECKING:
+    from bumble.app.opening import Opened
+    from bumble.app.process import Shell
+    from bumble.records.sessions import Session
+    from bumble.runtime.runtime import Runtime
+    from bumble.weights.choice import Choice
+
+
+NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a model is trusted in a language, and why so far."""
+
+    language: str
+    talk: Tier
+    memory: Tier
+    why: str
+    can_be_probed: bool  # there are cases, and no result of them
+
+    @property
+    def line(self) -> str:
+        """Say it for people."""
+        name = probe_cases.name(self.language)
+        return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
+
+
+def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
+    """Return what the model of an entity can be trusted with, looked up once it is asked for.
+
+    Args:
+        opened: The entity.
+        chosen: The model; None: what the settings choose.
+    """
+    return LateAbilities(look=lambda: _look(opened, chosen))
+
+
+def _look(opened: Opened, chosen: Choice | None) -> Abilities:
+    try:
+        chosen = chosen or choose_model(opened)
+        measured = measured_of(opened, chosen)
+    except UserError:
+        measured = Abilities()  # whoever asks the model hears why there is none
+    return _as_wanted(opened, measured)
+
+
+def measured_of(opened: Opened, chosen: Choice) -> Abilities:
+    """Return what a probe measured of a model, or a script says of its own."""
+    if chosen.script is not None:
+        return _scripted(opened, chosen)
+    return result_of(opened.shell, chosen).abilities()
+
+
+def identity(chosen: Choice) -> str:
+    """Return by what the results of a model are kept: the hash of its weights, else where it is."""
+    if chosen.entry is not None:
+        return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
+    name = f"{urls.shown(chosen.url).rstrip('/')}#{chosen.model}"
+    if chosen.backend != "ollama":
+        return name
+    return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
+
+
+def result_of(shell: Shell, chosen: Choice) -> ModelResult:
+    """Return what a probe measured of a model."""
+    return results.load(identity(chosen), chosen.model, shell.abilities)
+
+
+def standings(opened: Opened, chosen: Choice, codes: Sequence[str]) -> list[Standing]:
+    """Say how far a model is trusted in some languages, and in those that were measured."""
+    seen = _look(opened, chosen)
+    known = {} if chosen.script else result_of(opened.shell, chosen).languages
+    return [
+        Standing(
+            code,
+            seen.tier("talk", code),
+            seen.tier("memory", code),
+            _reason(opened, chosen, known.get(code), code),
+            chosen.script is None
+            and code in probe_cases.languages()
+            and not (code in known and known[code].is_whole),
+        )
+        for code in dict.fromkeys((*codes, *sorted(known)))
+    ]
+
+
+def _reason(opened: Opened, chosen: Choice, result: LanguageResult | None, code: str) -> str:
+    config = opened.config.llm.abilities
+    wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
+        ("talk", config.talk),
+        ("memory", config.memory),
+    )
+    places = [
+        _place(opened, purpose, named)
+        for purpose, tiers in wanted
+        if (named := code if code in tiers else ANY) in tiers
+    ]
+    overruling = "".join(f"; {place}" for place in dict.fromkeys(places))
+    if chosen.script:
+        return f"its script{overruling}"
+    return f"{measured_on(result)}{overruling}"
+
+
+def measured_on(result: LanguageResult | None) -> str:
+    """Say when a language was probed."""
+    if result is None or not result.is_whole:
+        return "not probed"
+    return f"probed {result.at}"
+
+
+def summary(result: LanguageResult) -> str:
+    """Say on one line what a model got right in a language, and what follows."""
+    counts = ", ".join(
+        f"{kind} {answers.count('1')} of {len(answers)}" for kind, answers in result.answers.items()
+    )
+    if not result.is_whole:
+        return f"{counts}; not done"
+    tiers = grading.tiers(result.answers)
+    return f"talk {tiers['talk']}, memory {tiers['memory']} ({counts})"
+
+
+def say_once(
+    opened: Opened, life: Runtime, chosen: Choice | None, session: Session, person: str
+) -> None:
+    """Say, in the first talk in a language that the model can't be trusted to write, that it can't.
+
+    Args:
+        opened: The entity.
+        life: The same, to work with.
+        chosen: The model.
+        session: The conversation, with what the person said.
+        person: Id of who speaks.
+    """
+    if chosen is None or chosen.script is not None:
+        return
+    code = spoken.language(life, session, person)
+    if life.abilities.tier("talk", code) == "write":
+        return
+    place = opened.entity.private / "cache" / NOTICES
+    seen = _notices(place)
+    notice = [identity(chosen), code]
+    if notice in seen:
+        return
+    output.say(_notice(opened, chosen, code))
+    if life.writes:
+        files.write_atomic(place, json.dumps([*seen, notice]).encode())
+
+
+def _notices(place: Path) -> list[Any]:
+    raw = files.read_cache(place)
+    try:
+        seen = json.loads(raw) if raw else []
+    except (ValueError, RecursionError):
+        return []  # damaged: it is said again
+    return seen if isinstance(seen, list) else []
+
+
+def _notice(opened: Opened, chosen: Choice, code: str) -> str:
+    name, shell = probe_cases.name(code), opened.shell
+    result = result_of(shell, chosen).languages.get(code)
+    if code not in probe_cases.languages():
+        first = f"How well {chosen.model} writes this language ({name}) can't be measured."
+    elif result is None or not result.is_whole:
+        first = (
+            f"How well {chosen.model} writes {name} is not known yet: `bumble model probe` "
+            "measures it."
+        )
+    else:
+        first = f"{chosen.model} can't be trusted to write {name} ({measured_on(result)})."
+    first += " Until then its answers are checked, or put together by fixed forms."
+    return f"{first}\n{_better(shell, chosen)}"
+
+
+def _better(shell: Shell, chosen: Choice) -> str:
+    """Name the way to a model that can."""
+    best = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())[:1]
+    server = "a server's: `bumble config set --user llm.base_url URL`"
+    if not best or best[0].name == chosen.model:
+        return f"To talk by a larger one, name {server}."
+    return f"A larger one: `bumble model pull {best[0].name}`; or {server}."
+
+
+def _scripted(opened: Opened, chosen: Choice) -> Abilities:
+    from bumble.app import models
+    from bumble.llm import scripted
+
+    path = models.script_of(opened, chosen)
+    listed = scripted.abilities(path)
+    if listed is None:
+        return ABLE
+    try:
+        schema.check(AbilitiesConfig, listed)
+    except schema.ValueProblem as problem:
+        raise RecordInvalidError(path, f"abilities: {problem}") from problem
+    return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
+
+
+def _as_wanted(opened: Opened, measured: Abilities) -> Abilities:
+    """Put the settings over what was measured; a folder that isn't trusted may only lower it."""
+    config = opened.config.llm.abilities
+    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
+    of_folder = [
+        (purpose, code)
+        for purpose in PURPOSES
+        for code in wanted[purpose]
+        if not opened.settings.trusted
+        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
+    ]
+    abilities = overruled(measured, wanted, of_folder)
+    for purpose, code in of_folder:
+        if abilities.tier(purpose, code) != wanted[purpose][code]:
+            output.warn(
+                opened.shell,
+                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
+                "trusts the model with more than was measured.\n"
+                f"If you trust what is in it: bumble config trust {opened.entity.root}",
+            )
+    return abilities
+
+
+def _place(opened: Opened, purpose: Purpose, code: str) -> str:
+    return opened.settings.origin(f"llm.abilities.{purpose}.{code}")

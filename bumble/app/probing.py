@@ -1,0 +1,192 @@
+"""Probing the model of an entity, or any that can be named: by command, and by `tick`.
+
+What came of it is written after each case, so that whatever stops a probe loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bumble.abilities import probe, probe_cases, results
+from bumble.abilities.probe import Answered
+from bumble.abilities.results import LanguageResult, ModelResult
+from bumble.app import abilities, weights
+from bumble.app.model_choice import choose_model
+from bumble.entity import credentials
+from bumble.errors import RecordInvalidError, UserError
+from bumble.llm import http_errors
+from bumble.records import session_files
+from bumble.runtime import spoken
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.runner import Pass
+from bumble.upkeep import locks
+
+if TYPE_CHECKING:
+    from bumble.app.opening import Configured, Opened
+    from bumble.llm.protocol import Model
+    from bumble.runtime.runtime import Runtime
+    from bumble.weights.choice import Choice
+
+LATEST_CONVERSATIONS = 5  # in which is looked for languages
+IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
+
+Note = Callable[[str, LanguageResult, Answered], None]
+
+
+@dataclass(frozen=True)
+class ProbeJob:
+    """One language to be probed by `tick`."""
+
+    language: str
+
+
+class StoppedError(Exception):
+    """Somebody talks: the rest of a probe waits."""
+
+
+def is_free(opened: Configured, chosen: Choice) -> bool:
+    """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
+    if chosen.backend in ("embedded", "script"):
+        return True
+    if not http_errors.is_loopback(chosen.url) or chosen.model.endswith(IN_THE_CLOUD):
+        return False
+    if chosen.backend == "ollama":
+        return True
+    shell = opened.shell
+    return credentials.api_key(opened.config, shell.environ, shell.secrets_file) is None
+
+
+def is_here(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model can be asked without fetching its weights first."""
+    return chosen.entry is None or bool(weights.installed(opened.shell, [chosen.entry]))
+
+
+def spoken_languages(life: Runtime) -> list[str]:
+    """Return the languages that people spoke in the latest conversations, the newest first."""
+    codes: dict[str, None] = {}
+    for path in session_files.paths(life.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
+        try:
+            session = session_files.load(path)
+        except RecordInvalidError:  # doctor tells of it
+            continue
+        speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
+        codes |= dict.fromkeys(
+            spoken.language(life, session, person) for person in sorted(speakers)
+        )
+    return list(codes)
+
+
+def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
+    """Return those of some languages that have cases, and no whole result of this probe."""
+    return [
+        code
+        for code in codes
+        if code in probe_cases.languages() and not _is_measured(result.languages.get(code))
+    ]
+
+
+def _is_measured(result: LanguageResult | None) -> bool:
+    return result is not None and result.is_whole and result.version == probe.VERSION
+
+
+def measure(
+    opened: Configured,
+    chosen: Choice,
+    model: Model,
+    language: str,
+    note: Note,
+    *,
+    again: bool = False,
+) -> LanguageResult:
+    """Ask a model what is left of the cases of a language, and keep what it got right.
+
+    Args:
+        opened: The settings.
+        chosen: Which model it is.
+        model: The same, to be asked.
+        language: Code of one that there are cases in.
+        note: Hears of each case; it may raise.
+        again: Whether what was measured before doesn't count; it stays until all is measured anew.
+
+    Raises:
+        UserError: If the model can't be asked; what came until then is kept.
+    """
+    folder, identity = opened.shell.abilities, abilities.identity(chosen)
+    before = results.own(identity, folder).get(language)
+    result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
+
+    def keep(part: LanguageResult, answered: Answered) -> None:
+        if part.is_whole or before is None or not before.is_whole:
+            others = results.own(identity, folder)
+            results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
+        note(language, part, answered)
+
+    return probe.run(model, probe.left(language, result), result, keep)
+
+
+def as_pass(opened: Opened) -> Pass:
+    """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
+
+    def check(life: Runtime) -> Due[ProbeJob]:
+        if not life.writes:  # a dry run: the answers would be lost
+            return Due((), ())
+        return _check(opened, life)
+
+    def run(life: Runtime, job: ProbeJob) -> JobResult:
+        return _run(opened, life, job)
+
+    return Pass("probe", check, run)
+
+
+def _check(opened: Opened, life: Runtime) -> Due[ProbeJob]:
+    try:
+        chosen = choose_model(opened)
+        reason = _obstacle(opened, chosen)
+    except UserError as error:
+        return Due((_ready(str(error).splitlines()[0]),), ())
+    if reason:
+        return Due((_ready(reason),), ())
+    known = results.load(abilities.identity(chosen), chosen.model, opened.shell.abilities)
+    missing = unmeasured(known, probe_cases.languages()) and unmeasured(
+        known, spoken_languages(life)
+    )
+    value = ", ".join(missing) or "none"
+    languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
+    return Due((_ready(""), languages), tuple(map(ProbeJob, missing)))
+
+
+def _ready(obstacle: str) -> Condition:
+    value = obstacle or "it is on this machine"
+    return Condition("model", value, "one on this machine, without a key", not obstacle)
+
+
+def _obstacle(opened: Opened, chosen: Choice) -> str:
+    """Say why a model is not probed unasked; empty: it may be."""
+    if chosen.script is not None:
+        return "a script says itself what it may do"
+    if not is_here(opened, chosen):
+        return f"{chosen.model} is not here"
+    return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
+
+
+def _run(opened: Opened, life: Runtime, job: ProbeJob) -> JobResult:
+    name = probe_cases.name(job.language)
+    chosen = choose_model(opened)
+
+    def note(language: str, part: LanguageResult, answered: Answered) -> None:
+        if locks.is_turn_running(opened.entity):
+            raise StoppedError
+
+    try:
+        result = measure(opened, chosen, life.model, job.language, note)
+    except StoppedError:
+        return _result(f"{name}: somebody talks, the rest waits")
+    except NO_ANSWER as error:
+        return _result(f"{name} waits: {str(error).splitlines()[0]}")
+    return _result(f"{name}: {abilities.summary(result)}")
+
+
+def _result(line: str) -> JobResult:
+    return JobResult(f"probe: {line}", lambda: (), (line,))

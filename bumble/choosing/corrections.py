@@ -1,0 +1,124 @@
+"""What a correction corrects: the earlier messages of its speaker that it may put right.
+
+*Whether* something is corrected is told by rule (`rules`), never by a model, which always finds
+something. *What* is corrected shows in the words both share, in nearness, and in the number that a
+model chooses, together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bumble.choosing import label
+from bumble.records.provenance import is_untrusted
+from bumble.records.sessions import Message, Session
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens, words
+from bumble.text.words import one_line
+
+PURPOSE = "correction"
+KIND = "message"  # of the index
+CANDIDATES = 9  # a digit each
+ELSEWHERE = 6  # of other conversations, at most
+CORRECTS = 3  # ids at most that are told
+LEAST_NEAR = 0.35  # calibrated similarity from which a message may be meant without a shared word
+MAX_TOKENS = 40  # of each message, as the model is shown it
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A message that may be corrected."""
+
+    id: str
+    text: str
+
+
+def corrected(
+    life: Runtime, session: Session, message: Message, language: str, *, asks: bool
+) -> tuple[str, ...]:
+    """Return the ids of what a message may put right, likeliest first; none if nothing fits.
+
+    Args:
+        life: Whose conversation.
+        session: The conversation.
+        message: The one that corrects.
+        language: That of its speaker.
+        asks: Whether the model may be asked too.
+    """
+    earlier = _earlier(life, session, message)
+    near = _nearness(life, message.text, earlier)
+    own = words.stems(message.text, language)
+    points: dict[str, float] = {}
+    for each in earlier:
+        stems = words.stems(each.text, language)
+        shared = len(own & stems) / max(1, min(len(own), len(stems)))
+        if shared or near.get(each.id, 0.0) >= LEAST_NEAR:
+            points[each.id] = shared + near.get(each.id, 0.0)
+    if asks and len(points) > 1:
+        meant = [each for each in earlier if each.id in points][-CANDIDATES:]
+        for id_, share in _chosen(life, message, meant).items():
+            points[id_] += share
+    return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
+
+
+def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]:
+    """Return what its speaker said before, here and elsewhere, oldest first."""
+    place = [each.id for each in session.messages].index(message.id)
+    dropped = {id_ for id_, notice in session.notices.items() if not notice.keep}
+    here = [
+        Earlier(each.id, each.text)
+        for each in session.messages[:place]
+        if each.speaker == message.speaker
+        and each.text.strip()
+        and each.id not in dropped
+        and not is_untrusted(each.trust)
+    ]
+    return [*_elsewhere(life, session, message), *here]
+
+
+def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlier]:
+    name = message.extra.get("name") or message.speaker
+    life.memory.sync()
+    hits = life.memory.search(
+        message.text,
+        kinds=(KIND,),
+        limit=ELSEWHERE,
+        audience=session.people,
+        people=(message.speaker,),
+        outside=session.id,
+    )
+    mine = [
+        hit
+        for hit in hits
+        if hit.speaker == name
+        and not is_untrusted(hit.trust)
+        and hit.at is not None
+        and hit.at < message.at
+    ]
+    return [Earlier(hit.id, hit.text) for hit in sorted(mine, key=lambda hit: hit.id)]
+
+
+def _nearness(life: Runtime, text: str, earlier: Sequence[Earlier]) -> dict[str, float]:
+    """Return how near each is to a text, in [0, 1]; nothing where nothing can embed."""
+    embedder = life.memory.embedder
+    if embedder is None or not earlier:
+        return {}
+    vectors = embedder.embed_documents([text, *(each.text for each in earlier)])
+    usual = embedder.unrelated_cosine
+    cosines = (vectors[1:] @ vectors[0] - usual) / (1 - usual)
+    return {each.id: max(0.0, float(cosine)) for each, cosine in zip(earlier, cosines, strict=True)}
+
+
+def _chosen(life: Runtime, message: Message, earlier: Sequence[Earlier]) -> Mapping[str, float]:
+    """Ask which of some messages is meant; what each has of the probability."""
+    numbered = {str(n): each for n, each in enumerate(earlier, 1)}
+    lines = "\n".join(f"{n}. {_shown(each.text)}" for n, each in numbered.items())
+    slots = {"earlier": lines, "message": _shown(message.text)}
+    answer = life.model.complete(label.request(PURPOSE, slots))
+    shares = label.of_first_token(answer, tuple(numbered))
+    return {numbered[n].id: share for n, share in shares.items()}
+
+
+def _shown(text: str) -> str:
+    return tokens.cut(one_line(text), MAX_TOKENS)

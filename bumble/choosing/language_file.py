@@ -1,0 +1,123 @@
+"""The language files: by which words a message shows what it is, one file a language.
+
+`languages/xx.yaml` lists phrases (`phrases`) under each cue; docs/languages.md says what the cues
+are for. A language without a file has none of them: what needs no language is left (`rules`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+from bumble.choosing import phrases
+from bumble.text import yaml_read
+
+FOLDER = resources.files(__package__).joinpath("languages")
+CUES = (
+    "laughs",
+    "earnest",
+    "jests",
+    "things",
+    "roles",
+    "riddles",
+    "imagined",
+    "maybe",
+    "questions",
+    "sayings",
+    "reports",
+    "tasks",
+    "small",
+    "passing",
+    "moments",
+    "own",
+    "kin",
+    "names",
+    "life",
+    "taste",
+    "decided",
+    "lasting",
+    "dates",
+    "changed",
+    "confided",
+    "not_confided",
+    "feelings",
+    "feels",
+    "pangs",
+    "holds",
+    "felt",
+    "strengths",
+    "not_feeling",
+)
+
+
+@dataclass(frozen=True)
+class Language:
+    """The cues of one language."""
+
+    joins: bool = True  # whether an apostrophe joins what it parts
+    patterns: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # by cue
+    laughing: tuple[str, ...] = ()  # syllables that are laughed: `ha`
+
+    def line(self, text: str) -> str:
+        """Return a text as the patterns take it."""
+        return phrases.line(text, joins=self.joins)
+
+    def hits(self, cue: str, line: str) -> list[re.Match[str]]:
+        """Return where a cue shows in a line."""
+        pattern = self.patterns.get(cue)
+        return [] if pattern is None else list(pattern.finditer(line))
+
+    def has(self, cue: str, line: str) -> bool:
+        """Whether a cue shows in a line."""
+        pattern = self.patterns.get(cue)
+        return pattern is not None and pattern.search(line) is not None
+
+
+UNKNOWN = Language()  # a language without a file
+
+
+def codes() -> tuple[str, ...]:
+    """Return the languages there is a file of."""
+    names = sorted(file.name for file in FOLDER.iterdir())
+    return tuple(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+
+
+@cache
+def load(code: str) -> Language:
+    """Return the cues of a language, `de`; `UNKNOWN` without a file of it."""
+    if code not in codes():
+        return UNKNOWN
+    source = FOLDER.joinpath(f"{code}.yaml").read_text(encoding="utf-8")
+    return parse(source)
+
+
+def parse(source: str) -> Language:
+    """Read the text of a language file.
+
+    Raises:
+        ValueError: If it is not what it should be, with what is wrong.
+    """
+    data = yaml_read.parse_mapping(source)
+    joins = data.get("apostrophes", "join") != "split"
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *CUES}:
+        raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
+    fillers = _listed(data, "fillers")
+    return Language(
+        joins=joins,
+        patterns={
+            cue: phrases.pattern(_listed(data, cue), fillers, joins=joins)
+            for cue in CUES
+            if cue in data
+        },
+        laughing=_listed(data, "laughing"),
+    )
+
+
+def _listed(data: Mapping[str, object], key: str) -> tuple[str, ...]:
+    lines = data.get(key, [])
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise ValueError(f"`{key}` should be a list of phrases with commas between")
+    return tuple(entry.strip() for line in lines for entry in line.split(",") if entry.strip())

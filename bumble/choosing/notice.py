@@ -1,0 +1,194 @@
+"""Noticing: what each message of a person is worth remembering for, decided once, ever.
+
+Rules come first (`rules`); what they leave open goes to the model where it may choose, one label a
+message (`label`), and where it isn't asked to how the rules lean. What was noticed is a line of the
+transcript, so that no other job and no later process asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bumble.choosing import corrections, label, rules
+from bumble.choosing.rules import Verdict
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.records import session_files, sessions, state
+from bumble.records.notices import Notice
+from bumble.records.provenance import is_untrusted
+from bumble.records.sessions import Message, Session
+from bumble.runtime import cursors, spoken
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+
+PURPOSE = "notice"
+MESSAGES = 4  # of a job: what a killed process has to ask again, at most
+MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
+
+
+@dataclass(frozen=True)
+class NoticeJob:
+    """Messages of a conversation that nobody has noticed yet."""
+
+    session: str
+    messages: tuple[str, ...]  # their ids, oldest first
+
+
+def of(
+    life: Runtime, session: Session, messages: Iterable[Message]
+) -> tuple[dict[str, Notice], list[Notice]]:
+    """Return what is worth noticing of some messages, and which of that is new.
+
+    Args:
+        life: Whose conversation.
+        session: The conversation, as it is now.
+        messages: Of it; those that nobody can notice anything of are passed over.
+
+    Returns:
+        The notices by the id of their message, and those among them that the transcript has not
+        yet: whoever asks appends them.
+
+    Raises:
+        ModelUnreachableError: If nothing answers.
+        CredentialsError: If the service wants another key.
+        WeightsMissingError: If the model is not there.
+    """
+    notices: dict[str, Notice] = {}
+    new: list[Notice] = []
+    languages: dict[str, str] = {}
+    for message in messages:
+        if message.id in session.notices:
+            notices[message.id] = session.notices[message.id]
+        elif is_noticeable(message):
+            if message.speaker not in languages:
+                languages[message.speaker] = spoken.language(life, session, message.speaker)
+            notice = _noticed(life, session, message, languages[message.speaker])
+            notices[message.id] = notice
+            new.append(notice)
+    return notices, new
+
+
+def is_noticeable(message: Message) -> bool:
+    """Whether a person said something with their own words."""
+    return message.role == "user" and bool(message.text.strip()) and not is_untrusted(message.trust)
+
+
+def _noticed(life: Runtime, session: Session, message: Message, language: str) -> Notice:
+    verdict = rules.judge(message.text, language)
+    asks = life.abilities.tier("memory", language) == "choose"
+    is_open = verdict.keep is None and asks
+    share = label.share(life.model, message.text) if is_open else None
+    keep, why = decided(verdict, share)
+    corrects: tuple[str, ...] = ()
+    if verdict.corrects and keep:
+        corrects = corrections.corrected(life, session, message, language, asks=asks)
+    return Notice(
+        at=life.now(),
+        message=message.id,
+        keep=keep,
+        why=why,
+        share=share,
+        confided=verdict.confided,
+        feelings=verdict.feelings,
+        corrects=corrects,
+        extra={} if share is None else {"model": life.model.name},
+    )
+
+
+def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
+    """Return whether to keep a message, and who said so.
+
+    Args:
+        verdict: That of the rules.
+        share: What a model gives the kept labels; None where none was asked.
+    """
+    if verdict.keep is not None:
+        return verdict.keep, verdict.why
+    if share is None:
+        return verdict.leans, LEANS
+    return share >= verdict.least_share, MODEL
+
+
+def check(life: Runtime) -> Due[NoticeJob]:
+    """Find messages that wait to be remembered and were not noticed yet, oldest talk first."""
+    jobs: list[NoticeJob] = []
+    file = state.read(life.entity.state)
+    for session_id, waiting in cursors.waiting(file).items():
+        place = life.entity.root / sessions.path(session_id)
+        if not place.is_file():
+            continue
+        try:
+            session = session_files.load(place)
+        except RecordInvalidError:  # the other passes say so
+            continue
+        ids = [message.id for message in _unnoticed(life, session, _first(session, waiting))]
+        jobs += [
+            NoticeJob(session_id, tuple(ids[start : start + MESSAGES]))
+            for start in range(0, len(ids), MESSAGES)
+        ]
+    count = sum(len(job.messages) for job in jobs)
+    condition = Condition("messages not noticed", str(count), "at least 1", bool(jobs))
+    return Due((condition,), tuple(jobs))
+
+
+def _first(session: Session, waiting: Mapping[str, object]) -> str | None:
+    """Return the first message that any pass waits for."""
+    ids = [
+        id_
+        for value in waiting.values()
+        for id_ in (value.values() if isinstance(value, Mapping) else (value,))
+        if isinstance(id_, str)
+    ]
+    order = {message.id: n for n, message in enumerate(session.messages)}
+    return min(ids, key=lambda id_: order.get(id_, -1), default=None)
+
+
+def _unnoticed(life: Runtime, session: Session, first: str | None) -> Sequence[Message]:
+    """Return the answered messages from one on that nobody noticed, of whom rules decide for."""
+    if first is None or not session.messages:
+        return ()
+    answering = {message.id for message in session.unanswered}  # another process may be at it
+    waiting = [
+        message
+        for message in cursors.between(session, first, session.messages[-1].id)
+        if is_noticeable(message)
+        and message.id not in session.notices
+        and message.id not in answering
+    ]
+    speakers = {message.speaker for message in waiting}
+    writes = {
+        speaker
+        for speaker in speakers
+        if life.abilities.tier("memory", spoken.language(life, session, speaker)) == "write"
+    }
+    return [message for message in waiting if message.speaker not in writes]
+
+
+def run(life: Runtime, job: NoticeJob) -> JobResult:
+    """Notice what some messages are worth."""
+    session = session_files.load(life.entity.root / sessions.path(job.session))
+    messages = [message for message in session.messages if message.id in job.messages]
+    _, new = of(life, session, messages)
+
+    def plan() -> Sequence[Change | None]:
+        now = session_files.load(life.entity.root / sessions.path(job.session))
+        left = [notice for notice in new if notice.message not in now.notices]
+        return [sessions.plan_append(now, left, "note what is worth keeping")] if left else ()
+
+    kept = sum(notice.keep for notice in new)
+    return JobResult(
+        title=f"notice: {kept} of {len(new)} messages are worth keeping",
+        plan=plan,
+        lines=(f"{kept} of {len(new)} messages are worth keeping",),
+        data={
+            "session": job.session,
+            "messages": {notice.message: _shown(notice) for notice in new},
+        },
+        trailers=tuple(("Evidence", notice.message) for notice in new),
+        asked=any(notice.share is not None for notice in new),
+    )
+
+
+def _shown(notice: Notice) -> dict[str, object]:
+    return {"keep": notice.keep, "why": notice.why, "share": notice.share}

@@ -1,0 +1,93 @@
+"""Phrases that lists of a language name, matched in what people type: case, accents, spelling.
+
+A phrase is a row of words, compared without case and accents, every run of a letter as one or
+two. In it, `word*` takes any ending and `*word` any beginning, `a/b` either word, `#` a number,
+`_` any one word, `...` up to five words; a `^` before it begins a sentence, a `$` after it ends
+one. Knows no language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+GAP = 5  # words at most that `...` stands for
+_FORMS = str.maketrans("’‘´`“”„«»‹›", '\'\'\'\'"""""""')
+_RUN = re.compile(r"([^\W\d_])\1{2,}")
+_IN_WORD = re.compile(r"(?<=[^\W_])'(?=[^\W_])")
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*(?:[^\W\d_]+)?|[^\W_]+|[.?!;:,\"'\n%€$£()]")
+_ENDS = frozenset(".?!;\n")
+_WORD = r"[^ .?!;:,\"]"
+_BREAK = r"(?:[,:\"'()] )?"  # may stand between two words of a phrase
+
+
+def line(text: str, *, joins: bool) -> str:
+    """Return what was typed as words and marks with a space on either side.
+
+    Args:
+        text: What was typed.
+        joins: Whether an apostrophe joins two words (`don't`: `dont`) or parts them (`j'ai`).
+    """
+    plain = unicodedata.normalize("NFKD", text.translate(_FORMS).replace("ß", "ss")).casefold()
+    plain = "".join(char for char in plain if not unicodedata.combining(char))
+    plain = _RUN.sub(r"\1", _IN_WORD.sub("" if joins else " ", plain))
+    tokens = ("." if token in _ENDS - {"?", "!"} else token for token in _TOKEN.findall(plain))
+    return f" . {' '.join(tokens)} . "
+
+
+def words(line: str) -> list[str]:
+    """Return the words and numbers of a line, without its marks."""
+    return [token for token in line.split() if token[0].isalnum()]
+
+
+@lru_cache(maxsize=2048)
+def pattern(listed: Sequence[str], fillers: Sequence[str], *, joins: bool) -> re.Pattern[str]:
+    """Make the pattern that finds any of some phrases in a line.
+
+    Args:
+        listed: Phrases.
+        fillers: Words that may stand before the beginning of a sentence: `so`, `well`.
+        joins: As for `line`.
+
+    Raises:
+        ValueError: If a phrase has no word.
+    """
+    filler = "|".join(re.escape(line(word, joins=joins)[3:-3]) for word in fillers)
+    begin = rf"(?<=[.?!:,\"'] )(?:(?:{filler}) [,:]? ?)*" if filler else r"(?<=[.?!:,\"'] )"
+    found = "|".join(_phrase(phrase, begin, joins=joins) for phrase in listed)
+    return re.compile(rf"(?<= )(?:{found})(?= )" if found else r"(?!)")
+
+
+def _phrase(phrase: str, begin: str, *, joins: bool) -> str:
+    body = phrase.strip()
+    first, last = body.startswith("^"), body.endswith("$")
+    parts = body.strip("^$ ").split()
+    if not parts:
+        raise ValueError(f"a phrase without a word: `{phrase}`")
+    out = ""
+    for n, part in enumerate(parts):
+        if part == "...":
+            out += rf"(?:{_WORD}+ {_BREAK}){{0,{GAP}}}"
+            continue
+        out += _part(part, joins=joins)
+        if n < len(parts) - 1:
+            out += f" {_BREAK}"
+    return (begin if first else "") + out + (r"(?= [.?!])" if last else "")
+
+
+def _part(part: str, *, joins: bool) -> str:
+    choices = []
+    for choice in part.split("/"):
+        if choice == "#":
+            choices.append(r"\d[^ ]*")
+        elif choice == "_":
+            choices.append(_WORD + "+")
+        elif choice in '?!:,"':
+            choices.append(re.escape(choice))
+        else:
+            head = rf"{_WORD}*" if choice.startswith("*") else ""
+            tail = rf"{_WORD}*" if choice.endswith("*") else ""
+            choices.append(head + re.escape(line(choice.strip("*"), joins=joins)[3:-3]) + tail)
+    return choices[0] if len(choices) == 1 else f"(?:{'|'.join(choices)})"

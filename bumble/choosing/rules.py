@@ -1,0 +1,253 @@
+"""Rules that decide by its wording whether a message is worth keeping, or leave it open.
+
+They see the message alone, in the words of its language (`language_file`) and in what needs no
+language: digits, question marks, quotation marks, laughing faces, length. Knows no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bumble.choosing import feelings, language_file, phrases
+from bumble.choosing.language_file import Language
+
+MOST_CHARS = 2000  # of a message: what follows is pasted, not told
+LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
+LEAST_TOLD_WORDS = 2  # beside the request to be silent
+MANY_WORDS = 14  # from here on something else may be told beside the weather
+FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
+KEEPS = 2  # points from which a message is kept where no model is asked
+SURE = 3  # points from which none is asked
+SURE_LAUGHING = 5  # points from which what is told with a laugh may be meant
+# What a model has to give the kept labels where a message has so few points: the more the rules
+# see in a message, the less it says. Against two points stands only what it holds for small talk.
+LEAST_SHARES = (0.6, 0.4, 0.1)
+LEAST_SHARE = 0.4  # of what is told with a laugh
+TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
+PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
+ROLE_CHARS = 30  # between a thing and what it can't be: `the hoover has resigned`
+LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
+_FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[dDpP]|[xX][dD]+)(?!\\w)")
+_QUOTED = re.compile(
+    r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
+)
+_PARTS = re.compile(r" [.?!,:] ")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
+_TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rules say of a message."""
+
+    keep: bool | None  # None: open
+    why: str  # the rule
+    leans: bool  # what stands where nobody else is asked
+    least_share: float = LEAST_SHARE  # from which a model's word keeps what is open
+    confided: bool = False
+    feelings: tuple[str, ...] = ()
+    corrects: bool = False  # whether it puts right what was said before
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A message with what its wording shows, each looked up when it is asked for."""
+
+    text: str
+    line: str  # as phrases are matched in
+    language: Language
+
+    def has(self, cue: str) -> bool:
+        """Whether a cue of the language shows."""
+        return self.language.has(cue, self.line)
+
+    @property
+    def words(self) -> list[str]:
+        """Its words and numbers."""
+        return phrases.words(self.line)
+
+    @property
+    def has_digit(self) -> bool:
+        """Whether it holds a digit."""
+        return any(char.isdigit() for char in self.text)
+
+    @property
+    def laughs(self) -> bool:
+        """Whether it laughs."""
+        if _FACES.search(self.text) or self.has("laughs"):
+            return True
+        typed = _LETTERS.findall(self.text.casefold())
+        return any(self._is_laugh(word) for word in typed)
+
+    @property
+    def means_it(self) -> bool:
+        """Whether what is told with a laugh may be true."""
+        return self.points >= (KEEPS if self.has("earnest") else SURE_LAUGHING)
+
+    def _is_laugh(self, word: str) -> bool:
+        """Whether a word is a syllable that is laughed, again and again: `hahahah`, `kkkk`."""
+        letters = set(word)
+        return any(
+            letters == set(syllable) and len(word) >= len(syllable) + 2
+            for syllable in self.language.laughing
+        )
+
+    @property
+    def dated(self) -> bool:
+        """Whether it names a day, a month or a time to come."""
+        return self.has("dates") or _TIME.search(self.text) is not None
+
+    @property
+    def asks(self) -> bool:
+        """Whether all of it is a question."""
+        if self.has("questions") and self.line.count(" . ") <= 2:
+            return True
+        return "?" in self.line and not self.statement
+
+    @property
+    def statement(self) -> str:
+        """The sentences of it that ask nothing."""
+        return " ".join(
+            part for part in re.findall(r"[^.?!]+[.?!]", self.line) if "?" not in part
+        ).strip(" .!")
+
+    @property
+    def tells_in_asking(self) -> bool:
+        """Whether a question tells something: of the speaker, or much of anything."""
+        return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
+
+    @property
+    def absurd(self) -> bool:
+        """Whether a thing or a small animal does, in one sentence, what only people do."""
+        ends = [match.end() for match in self.language.hits("things", self.line)]
+        starts = [match.start() for match in self.language.hits("roles", self.line)]
+        between = [
+            self.line[end:start]
+            for end in ends
+            for start in starts
+            if 0 < start - end <= ROLE_CHARS
+        ]
+        return any(
+            not _PARTS.search(words) and not self.language.has("own", words) for words in between
+        )
+
+    @property
+    def quoted(self) -> float:
+        """The share of its words that stand in quotation marks, rows of three and more."""
+        rows = [len((a or b).split()) for a, b in _QUOTED.findall(self.text)]
+        return sum(row for row in rows if row >= 3) / max(1, len(self.words))
+
+    @property
+    def reported(self) -> bool:
+        """Whether it says what somebody else, a sign or a song says: `i work at the radio` not."""
+        if self.quoted >= LEAST_QUOTED:
+            return True
+        of_self = (self.has("own") or self.has("kin")) and self.points >= SURE
+        is_cited = self.quoted > 0 or " : " in self.line
+        return self.has("reports") and (is_cited or not of_self)
+
+    @property
+    def points(self) -> int:
+        """How much it has of what facts, plans and changes are told by."""
+        of_self = self.has("own") or self.has("kin")
+        told = sum(map(self.has, ("life", "names", "taste", "decided", "changed")))
+        points = 2 * told + self.has("kin") + self.dated
+        points += of_self * (self.has("lasting") + self.has_digit)
+        fleeting = self.has("small") + (self.has("moments") and not told)
+        return points - 2 * self.has("passing") - fleeting
+
+
+def judge(text: str, code: str) -> Verdict:
+    """Judge a message by its wording.
+
+    Args:
+        text: What somebody said.
+        code: The language they speak: `de`.
+    """
+    language = language_file.load(code)
+    text = text[:MOST_CHARS]
+    wording = Wording(text, language.line(text), language)
+    confided = is_confided(wording)
+    keep, why = _decided(wording, confided=confided)
+    points = wording.points
+    is_told = 0 <= points < len(LEAST_SHARES) and not wording.laughs
+    return Verdict(
+        keep,
+        why,
+        leans=points >= KEEPS if keep is None else keep,
+        least_share=LEAST_SHARES[points] if is_told else LEAST_SHARE,
+        confided=confided,
+        feelings=feelings.named(text, wording.line, language),
+        corrects=wording.has("changed") and not wording.laughs and not wording.asks,
+    )
+
+
+def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
+    if confided and len(wording.words) >= LEAST_CONFIDED_WORDS:
+        return True, "told in confidence"
+    for why, veto in VETOES:
+        if veto(wording):
+            rest = _without(wording, veto) if why in PARTIAL else None
+            if rest is not None and rest.points >= TELLS_BESIDE:
+                return _decided(rest, confided=confided)
+            return False, why
+    if wording.points >= SURE and (wording.has("earnest") or not wording.laughs):
+        return True, "told"
+    return None, "open"
+
+
+def _without(wording: Wording, veto: Callable[[Wording], bool]) -> Wording | None:
+    """Return a message without the parts that a rule is about; None if nothing else is left."""
+    parts = [
+        Wording(part, wording.language.line(part), wording.language)
+        for part in _PART.split(wording.text)
+        if part.strip()
+    ]
+    left = [part.text for part in parts if not veto(part)]
+    if not left or len(left) == len(parts):
+        return None
+    text = ". ".join(left)
+    return Wording(text, wording.language.line(text), wording.language)
+
+
+VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
+    ("a jest", lambda wording: wording.has("jests")),
+    ("absurd", lambda wording: wording.absurd),
+    ("a riddle", lambda wording: wording.has("riddles")),
+    ("imagined", lambda wording: wording.has("imagined")),
+    ("maybe", lambda wording: wording.has("maybe")),
+    ("a quotation", lambda wording: wording.reported),
+    ("a saying", lambda wording: wording.has("sayings")),
+    ("a task", lambda wording: wording.has("tasks")),
+    ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
+    ("a laugh", lambda wording: wording.laughs and not wording.means_it),
+    ("passing", lambda wording: wording.points < 0 and len(wording.words) <= MANY_WORDS),
+    (
+        "few words",
+        lambda wording: (
+            len(wording.words) <= FEW_WORDS
+            and not wording.has_digit
+            and not wording.has("own")
+            and wording.points < KEEPS
+        ),
+    ),
+)
+
+
+def is_confided(wording: Wording) -> bool:
+    """Whether a message is told in confidence, and tells something.
+
+    `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
+    what was said elsewhere.
+    """
+    if not wording.has("confided"):
+        return False
+    outside = wording.language.patterns.get("not_confided")
+    rest = outside.sub(" ", wording.line) if outside else wording.line
+    if not wording.language.has("confided", rest):
+        return False
+    told = wording.language.patterns["confided"].sub(" ", rest)
+    return len(phrases.words(told)) >= LEAST_TOLD_WORDS

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+
+from bumble.abilities.tiers import ABLE, Abilities
+from bumble.agent import participants
+from bumble.choosing import notice
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import session_files
+from bumble.records.notices import Notice
+from bumble.runtime import runner
+from bumble.runtime.job import apply
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from tests.support import kills
+from tests.support.absent_model import Absent
+from tests.support.turns import Clock, life_of, say, stored, talk
+
+PASS = Pass("notice", notice.check, notice.run)
+OPEN = "the captain of that boat smiled at the whole crew"  # no rule decides it
+
+
+def label(share: float) -> Reply:
+    probabilities = {"fact": share, "chat": 1 - share}
+    return Reply("fact", purpose="notice", probabilities=probabilities)
+
+
+def talked(ada: Entity, *texts: str, clock: Clock | None = None) -> None:
+    life = life_of(ada, ScriptedModel([say("I see.") for _ in texts]), clock)
+    for text in texts:
+        talk(life, text)
+
+
+def choosing(ada: Entity, *replies: Reply) -> Runtime:
+    return replace(life_of(ada, ScriptedModel(list(replies))), abilities=Abilities())
+
+
+def settle(life: Runtime) -> list[runner.Settled]:
+    return list(runner.settle(life, (PASS,)))
+
+
+def test_rules_come_first_and_the_model_is_asked_about_the_rest(ada: Entity) -> None:
+    talked(ada, "my sister died in march, she lived in Leeds", OPEN, "thanks, that helps")
+    life = choosing(ada, label(0.7))
+    settle(life)
+    first, second, third = stored(ada).notices.values()
+    assert (first.keep, first.share) == (True, None)
+    assert (second.keep, second.why, second.share) == (True, "model", 0.7)
+    assert second.extra == {"model": "scripted"}
+    assert third.keep is False
+
+
+def test_below_the_threshold_the_model_drops_it(ada: Entity) -> None:
+    talked(ada, OPEN)
+    settle(choosing(ada, label(0.39)))
+    (only,) = stored(ada).notices.values()
+    assert only.keep is False
+
+
+def test_a_later_process_asks_nothing_again(ada: Entity) -> None:
+    talked(ada, OPEN)
+    settle(choosing(ada, label(0.7)))
+    again = choosing(ada)
+    assert settle(again) == []
+    session = stored(ada)
+    notices, new = notice.of(again, session, session.messages)
+    assert (len(notices), new, again.model.name) == (1, [], "scripted")
+    assert len(session.notices) == session.source.count('"type":"notice"') == 1
+
+
+def test_without_any_ability_rules_decide_alone(ada: Entity) -> None:
+    talked(ada, OPEN)
+    life = replace(choosing(ada), abilities=Abilities(unmeasured="none"))
+    settle(life)
+    (only,) = stored(ada).notices.values()
+    assert (only.keep, only.why) == (False, notice.LEANS)
+
+
+def test_where_the_model_writes_the_pass_does_nothing(ada: Entity) -> None:
+    talked(ada, OPEN)
+    assert settle(replace(choosing(ada), abilities=ABLE)) == []
+
+
+def notices_of(ada: Entity) -> list[Notice]:
+    return list(stored(ada).notices.values())
+
+
+def test_a_backend_without_probabilities_is_asked_for_the_label_itself(ada: Entity) -> None:
+    talked(ada, OPEN)
+    settle(choosing(ada, Reply("plan", purpose="notice")))
+    assert [(each.keep, each.share) for each in notices_of(ada)] == [(True, 1.0)]
+
+
+def test_an_answer_that_is_no_label_leaves_it_to_the_rules(ada: Entity) -> None:
+    talked(ada, OPEN)
+    settle(choosing(ada, Reply("Sure!", purpose="notice")))
+    assert [(each.keep, each.why) for each in notices_of(ada)] == [(False, notice.LEANS)]
+
+
+def test_one_token_is_asked_for_and_the_message_stands_last(ada: Entity) -> None:
+    talked(ada, OPEN)
+    life = choosing(ada, label(0.7))
+    settle(life)
+    assert isinstance(life.model, ScriptedModel)
+    (request,) = life.model.requests
+    assert (request.max_tokens, request.temperature, request.schema) == (1, 0.0, None)
+    assert request.messages[-1].content == OPEN
+    assert (request.top_logprobs, request.cache_id) == (30, "cycle:notice")
+
+
+def test_what_a_tool_or_an_import_brought_is_not_noticed(ada: Entity) -> None:
+    talked(ada, OPEN)
+    session = stored(ada)
+    asked = next(message for message in session.messages if message.role == "user")
+    for trust in ("tool", "imported"):
+        brought = replace(asked, id=f"msg_{trust}", trust=trust)
+        assert notice.of(choosing(ada), session, [brought]) == ({}, [])
+    spoken = [message for message in session.messages if message.role == "assistant"]
+    assert notice.of(choosing(ada), session, spoken) == ({}, [])
+
+
+def test_a_model_that_cannot_be_reached_leaves_the_messages_waiting(ada: Entity) -> None:
+    talked(ada, OPEN, "my sister Ines died in march")
+    life = replace(choosing(ada), model=Absent([]))
+    (failed,) = settle(life)
+    assert failed.problem is not None
+    assert notices_of(ada) == []
+    settle(choosing(ada, label(0.7)))
+    assert len(notices_of(ada)) == 2
+
+
+def test_a_confidence_and_a_feeling_are_noted_with_the_message(ada: Entity) -> None:
+    talked(ada, "don't tell anyone but i am so ashamed of my brother")
+    settle(choosing(ada))
+    (only,) = notices_of(ada)
+    assert (only.confided, only.feelings, only.keep) == (True, ("ashamed",), True)
+
+
+def test_a_correction_names_what_it_may_put_right_likeliest_first(ada: Entity) -> None:
+    talked(
+        ada,
+        "my sister Ines moved to Leeds on 3 march",
+        "the dentist appointment is on thursday",
+        "scrap that, the dentist appointment is on friday now",
+    )
+    first, second, third = (each for each in stored(ada).messages if each.role == "user")
+    settle(choosing(ada, Reply("2", purpose="correction", probabilities={"2": 0.9, "1": 0.1})))
+    noticed = stored(ada).notices
+    assert noticed[third.id].corrects[0] == second.id
+    assert noticed[first.id].corrects == noticed[second.id].corrects == ()
+
+
+def test_a_correction_of_nothing_that_was_said_names_nothing(ada: Entity) -> None:
+    talked(ada, "my sister Ines moved to Leeds on 3 march", "scrap that, no cheese any more")
+    settle(choosing(ada, label(0.7)))
+    assert [each.corrects for each in notices_of(ada)] == [(), ()]
+
+
+def test_a_correction_finds_what_was_said_in_another_conversation(ada: Entity) -> None:
+    clock = Clock()
+    life = life_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
+    before = talk(life, "the dentist appointment is on thursday").session
+    clock.at += timedelta(days=2)
+    later = talk(life, "scrap that, the dentist appointment is friday now", new=True).session
+    at_last = session_files.find(ada.sessions, later.id)
+    asked = next(message for message in before.messages if message.role == "user")
+    notices, _ = notice.of(choosing(ada), at_last, at_last.messages)
+    assert [each.corrects for each in notices.values()] == [(asked.id,)]
+
+
+def test_what_another_process_noticed_meanwhile_is_not_noticed_twice(ada: Entity) -> None:
+    talked(ada, OPEN)
+    first, second = choosing(ada, label(0.7)), choosing(ada, label(0.2))
+    (due,) = notice.check(first).jobs
+    outcome = notice.run(second, due)
+    settle(first)
+    assert apply(second, outcome) == []
+    assert [each.keep for each in notices_of(ada)] == [True]
+
+
+def test_an_unanswered_message_waits(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([]))
+    who = participants.person(ada, life.identity, None)
+    session, is_new = participants.open_session(life, who, life.clock(), new=True)
+    participants.listen(life, session, is_new, who, OPEN)
+    assert notice.check(choosing(ada)).jobs == ()
+
+
+@kills.forks
+def test_a_process_killed_while_it_notices_loses_no_message(ada: Entity) -> None:
+    talked(ada, OPEN, "my sister Ines died in march")
+    for calls in range(1, 40):
+
+        def work(last: int = calls) -> None:
+            def die(n: int, is_done: bool) -> None:
+                if n == last and is_done:
+                    os._exit(9)
+
+            with kills.every_call(die):
+                settle(choosing(ada, label(0.7)))
+
+        ended = kills.in_child(work)
+        assert len(notices_of(ada)) in (0, 2)
+        if ended == 0:
+            break
+    settle(choosing(ada, label(0.7)))
+    lines = [line for line in stored(ada).source.splitlines() if '"type":"notice"' in line]
+    assert len(lines) == len(notices_of(ada)) == 2

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from bumble.choosing import language_file, rules
+
+MARKS = Path(__file__).parents[2] / "bench" / "data" / "choosing" / "marks.yaml"
+LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
+VETOED = {
+    "a jest": {
+        "en": "just kidding i never sold the boat to grandma",
+        "de": "war nur spaß, ich hab das boot nicht an oma verkauft",
+        "es": "es broma, no le vendí el barco a mi abuela",
+        "fr": "je rigole j'ai pas vendu le bateau à mamie",
+        "it": "sto scherzando, non ho venduto la barca alla nonna",
+        "pt": "tô brincando, não vendi o barco pra minha avó",
+    },
+    "absurd": {
+        "en": "our toaster has joined a union",
+        "de": "unser wecker ist jetzt in der gewerkschaft",
+        "es": "la tostadora se ha unido al sindicato",
+        "fr": "le grille-pain est au syndicat",
+        "it": "il tostapane si è iscritto al sindacato",
+        "pt": "a torradeira entrou no sindicato",
+    },
+    "a riddle": {
+        "en": "what do you call a bear with no teeth? a gummy bear",
+        "de": "was ist der unterschied zwischen einem klavier und einem fisch",
+        "es": "en qué se parece un piano a un pez",
+        "fr": "quelle est la différence entre un piano et un poisson",
+        "it": "qual è la differenza tra un pianoforte e un pesce",
+        "pt": "qual a diferença entre um piano e um peixe",
+    },
+    "imagined": {
+        "en": "if i lived in Norway i would learn to ski",
+        "de": "wenn ich in norwegen wohnen würde könnt ich skifahren",
+        "es": "si yo fuera noruega sabría esquiar",
+        "fr": "si j'habitais en norvège je ferais du ski",
+        "it": "se vivessi in norvegia saprei sciare",
+        "pt": "se eu morasse na noruega ia esquiar",
+    },
+    "maybe": {
+        "en": "maybe ill repaint the shed, who knows",
+        "de": "vielleicht streich ich mal den schuppen",
+        "es": "a lo mejor pinto el trastero",
+        "fr": "peut-être que je repeins la cabane",
+        "it": "forse ridipingo il capanno",
+        "pt": "talvez eu pinte o barraco",
+    },
+    "a saying": {
+        "en": "better late than never eh",
+        "de": "der frühe vogel fängt den wurm",
+        "es": "más vale tarde que nunca",
+        "fr": "mieux vaut tard que jamais",
+        "it": "meglio tardi che mai",
+        "pt": "antes tarde do que nunca",
+    },
+    "a quotation": {
+        "en": "some guy on the train said 'my wife left me for a baker'",
+        "de": "auf dem plakat steht: mein sohn heißt emil",
+        "es": "pone en el cartel se vende mi casa",
+        "fr": "c'est écrit sur le panneau maison à vendre",
+        "it": "sul cartello c'è scritto: vendo casa mia",
+        "pt": "tá escrito na placa vendo minha casa",
+    },
+    "a task": {
+        "en": "translate 'my brother' into dutch",
+        "de": "übersetz mal 'mein bruder' auf niederländisch",
+        "es": "traduce 'mi hermano' al holandés",
+        "fr": "traduis 'mon frère' en néerlandais",
+        "it": "traduci 'mio fratello' in olandese",
+        "pt": "traduz 'meu irmão' pra holandês",
+    },
+    "a question": {
+        "en": "who wrote don quixote",
+        "de": "wer hat don quijote geschrieben",
+        "es": "quién escribió el quijote",
+        "fr": "qui a écrit don quichotte",
+        "it": "chi ha scritto il don chisciotte",
+        "pt": "quem escreveu dom quixote",
+    },
+    "a laugh": {
+        "en": "hahahaha that parrot again",
+        "de": "hahahaha dieser papagei wieder",
+        "es": "jajajaja ese loro otra vez",
+        "fr": "mdrrr ce perroquet encore",
+        "it": "ahahahah quel pappagallo di nuovo",
+        "pt": "kkkkkk aquele papagaio de novo",
+    },
+    "passing": {
+        "en": "so hot today, stuck in traffic",
+        "de": "so heiß heute, steh im stau",
+        "es": "hace calor hoy, en pleno atasco",
+        "fr": "il fait chaud, bloqué dans les bouchons",
+        "it": "che caldo oggi, fermo nel traffico",
+        "pt": "que calor hoje, preso no trânsito",
+    },
+}
+TOLD = {
+    "en": ("my niece Rosa was born on 4 april", "we're moving to Hull on 2 june, contract signed"),
+    "de": (
+        "meine nichte rosa ist am 4. april geboren",
+        "wir ziehen am 2. juni um, vertrag ist unterschrieben",
+    ),
+    "es": ("mi sobrina Rosa nació el 4 de abril", "nos mudamos a Lugo el 2 de junio, ya firmado"),
+    "fr": ("ma nièce Rosa est née le 4 avril", "on déménage à Lens le 2 juin, bail signé"),
+    "it": (
+        "mia nipote Rosa è nata il 4 aprile",
+        "ci trasferiamo a Lodi il 2 giugno, tutto firmato",
+    ),
+    "pt": (
+        "minha sobrinha Rosa nasceu em 4 de abril",
+        "nos mudamos pra Bauru dia 2 de junho, assinado",
+    ),
+}
+MARKED: list[tuple[str, dict[str, Any]]] = [
+    (language, entry)
+    for language, entries in YAML(typ="safe").load(MARKS.read_text(encoding="utf-8")).items()
+    for entry in entries
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("why", VETOED)
+def test_what_tells_nothing_of_the_speaker_is_dropped(why: str, language: str) -> None:
+    verdict = rules.judge(VETOED[why][language], language)
+    assert (verdict.keep, verdict.why) == (False, why)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_told_with_a_date_is_kept(language: str) -> None:
+    for text in TOLD[language]:
+        assert rules.judge(text, language).keep is True, text
+
+
+@pytest.mark.parametrize(("language", "entry"), MARKED)
+def test_confidences_feelings_and_corrections_are_seen_and_nothing_else(
+    language: str, entry: dict[str, Any]
+) -> None:
+    verdict = rules.judge(entry["text"], language)
+    assert verdict.confided == entry.get("confided", False)
+    assert list(verdict.feelings) == entry.get("feelings", [])
+    assert verdict.corrects == entry.get("corrects", False)
+
+
+def test_a_confidence_of_some_length_is_kept_whatever_else_it_is() -> None:
+    assert rules.judge("keep it between us, maybe ill leave him", "en").keep is True
+    assert rules.judge("don't tell him", "en").confided is False
+
+
+def test_a_part_that_tells_nothing_does_not_drop_the_rest() -> None:
+    assert rules.judge("maybe pizza later. my son Ole was born on 3 may", "en").keep is True
+    assert rules.judge("maybe ill get a cat. or a hat", "en").keep is False
+
+
+@pytest.mark.parametrize(
+    "text", ["the toaster broke, i joined a union in may", "the hamster died. my lawyer called"]
+)
+def test_a_thing_and_a_role_apart_are_not_absurd(text: str) -> None:
+    assert rules.judge(text, "en").why != "absurd"
+
+
+def test_what_is_told_in_asking_is_not_dropped() -> None:
+    assert (
+        rules.judge("what can i cook for my son, he is allergic to eggs?", "en").keep is not False
+    )
+
+
+@pytest.mark.parametrize("text", ["my sister lives in Hull", "MY SISTER LIVES IN HULL!!!"])
+def test_case_and_marks_change_nothing(text: str) -> None:
+    assert rules.judge(text, "en").leans is True
+
+
+def test_accents_and_apostrophes_may_be_left_out() -> None:
+    assert rules.judge("je suis tres triste", "fr").feelings == ("triste",)
+    assert rules.judge("Im so lonely", "en").feelings == rules.judge("I’m so lonely", "en").feelings
+    assert rules.judge("no se lo digas a mi mama vendi el coche", "es").confided is True
+
+
+def test_a_feeling_is_told_as_it_was_typed() -> None:
+    assert rules.judge("Bin so WÜTEND heute", "de").feelings == ("WÜTEND",)
+
+
+def test_a_language_without_a_file_has_what_needs_no_words() -> None:
+    assert rules.judge("hány óra van?", "hu").keep is False
+    assert rules.judge("😂😂", "hu").keep is False
+    assert rules.judge("a húgom Egerben lakik a férjével", "hu").keep is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_file_has_every_cue(language: str) -> None:
+    assert set(language_file.load(language).patterns) == set(language_file.CUES)
+
+
+def test_every_language_with_a_file_is_tested() -> None:
+    assert language_file.codes() == LANGUAGES
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("jokes: [ha]", "unknown cues: jokes"),
+        ("jests: ha", "`jests` should be a list"),
+        ("jests: [1]", "`jests` should be a list"),
+        ('jests: ["^"]', "a phrase without a word"),
+    ],
+)
+def test_a_language_file_that_is_wrong_says_what_is(source: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        language_file.parse(source)
+
+
+@given(text=st.text(max_size=200), language=st.sampled_from([*LANGUAGES, "hu"]))
+def test_any_text_can_be_judged(text: str, language: str) -> None:
+    verdict = rules.judge(text, language)
+    assert all(feeling in text for feeling in verdict.feelings)
+    assert verdict.keep in (None, verdict.leans)
+
+
+@given(phrase=st.text(max_size=30), text=st.text(max_size=60))
+def test_any_phrase_matches_or_is_refused(phrase: str, text: str) -> None:
+    source = f"jests: [{phrase!r}]" if "'" not in phrase and phrase.isprintable() else "jests: []"
+    try:
+        language = language_file.parse(source)
+    except ValueError:
+        return
+    language.has("jests", language.line(text))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_very_long_message_is_judged_in_no_time(language: str) -> None:
+    rules.judge("ich sag wenn so nicht, " * 2000, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("singe im chor seit 2010", "de"),
+        ("suche seit mai eine wohnung in mainz", "de"),
+        ("i own 30% of the bakery my dad left me", "en"),
+        ("sing in a choir every tuesday, my mum too", "en"),
+        ("sigue en el hospital mi padre", "es"),
+        ("los médicos dicen que mi madre tiene cáncer", "es"),
+        ("j'ai 60% d'invalidité depuis l'accident", "fr"),
+        ("i medici dicono che mia madre ha un tumore", "it"),
+        ("faz 3 anos que meu pai morreu", "pt"),
+        ("trabalho na rádio da cidade desde 2010, sou locutor", "pt"),
+    ],
+)
+def test_what_only_begins_like_an_order_or_a_saying_is_not_dropped(
+    text: str, language: str
+) -> None:
+    assert rules.judge(text, language).keep is not False
