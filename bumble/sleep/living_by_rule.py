@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from bumble.choosing import recent
+from bumble.choosing.recent import Remark
 from bumble.facts.beliefs import strength
 from bumble.records import base, beliefs, episodes, provenance, relationships, skills, working
 from bumble.records.base import Provenance
-from bumble.runtime import quotes
-from bumble.runtime.quotes import Quote
 from bumble.runtime.runtime import Runtime
 
 SELF = "self_insight"
@@ -23,19 +23,19 @@ Lines = Mapping[str, list[tuple[str, Provenance]]]
 
 def lines(life: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
     """Return the lines of each section, with their origins."""
-    spoken = quotes.newest(life)
-    news = [quote for quote in spoken if not quote.asks][:NEWS]
+    spoken = recent.remarks(life)
+    news = [remark for remark in spoken if not remark.asks][:NEWS]
     acquaintances = sorted(
         relationships.read(life.entity.relationships),
         key=lambda person: (-person.interaction_count, person.id),
     )[:PEOPLE]
-    said_by = {quote.person: quote for quote in reversed(spoken)}  # the newest of each
+    said_by = {remark.person: remark for remark in reversed(spoken)}  # the newest of each
     bond = [said_by[person.id] for person in acquaintances if person.id in said_by]
     found = (
         _insights(life),
-        [_quoted(quote) for quote in bond],
-        [_quoted(quote) for quote in spoken if quote.asks][:QUESTIONS],
-        [*notes, *(_quoted(quote) for quote in news)],
+        [_quoted(remark) for remark in bond],
+        [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
+        [*notes, *(_quoted(remark) for remark in news)],
         _pointers(life),
         [
             (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
@@ -47,9 +47,9 @@ def lines(life: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
     return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
 
 
-def _quoted(quote: Quote) -> tuple[str, Provenance]:
-    origin = Provenance(working.BY, "", (quote.message_id,), quote.trust, quote.audience)
-    return quote.line, origin
+def _quoted(remark: Remark) -> tuple[str, Provenance]:
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    return remark.line, Provenance(working.BY, "", sources, trust, remark.audience)
 
 
 def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:

@@ -15,6 +15,7 @@ from typing import Any
 
 from bumble import prompts
 from bumble.body.circadian import seconds_between
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import grounded
@@ -35,7 +36,6 @@ from bumble.sleep import (
 )
 from bumble.sleep.living_by_rule import Lines
 from bumble.sleep.narrative_sources import StorySources
-from bumble.text import words
 from bumble.text.words import one_line, shorten
 
 STATE = "working"  # its section of `state.yaml`
@@ -142,8 +142,7 @@ def run(life: Runtime, job: LivingJob) -> JobResult:
 
 def _draft(life: Runtime, job: LivingJob) -> Draft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
-    language = words.language(*(episode.text for episode in job.sources.episodes))
-    if life.abilities.tier("memory", language) == "write":
+    if by_form.of_owner(life) is None:
         try:
             return _asked(life, job)
         except AnswerInvalidError:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts
-from bumble.agent import loop, tools, turn
+from bumble.agent import budget, loop, tools, turn
 from bumble.agent.completion_gate import Gate
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
+from bumble.choosing import by_form, recent
+from bumble.choosing.recent import Remark
 from bumble.context import working_memory
 from bumble.context.system import Block
 from bumble.entity.changes import Change
@@ -27,10 +29,9 @@ from bumble.llm.wrappers import Wrapper
 from bumble.records import base, journal, reminders, scratch, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.reminders import SESSION
-from bumble.runtime import body_state, job_request, people, quotes
+from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
 from bumble.upkeep import wake_gates
 from bumble.upkeep.wake_gates import (
     INTENTS,
@@ -180,8 +181,7 @@ def act(life: Runtime, wake: Wake) -> Deed:
     """Do one thing, or rest."""
     if set(wake.intents) == {REST}:
         return Deed(REST, "every other intent was followed too often of late")
-    language = words.language(*(quote.text for quote in quotes.newest(life)[:8]))
-    if life.abilities.tier("memory", language) == "write":
+    if by_form.of_owner(life) is None:
         try:
             return _by_model(life, wake)
         except NO_ANSWER:
@@ -287,7 +287,7 @@ def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
         lambda _: None,
         person=wake.name or life.identity.name,
         gate=Gate(life.model, life.config.cognition.gate, deed.why, judges=False),
-        fits=lambda request: turn.fitting(life, request),
+        fits=lambda request: budget.fitting(life, request),
     )
     deed.steps = len(outcome.steps)
     deed.plans += outcome.plans
@@ -315,7 +315,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 
 
 def _request(life: Runtime, wake: Wake, deed: Deed, mind: str, declared: Sequence[Tool]) -> Request:
-    profile = turn.profile_of(life.config, "deliberate", life.temperature)
+    profile = budget.profile(life.config, "deliberate", life.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
@@ -385,18 +385,19 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
         origin = Provenance(WAKE, "", (), "entity", thought.audience)
         diary: tools.Plan = lambda: _diary(life, wake, text, origin)  # noqa: E731
         return Deed(JOURNAL, "by rule", plans=[diary], lines=[text])
-    quote = _unnoted(life, wake) if NOTE in wake.intents else None
-    if quote is None:
+    remark = _unnoted(life, wake) if NOTE in wake.intents else None
+    if remark is None:
         return Deed(REST, "by rule: nothing that was said is not noted yet")
-    origin = Provenance(WAKE, "", (quote.message_id,), quote.trust, quote.audience)
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    origin = Provenance(WAKE, "", sources, trust, remark.audience)
 
     def note() -> Change:
-        return scratch.plan_add(at, "experience", quote.line, life.zone, origin, "note it down")
+        return scratch.plan_add(at, "experience", remark.line, life.zone, origin, "note it down")
 
-    return Deed(NOTE, "by rule", plans=[note], lines=[quote.line])
+    return Deed(NOTE, "by rule", plans=[note], lines=[remark.line])
 
 
-def _unnoted(life: Runtime, wake: Wake) -> quotes.Quote | None:
+def _unnoted(life: Runtime, wake: Wake) -> Remark | None:
     """Return the newest thing somebody said that is in no note yet."""
     lines = scratch.lines(life.entity.root / scratch.PATH)
     noted = {source for line in lines for source in scratch.origin(line).sources}
@@ -404,9 +405,9 @@ def _unnoted(life: Runtime, wake: Wake) -> quotes.Quote | None:
         noted |= set(entry.provenance.sources)
     return next(
         (
-            quote
-            for quote in quotes.newest(life)
-            if quote.message_id not in noted and is_open(quote.audience, wake.audience)
+            remark
+            for remark in recent.remarks(life)
+            if remark.quote.message not in noted and is_open(remark.audience, wake.audience)
         ),
         None,
     )
