@@ -151,10 +151,9 @@ def _dream_count(base: Any, current: Any, incoming: Any) -> Any:
 
 
 def _wakes(base: Any, current: Any, incoming: Any) -> Any:
-    """Hold the newest wakes of both sides; each begins with its time."""
+    """Hold the wakes of both sides, each of which begins with its time; the next one trims them."""
     sides = [side if isinstance(side, list) else [] for side in (current, incoming)]
-    room = max(map(len, sides))
-    return sorted({str(wake) for side in sides for wake in side})[-room:] if room else ABSENT
+    return sorted({str(wake) for side in sides for wake in side}) or ABSENT
 
 
 def _either(base: Any, current: Any, incoming: Any) -> Any:

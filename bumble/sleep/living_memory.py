@@ -8,6 +8,7 @@ taken in, and go to the journal.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from typing import Any
 
 from bumble import prompts
 from bumble.body.circadian import seconds_between
-from bumble.choosing import by_form
+from bumble.choosing import by_form, recent
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import grounded
@@ -84,8 +85,9 @@ def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
         )
     )
     sources, notes = narrative_sources.gather(life), _notes(life, last)
-    fingerprint = "-".join((sources.fingerprint, *(text[:40] for text, _ in notes)))
-    news = bool(sources.episodes or notes) and fingerprint != seen
+    latest = [remark.quote.message for remark in recent.remarks(life)[:1]]
+    fingerprint = _mark(sources.fingerprint, *latest, *(text for text, _ in notes))
+    news = bool(sources.episodes or notes or latest) and fingerprint != seen
     conditions.append(
         Condition("news", "something new" if news else "nothing new", "something new", news)
     )
@@ -93,6 +95,11 @@ def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
         conditions = [replace(gate, passes=True) for gate in conditions]
     source = working.read(life.entity.working_memory)
     return Due(tuple(conditions), (LivingJob(at, sources, notes, source, fingerprint),))
+
+
+def _mark(*parts: str) -> str:
+    """Identify what there is to take in."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _last(life: Runtime) -> datetime | None:

@@ -87,7 +87,9 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
-    """Word a reminder; one that comes late says so."""
+    """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
+    if wake_gates.is_of_wake(reminder.provenance):
+        return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
     return f"Reminder{due}: {reminder.text}"

@@ -156,6 +156,7 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
     assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
     assert delivery.waits_for(life, left[0]) is None
+    assert delivery.worded(left[0], MORNING) == left[0].text
 
 
 def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
