@@ -15,6 +15,7 @@ from bumble.entity.config_memory import MemoryConfig
 from bumble.text.schema import (
     Amount,
     Count,
+    LanguageCode,
     Length,
     Positive,
     Range,
@@ -327,6 +328,7 @@ class LogConfig:
 class Config:
     """Every setting."""
 
+    language: Annotated[str, LanguageCode()]
     llm: LlmConfig
     embedding: EmbeddingConfig
     cognition: CognitionConfig

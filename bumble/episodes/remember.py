@@ -38,7 +38,7 @@ from bumble.runtime import cursors
 from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
@@ -288,14 +288,15 @@ def _novelty(life: Runtime, text: str) -> float:
     life.memory.sync()
     query = tokens.cut(text, QUERY_TOKENS)
     hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
-    asked = set(terms.terms(query))
-    return significance.novelty(_alike(hit, asked) for hit in hits)
+    language = words.language(query)
+    asked = set(terms.terms(query, language))
+    return significance.novelty(_alike(hit, asked, language) for hit in hits)
 
 
-def _alike(hit: Hit, asked: set[str]) -> float:
+def _alike(hit: Hit, asked: set[str], language: str) -> float:
     if hit.parts.calibrated is not None:
         return hit.parts.calibrated
-    hit_terms = set(terms.terms(hit.text))
+    hit_terms = set(terms.terms(hit.text, language))
     return len(asked & hit_terms) / max(1, min(len(asked), len(hit_terms)))
 
 

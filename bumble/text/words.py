@@ -1,18 +1,18 @@
 """Texts as sentences, words as stems: what each room compares and shortens texts by.
 
 Two words are forms of one if they have the same stem, by the Snowball stemmer of their language:
-that of the letters outside the Latin script, else the one whose stop words a text has most of.
+that of the letters outside the Latin script, else the one that a text is in.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 import Stemmer
 
-from bumble.text import stop_words
+from bumble.text import languages, stop_words
+from bumble.text.stop_words import folded as folded  # words are compared by it everywhere
 
 DEFAULT_LANGUAGE = "en"
 MONTHS = (
@@ -74,27 +74,9 @@ def _goes_on(before: str, behind: str) -> bool:
     return not before.rstrip().endswith(" I.")
 
 
-def folded(word: str) -> str:
-    """Return a word without case, accents and the apostrophe's other form."""
-    plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
-    return "".join(char for char in plain if not unicodedata.combining(char))
-
-
 def language(*texts: str, default: str = DEFAULT_LANGUAGE) -> str:
-    """Return the language, `de`, of the first of some texts whose stop words tell it."""
-    return next(filter(None, map(_language, texts)), default)
-
-
-@lru_cache(maxsize=4096)
-def _language(text: str) -> str:
-    """Return the language whose stop words a text has most of; empty if that is open."""
-    points = dict.fromkeys(stop_words.OF_LANGUAGE, 0.0)
-    for word in stop_words.words(text):
-        holders = [code for code, listed in stop_words.OF_LANGUAGE.items() if word in listed]
-        for code in holders:
-            points[code] += 1 / len(holders)
-    first, second = sorted(points, key=lambda code: -points[code])[:2]
-    return first if points[first] > points[second] else ""
+    """Return the language, `de`, of the first of some texts in which it is clear."""
+    return next(filter(None, map(languages.language, texts)), default)
 
 
 @lru_cache(maxsize=16384)

@@ -122,3 +122,11 @@ def test_forget_names_what_it_cannot_decide(full: Run) -> None:
     (reminder,) = (path for path in places if path.startswith("reminders/"))
     ran = full.ok("person", "forget", "Sam", "--yes")
     assert f"undecided: {reminder}: {places[reminder]}." in ran.err
+
+
+def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:
+    run.ok("person", "add", "Ana", "Ana conserta barcos e mora com a irmã em Lisboa.")
+    assert run.ok("person", "show", "Ana", "--json").data["language"] == "pt"
+    run.ok("config", "set", "language", "fr")
+    assert run.ok("person", "show", "Ana", "--json").data["language"] == "fr"
+    assert run("config", "set", "language", "Deutsch").code != 0
