@@ -93,7 +93,7 @@ class Outcome:
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]
-        return [result.plan for result in results if result.plan is not None]
+        return [plan for result in results for plan in result.plans]
 
     def work(self, config: LoopConfig) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""

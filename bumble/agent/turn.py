@@ -31,6 +31,7 @@ from bumble.agent import (
     workspace,
 )
 from bumble.agent.completion_gate import Gate
+from bumble.agent.feelings import Feelings
 from bumble.agent.loop import Outcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
@@ -59,7 +60,8 @@ from bumble.llm.protocol import Request, ToolCall
 from bumble.records import provenance, session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people, spoken
+from bumble.runtime import anchor_recall, body_state, people, spoken
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
@@ -94,9 +96,14 @@ def prepare(
     said = session.messages[-1]
     code = spoken.language(life, session, who.id)
     how = manner.of(life, session, who.id, "deliberate" if attached else profile_name)
+    before = body_state.read(life, said.at)
+    stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
     if how in ("draw", "form") and short.has(code):
-        return short_turn.prepare(life, session, who, how, code, compacts=compacts)
-    soma = body_state.events(life, [turn_record.HEARD])(body_state.read(life, said.at))
+        turn = short_turn.prepare(life, session, who, how, code, compacts=compacts)
+        turn.stirring = stirring
+        return turn
+    before = stirring.move(before) if stirring else before
+    soma = body_state.events(life, [turn_record.HEARD])(before)
     mood = body_state.mood(life, soma)
     asks = life.model if compacts and how == "stream" else None
     decided = _asked(profile_name) or route.decide(
@@ -117,7 +124,7 @@ def prepare(
     seen = transcript.view(session, room, before=said.id)
     brief = preamble.found_brief(life, session)
     blocks, trouble = _blocks(
-        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief
+        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief, stirring
     )
     message = transcript.render(said).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
@@ -134,7 +141,7 @@ def prepare(
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
     request = budget.fitting(life, _request(life, session, profile, messages, how))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
-    turn.manner, turn.language = how, code
+    turn.manner, turn.language, turn.stirring = how, code, stirring
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= provenance.untrusted_tiers(session.messages[:-1])
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
@@ -157,18 +164,22 @@ def _blocks(
     last_spoke: datetime | None,
     unseen: Sequence[str],
     brief: handover.Brief | None,
+    stirring: Stirring | None,
 ) -> tuple[list[Block], str]:
     """Say what is true right now, most important first; and what went wrong."""
     said = session.messages[-1]
     others = [one for one in session.people if one != who.id]
     shown = shown_to(soma, session.people)
+    names = [tool.name for tool in tools.declared(tools_of(life, session.people))]
     machine, trouble = _machine(life, who, others)
     blocks = [
         Block("now", preamble.now_text(life, who.name, said.at, last_spoke, others)),
         Block("body", preamble.body_text(life, shown, profile, session.people)),
+        Block("anchor", preamble.anchor_text(stirring)),
         Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
         *recalled.blocks(life, session, who.id, body_state.mood(life, soma).name, said.at, unseen),
         Block("handover", preamble.handover_text(life, brief, said.at)),
+        Block("tools", preamble.tools_text(life, profile, names, said.at)),
         Block("machine", machine),
     ]
     return blocks, trouble
@@ -328,6 +339,7 @@ def tool_context(
         zone=life.zone,
         provenance=provenance,
         recall=lambda query: recalled.answer(life, query, session, unseen),
+        feelings=Feelings(life),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,

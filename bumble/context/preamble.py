@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.context import handover
-from bumble.records import narrative
+from bumble.errors import RecordInvalidError
+from bumble.records import narrative, self_model
 from bumble.records.sessions import Session
 from bumble.runtime import people
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
 from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
+LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
+ANCHOR_TOKENS = 60  # of an anchor that came back
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
@@ -67,6 +72,36 @@ def _body_block(life: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
 def _within(room: int, *texts: str) -> str:
     """Return the first text that fits, none if none does."""
     return next((text for text in texts if len(text) <= room), "")
+
+
+def anchor_text(stirring: Stirring | None) -> str:
+    """Name the anchor that came back by itself."""
+    if stirring is None:
+        return ""
+    anchor = stirring.anchor
+    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    text = tokens.cut(f"- {anchor.label}{about}", ANCHOR_TOKENS)
+    return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
+
+
+def tools_text(life: Runtime, profile: ProfileName, names: Sequence[str], at: datetime) -> str:
+    """Say which tools have often failed lately, where there is one to be chosen."""
+    if profile == "reflex":
+        return ""
+    try:
+        served = self_model.tools(self_model.read(life.entity.self_model))
+    except RecordInvalidError:  # `doctor` says so; a talk goes on without
+        return ""
+    shaky = [
+        f"`{name}` failed {tool.failed} of {tool.used} times"
+        for name, tool in served.items()
+        if name in names
+        and tool.failed >= LEAST_FAILED
+        and tool.failing_share >= SHAKY_SHARE
+        and tool.last_failed is not None
+        and at - tool.last_failed < LATELY
+    ]
+    return f"Of your tools, {', '.join(shaky)}." if shaky else ""
 
 
 def found_brief(life: Runtime, session: Session) -> handover.Brief | None:

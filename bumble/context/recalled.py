@@ -21,18 +21,19 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, episodes, kinds, knowledge, provenance, skills
+from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
+MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 COMPANY_TOKENS = 60  # of each who is there
 
@@ -57,6 +58,7 @@ def blocks(
         *_relationships(life, session, person, at),
         *_knowledge(life, search, session, shown),
         *_memories(life, search, session, shown),
+        *_projects(life.entity, session),
         *_skills(life.entity, life.config, session),
         *_just_before(life, search, session, shown),
     ]
@@ -162,6 +164,19 @@ def _just_before(
     length = config.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
+
+
+def _projects(entity: Entity, session: Session) -> list[Block]:
+    """Say how the projects stand that the message is about, and no others."""
+    message = session.messages[-1].text
+    lines = [
+        (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
+        for project in projects.readable(entity.projects)
+        if project.status != projects.DONE
+        and base.may_read(project.provenance.audience, session.people)
+        and any(words.names(label, message) for label in (project.title, *project.tags))
+    ]
+    return _blocks("projects", "What is being worked on:", lines[:MOST_PROJECTS])
 
 
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:

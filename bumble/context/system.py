@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from bumble import prompts
 from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
-from bumble.entity.config import Identity, PromptConfig
+from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Message, Tool
 from bumble.records import base, provenance
@@ -121,6 +121,7 @@ def stable(
     parts = {
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
+        "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
@@ -138,6 +139,17 @@ def stable(
         tuple(own_files),
         listed,
     )
+
+
+def _character(who: Persona) -> str:
+    """Say what became of the entity beside its first words: traits, behaviours, curiosity."""
+    levels = ", ".join(f"{name} {level:g}" for name, level in who.traits.items())
+    lines = [
+        f"Your traits, from 0 to 1: {levels}." if levels else "",
+        *(f"- {text}" for text in who.behaviours),
+        f"You would like to know more about: {'; '.join(who.curiosity)}." if who.curiosity else "",
+    ]
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _is_told(story: Narrative) -> bool:

@@ -259,7 +259,9 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]
@@ -370,6 +372,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)

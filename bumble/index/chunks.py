@@ -25,6 +25,7 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
     relationships,
     session_files,
     skills,
@@ -102,6 +103,7 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
         "message": partial(_messages, name=name),
         "narrative": _narrative,
         "dream": _dream,
+        "project": _project,
     }
     return _numbered(readers[kind](path))
 
@@ -238,6 +240,21 @@ def _skill(path: Path) -> Iterator[Chunk]:
         _body_line(skill.source.source, skill.text),
         skill.provenance,
         head=f"{skill.name}: {skill.description}\n",
+    )
+
+
+def _project(path: Path) -> Iterator[Chunk]:
+    project = projects.load(path)
+    line = _body_line(project.source.source, project.why)
+    tags = ", ".join(project.tags)
+    yield from _chunks(
+        "project",
+        project.id,
+        project.text,
+        line,
+        project.provenance,
+        head=f"{tags}\n" if tags else "",
+        people=project.people,
     )
 
 

@@ -28,6 +28,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
     "working": {"at": datetime},
     "wake": {"recent": list, "reason": str},
+    "evolve": {"interactions": int, "at": datetime},
     "handover": {"without": list},
 }
 
