@@ -16,6 +16,7 @@ from bumble.choosing.language_file import Language
 MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
+TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
 MANY_WORDS = 14  # from here on something else may be told beside the weather
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
@@ -243,11 +244,13 @@ def is_confided(wording: Wording) -> bool:
     `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
     what was said elsewhere.
     """
-    if not wording.has("confided"):
+    if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
         return False
     outside = wording.language.patterns.get("not_confided")
     rest = outside.sub(" ", wording.line) if outside else wording.line
     if not wording.language.has("confided", rest):
         return False
+    if len(wording.words) >= TELLING_WORDS:
+        return True
     told = wording.language.patterns["confided"].sub(" ", rest)
     return len(phrases.words(told)) >= LEAST_TOLD_WORDS
