@@ -22,6 +22,8 @@ CUES = (
     "jests",
     "things",
     "roles",
+    "creatures",
+    "offices",
     "riddles",
     "imagined",
     "maybe",

@@ -117,14 +117,23 @@ class Wording:
 
     @property
     def tells_in_asking(self) -> bool:
-        """Whether a question tells something: of the speaker, or much of anything."""
+        """Whether a question tells something: of the speaker, or much of anything.
+
+        A name by itself is what is asked for.
+        """
+        if not any(map(self.has, ("life", "taste", "decided", "changed"))):
+            return False
         return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
 
     @property
     def absurd(self) -> bool:
-        """Whether a thing or a small animal does, in one sentence, what only people do."""
-        ends = [match.end() for match in self.language.hits("things", self.line)]
-        starts = [match.start() for match in self.language.hits("roles", self.line)]
+        """Whether a thing, an animal or a leg does, in one sentence, what only people do."""
+        return self._close("things", "roles") or self._close("creatures", "offices")
+
+    def _close(self, first: str, second: str) -> bool:
+        """Whether one cue stands shortly before another, with nobody of the speaker's between."""
+        ends = [match.end() for match in self.language.hits(first, self.line)]
+        starts = [match.start() for match in self.language.hits(second, self.line)]
         between = [
             self.line[end:start]
             for end in ends
