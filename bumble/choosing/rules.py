@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from bumble.choosing import feelings, language_file, phrases
 from bumble.choosing.language_file import Language
@@ -17,6 +18,8 @@ MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
+BARE_WORDS = 3  # beside the request, from which it may be about more than itself
+_ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
 MANY_WORDS = 14  # from here on something else may be told beside the weather
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
@@ -49,6 +52,7 @@ class Verdict:
     leans: bool  # what stands where nobody else is asked
     least_share: float = LEAST_SHARE  # from which a model's word keeps what is open
     confided: bool = False
+    hushes: Literal["", "before", "after"] = ""  # what beside itself it asks to be silent about
     feelings: tuple[str, ...] = ()
     corrects: bool = False  # whether it puts right what was said before
 
@@ -190,6 +194,7 @@ def judge(text: str, code: str) -> Verdict:
         leans=points >= KEEPS if keep is None else keep,
         least_share=LEAST_SHARES[points] if is_told else LEAST_SHARE,
         confided=confided,
+        hushes=hushes(wording),
         feelings=feelings.named(text, wording.line, language),
         corrects=wording.has("changed") and not wording.laughs and not wording.asks,
     )
@@ -253,13 +258,31 @@ def is_confided(wording: Wording) -> bool:
     `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
     what was said elsewhere.
     """
-    if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
+    told = _told_in_confidence(wording)
+    if told is None:
         return False
+    return len(wording.words) >= TELLING_WORDS or told >= LEAST_TOLD_WORDS
+
+
+def hushes(wording: Wording) -> Literal["", "before", "after"]:
+    """Return where that lies which a message asks to be silent about, if not in itself.
+
+    `This stays between us:` is about what comes next, `tell nobody` about what came before.
+    """
+    told = _told_in_confidence(wording)
+    if told is None:
+        return ""
+    if _ANNOUNCES.search(wording.text):
+        return "after"
+    return "before" if told <= BARE_WORDS and wording.points < KEEPS else ""
+
+
+def _told_in_confidence(wording: Wording) -> int | None:
+    """Count the words beside a request to be silent; None without one."""
+    if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
+        return None
     outside = wording.language.patterns.get("not_confided")
     rest = outside.sub(" ", wording.line) if outside else wording.line
     if not wording.language.has("confided", rest):
-        return False
-    if len(wording.words) >= TELLING_WORDS:
-        return True
-    told = wording.language.patterns["confided"].sub(" ", rest)
-    return len(phrases.words(told)) >= LEAST_TOLD_WORDS
+        return None
+    return len(phrases.words(wording.language.patterns["confided"].sub(" ", rest)))

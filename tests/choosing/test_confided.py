@@ -74,7 +74,7 @@ CONFIDED = {
         "a papà non ho ancora detto niente dell'incidente",
         "sto preparando una festa a sorpresa per mia moglie sabato",
         "neanche una parola con nessuno, vendiamo la cascina",
-        "i miei pensano che studio ancora",
+        "i miei pensano che studio ancora all'università",
         "non dire niente al mio capo, ho un'altra offerta",
     ),
     "pt": (
@@ -192,3 +192,47 @@ def test_every_natural_way_to_ask_for_secrecy_is_seen(code: str, text: str) -> N
 )
 def test_what_only_sounds_like_a_secret_is_none(code: str, text: str) -> None:
     assert not rules.judge(text, code).confided
+
+
+HUSHES = (
+    ("en", "don't tell anyone"),
+    ("en", "not a word to my brother"),
+    ("de", "sags keinem"),
+    ("de", "bitte nicht weitersagen ja"),
+    ("es", "no se lo digas a nadie"),
+    ("fr", "le dis à personne hein"),
+    ("it", "non dirlo a nessuno"),
+    ("pt", "não conta pra ninguém tá"),
+)
+ANNOUNCES = (
+    ("en", "this stays between us:"),
+    ("en", "can you keep a secret?"),
+    ("de", "das bleibt unter uns:"),
+    ("es", "esto queda entre nosotros:"),
+    ("fr", "ça reste entre nous..."),
+    ("it", "resti tra noi:"),
+    ("pt", "isso fica entre nós:"),
+)
+
+
+@pytest.mark.parametrize(("code", "text"), HUSHES)
+def test_a_bare_request_for_silence_is_about_what_came_before(code: str, text: str) -> None:
+    assert rules.judge(text, code).hushes == "before"
+
+
+@pytest.mark.parametrize(("code", "text"), ANNOUNCES)
+def test_an_announcement_is_about_what_comes_next(code: str, text: str) -> None:
+    assert rules.judge(text, code).hushes == "after"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "don't tell me"),
+        ("en", "nobody knows why"),
+        ("de", "sag mir nichts"),
+        ("en", "don't tell mum, i bought the red car for 4000"),
+    ],
+)
+def test_what_asks_for_no_silence_or_tells_itself_covers_nothing_else(code: str, text: str) -> None:
+    assert rules.judge(text, code).hushes == ""
