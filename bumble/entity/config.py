@@ -15,6 +15,7 @@ from bumble.entity.config_memory import MemoryConfig
 from bumble.text.schema import (
     Amount,
     Count,
+    LanguageCode,
     Length,
     Positive,
     Range,
@@ -257,7 +258,9 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]
@@ -310,6 +313,7 @@ class LogConfig:
 class Config:
     """Every setting."""
 
+    language: Annotated[str, LanguageCode()]
     llm: LlmConfig
     embedding: EmbeddingConfig
     cognition: CognitionConfig
@@ -350,6 +354,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)
