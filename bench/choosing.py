@@ -2,9 +2,9 @@
 
 Messages lie in one file a language, also in folders below, each with `text`, `keep` and `kind`;
 every second one is `held` (their wording was read while the rules were written: fresh messages in
-another folder tell more). `floor` keeps what has a digit or is longer than most. `marks.yaml` says what else the rules should
-see. Labels are asked for what the rules leave open, and stay in `bench/out/choosing-MODEL.json`.
-Prints tables and writes them as JSON.
+another folder tell more). `floor` keeps what has a digit or is longer than most. `marks.yaml` says
+what else the rules should see. Labels are asked for what the rules leave open, and stay in
+`bench/out/choosing-MODEL.json`. Prints tables and writes them as JSON.
 
     uv run python bench/choosing.py [--messages FOLDER] [--model NAME] [--wrong]
 """
