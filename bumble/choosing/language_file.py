@@ -7,7 +7,7 @@ are for. A language without a file has none of them: what needs no language is l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -94,22 +94,26 @@ def load(code: str) -> Language:
     return parse(source)
 
 
-def parse(source: str) -> Language:
+def parse(source: str, cues: Sequence[str] = CUES) -> Language:
     """Read the text of a language file.
+
+    Args:
+        source: The text.
+        cues: That it may have.
 
     Raises:
         ValueError: If it is not what it should be, with what is wrong.
     """
     data = yaml_read.parse_mapping(source)
     joins = data.get("apostrophes", "join") != "split"
-    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *CUES}:
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *cues}:
         raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
     fillers = _listed(data, "fillers")
     return Language(
         joins=joins,
         patterns={
             cue: phrases.pattern(_listed(data, cue), fillers, joins=joins)
-            for cue in CUES
+            for cue in cues
             if cue in data
         },
         laughing=_listed(data, "laughing"),
