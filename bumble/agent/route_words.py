@@ -29,6 +29,9 @@ CUES = (
     "promises",
 )
 MOST_CHARS = 2000  # of a message: what follows is pasted
+TOLD_WORDS = 14  # a longer one that asks nothing tells a story
+BEGINNING_CHARS = 24  # where a story would ask: later `perché` is `because`
+LAUGH_CHARS = 3  # of a laugh of one syllable: `kkk`
 BESIDE = 2  # words that a reaction may have beside it: `thanks Ada`
 _CODE = re.compile(
     r"`|https?://|\w\(\S*\)|[{}\[\]]|==|=>|->|</?\w+>|\b\w+_\w+|\w(?:Error|Exception)\b"
@@ -104,13 +107,21 @@ class Look:
         return not self.laughs and acts.of(self.text, self.language) in ("heavy", "confided")
 
     @property
+    def tells(self) -> bool:
+        """Whether it is long and asks nothing: a story."""
+        return self.count > TOLD_WORDS and not self.asks
+
+    @property
     def is_deep(self) -> bool:
-        """Whether it asks for reasons, ways, a difference or advice."""
-        return self.listed.has("deep", self.line)
+        """Whether it asks for reasons, ways, a difference or advice; a story: by how it begins."""
+        hits = self.listed.hits("deep", self.line)
+        return any(not self.tells or hit.start() < BEGINNING_CHARS for hit in hits)
 
     @property
     def asks_of_self(self) -> bool:
         """Whether it asks what the entity is, or about being at all."""
+        if self.laughs and self.is_light:
+            return False
         if self.listed.has("nature", self.line):
             return True
         act = acts.of(self.text, self.language)
@@ -130,8 +141,8 @@ class Look:
         if kept.has("laughs", line):
             return True
         return any(
-            len(word) >= len(syllable) + 1 and set(word) == set(syllable)
-            for word in phrases.words(line)
+            len(word) >= LAUGH_CHARS and set(word) == set(syllable)
+            for word in self.text.casefold().split()
             for syllable in kept.laughing
         )
 
