@@ -34,6 +34,7 @@ GREETING = re.compile(
 )
 SHORT_WORDS = 6  # of a question that nothing weighs
 CUE_WORDS = 9  # of a question that is light by a word of it
+MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
 FEW_WORDS = 2  # of a message that says too little to be of weight unless a word shows it
 UNKNOWN_WORDS = 3  # of a message whose language has no file and that is light nevertheless
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -141,6 +142,9 @@ def _doubtful(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Rou
         return Route("deliberate", "long_input", 0.75)
     if look.count > FEW_WORDS and not look.tells and look.is_personal:
         return Route("deliberate", "personal", 0.35)
+    has_digit = any(char.isdigit() for char in look.text)
+    if not look.tells and (has_digit or look.count > MOST_LIGHT_WORDS):
+        return Route("deliberate", "doubt", 0.35)
     return Route("reflex", "small_talk", 0.5 if len(look.text) <= config.slang_chars else 0.35)
 
 
