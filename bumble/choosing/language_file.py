@@ -22,6 +22,8 @@ CUES = (
     "jests",
     "things",
     "roles",
+    "creatures",
+    "offices",
     "riddles",
     "imagined",
     "maybe",
@@ -94,27 +96,31 @@ def load(code: str) -> Language:
     return parse(source)
 
 
-def parse(source: str, cues: Sequence[str] = CUES) -> Language:
+def parse(source: str, names: Sequence[str] = CUES) -> Language:
     """Read the text of a language file.
 
     Args:
         source: The text.
-        cues: That it may have.
+        names: Of the cues it may have.
 
     Raises:
         ValueError: If it is not what it should be, with what is wrong.
     """
     data = yaml_read.parse_mapping(source)
     joins = data.get("apostrophes", "join") != "split"
-    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *cues}:
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", "lists", *names}:
         raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
     fillers = _listed(data, "fillers")
+    named = data.get("lists", {})
+    if not isinstance(named, Mapping):
+        raise ValueError("`lists` should be lists of phrases by their names")
+    cues = {cue: _listed(data, cue) for cue in names if cue in data}
+    lists = {**cues, **{name: _listed(named, name) for name in named}}
     return Language(
         joins=joins,
         patterns={
-            cue: phrases.pattern(_listed(data, cue), fillers, joins=joins)
-            for cue in cues
-            if cue in data
+            cue: phrases.pattern(listed, fillers, joins=joins, lists=lists)
+            for cue, listed in cues.items()
         },
         laughing=_listed(data, "laughing"),
     )
