@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from bumble.agent import workspace
 from bumble.agent.tool_cache import ToolCache
+from bumble.context import catalyze
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
@@ -46,7 +47,7 @@ class Context:
     at: datetime
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
-    recall: Callable[[str], Answer]  # searches memory
+    recall: Callable[[str, str], Answer]  # searches memory, in a register or none
     expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
@@ -94,7 +95,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool(
         "recall",
         "search older memories, for what is not in front of you",
-        _parameters(query="what to look for"),
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "register": {"enum": list(catalyze.REGISTERS)},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
     ),
     Tool(
         "expand_message",
@@ -176,7 +185,7 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
-    answer = context.recall(arguments["query"])
+    answer = context.recall(arguments["query"], arguments.get("register", ""))
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 

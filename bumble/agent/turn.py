@@ -303,7 +303,7 @@ def tool_context(
         at=life.clock(),
         zone=life.zone,
         provenance=provenance,
-        recall=lambda query: recalled.answer(life, query, session, unseen),
+        recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,

@@ -342,6 +342,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "reminder": _describe_reminder,
     "automation": _describe_automation,
     "check": _describe_check,
+    "topic": _describe_lines,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,

@@ -35,6 +35,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    topics,
 )
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.sessions import Session
@@ -316,6 +317,13 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (view,)
 
 
+def _topic(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    topic = base.load(path, topics.parse)
+    sources = unite(*(catalyst.sources for catalyst in topic.catalysts))
+    times = {"at": topic.at}
+    return _whole(topic.id, topic.source, topic.at, sources=sources, times=times)
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -554,6 +562,22 @@ DREAM = Kind(
     explained=True,
     counted=True,
 )
+TOPIC = Kind(
+    "topic",
+    "topic",
+    "topics",
+    "topics",
+    (f"{topics.FOLDER}/*.md",),
+    topics.parse,
+    _topic,
+    "file",
+    "bumble",
+    text_keys=("name",),
+    own_words=True,
+    passages="topic",
+    explained=True,
+    counted=True,
+)
 REMINDER = Kind(
     "reminder",
     "reminder",
@@ -625,7 +649,7 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
@@ -635,4 +659,6 @@ PREFIXES: Mapping[str, str] = {
     if prefix
 }
 INDEXED = tuple(kind.passages for kind in KINDS if kind.passages)
+# What a search looks through that names no kind: a question that a topic raises answers nothing.
+RECALLED = tuple(passages for passages in INDEXED if passages != TOPIC.passages)
 UNASKED = tuple(kind.passages for kind in KINDS if kind.unasked)
