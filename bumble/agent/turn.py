@@ -25,12 +25,14 @@ from bumble.agent.tool_cache import ToolCache
 from bumble.body import ebb
 from bumble.body.soma import Soma, shown_to
 from bumble.context import (
+    catalyze,
     compact,
     expand,
     handover,
     preamble,
     recalled,
     system,
+    topic_overview,
     transcript,
 )
 from bumble.context.system import Block, Stable
@@ -496,8 +498,10 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     return replace(config, run_command=False)
 
 
-def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
+def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
+
+    `overview` is that of the topics, if it is not that of the day.
 
     The mood goes there by name alone, where a setting wants it, so that the prompt changes when
     the mood does, no oftener.
@@ -506,7 +510,10 @@ def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     if life.config.prompt.mood_in_system:
         mood = body_state.mood(life, body_state.read(life, life.now())).name
     declared = tools.declared(tools_of(life, readers))
-    return system.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
+    topics = topic_overview.text(life, readers) if overview is None else overview
+    return system.of_entity(
+        life.entity, life.identity, declared, life.config.prompt, readers, mood, topics
+    )
 
 
 def stored_request(life: Runtime, turn: Turn) -> Request:

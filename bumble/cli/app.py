@@ -59,6 +59,12 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "petri": ("petri", "List what the memories are about, found without a model."),
+    "catalysts": ("catalysts", "Draw the questions that topics keep raising."),
+    "catalyze": (
+        "catalyze",
+        "Search memory in two stages: questions that topics raise, then the texts they point to.",
+    ),
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
     "remind": ("remind", "Have something said at some time."),

@@ -10,6 +10,7 @@ Source:
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -153,7 +154,7 @@ def _spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
     stems = {_key(hit): words.stems(hit.text, words.language(hit.text)) for hit in hits}
 
     def gain(hit: Hit) -> float:
-        likeness = max((_likeness(hit, other, stems) for other in taken), default=0.0)
+        likeness: float = max((_likeness(hit, other, stems) for other in taken), default=0.0)
         return FRESH * hit.score - (1 - FRESH) * likeness
 
     while left and len(taken) < limit:
@@ -170,7 +171,7 @@ def _likeness(hit: Hit, other: Hit, stems: dict[tuple[str, str], set[str]]) -> f
     if hit.at is None or other.at is None:
         return shared
     days = abs((hit.at - other.at).total_seconds()) / 86_400
-    return (shared + 0.5 ** (days / NEAR_DAYS)) / 2
+    return (shared + math.exp2(-days / NEAR_DAYS)) / 2
 
 
 def _reference(hit: Hit, asked: set[str]) -> float:

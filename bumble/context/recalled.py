@@ -23,7 +23,7 @@ from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, provenance, skills
 from bumble.records import beliefs as store
-from bumble.records import kinds as store_kinds
+from bumble.records.kinds import RECALLED
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
@@ -239,7 +239,7 @@ def find(
     """
     hits = memory.search(
         query,
-        kinds=kinds or store_kinds.RECALLED,
+        kinds=kinds or RECALLED,
         limit=limit,
         audience=search.readers,
         people=search.people,

@@ -64,6 +64,7 @@ def of_entity(
     config: PromptConfig,
     readers: Sequence[str],
     mood: str = "",
+    topics: str = "",
 ) -> Stable:
     """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
@@ -74,6 +75,8 @@ def of_entity(
         config: Which files of the owner's go in, and how long.
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
+        mood: The mood, if it goes there.
+        topics: The overview of what memory is about.
 
     Raises:
         RecordInvalidError: If one of them can't be read.
@@ -91,6 +94,7 @@ def of_entity(
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config),
         mood,
+        topics,
     )
 
 
@@ -102,6 +106,7 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    topics: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -117,6 +122,7 @@ def stable(
         "files": _section("# Files you keep in mind", _files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+        "topics": _section("# What your memories are about, as of this morning", topics),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))

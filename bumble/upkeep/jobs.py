@@ -11,7 +11,7 @@ from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, stray_thoughts
-from bumble.upkeep import automations, reminders
+from bumble.upkeep import automations, day_prefix, reminders
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -31,6 +31,7 @@ AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
     Pass("consolidate", consolidate.check, consolidate.run),
     Pass("dream", dream.check, dream.run),
+    Pass("prefix", day_prefix.check, day_prefix.run),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
 )
 
