@@ -43,6 +43,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    topics,
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
@@ -91,6 +92,13 @@ REMINDER = reminders.new(
 AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
+)
+TOPIC = topics.new(
+    "Marzipan",
+    (topics.Catalyst("Why is it hidden?", ("msg_1", "ep_1")), topics.Catalyst("Who likes it?")),
+    AT,
+    fingerprint="0123456789abcdef",
+    provenance=FROM_MODEL,
 )
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
@@ -169,6 +177,25 @@ CASES = {
         r"$^",
         "---\nat: 2026-05-24T03:12:47Z\npairs: [ep_1]\n---\n",
         3,
+    ),
+    "topics": Case(
+        TOPIC.source.text,
+        topics.parse,
+        lambda topic: topic.source.text,
+        lambda topic: topics.plan_draw(
+            topic,
+            topics.new(
+                "Marzipan",
+                (topics.Catalyst("Why now?", ("msg_2",)),),
+                AT + timedelta(days=1),
+                fingerprint="fedcba9876543210",
+                provenance=FROM_MODEL,
+            ),
+            "draw",
+        ),
+        r"at:|fingerprint:|- |a line by hand|<!-- note",
+        "---\nat: noon\n---\n\n- Why?\n",
+        2,
     ),
     "skills": Case(
         SKILL,
@@ -339,6 +366,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
         checks.plan_new(CHECK, "ask"),
+        topics.plan_draw(None, TOPIC, "draw"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -467,6 +495,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
+    topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -486,6 +515,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "topic": ("topics/tea.md", topic.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",
