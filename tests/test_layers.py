@@ -16,7 +16,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
-    "wordfreq": ("topics",),
+    "msgpack": ("topics",),
     "onnxruntime": ("embed",),
     "xllamacpp": ("llm",),
     "openai": ("llm",),

@@ -28,9 +28,10 @@ ForceOption = Annotated[
 def command(
     opened: Opened, flags: JobFlags, topic: TopicArgument = None, *, force: ForceOption = False
 ) -> None:
-    """Draw the questions that topics keep raising, from what was said in all their times.
+    """Draw the questions that topics keep raising.
 
-    Where no model is trusted to write, they are questions that people asked, quoted.
+    They come from what was said in all the times of a topic. Where no model is trusted to write,
+    they are questions that people asked, quoted.
     """
     with conversation.open_life(opened, "catalysts", yes=flags.yes) as life:
         run_job.carry_out(

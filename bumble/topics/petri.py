@@ -203,6 +203,7 @@ class _Usage:
     nouns: int = 0  # places at which it stands as a noun does
     inside: int = 0  # places within a sentence
     capital: int = 0  # of these, with a capital letter
+    language: str = ""  # in which a phrase was met first
 
     @property
     def is_name(self) -> bool:
@@ -229,7 +230,7 @@ def _recurring(
     totals: Counter[str] = Counter()
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         totals[text.language] += len(tokens)
-        tells = [_tells(token.word, passing) for token in tokens]
+        tells = [_tells(token.word, text.language, passing) for token in tokens]
         for place, token in enumerate(tokens):
             if not tells[place] or (token.stem,) in taken:
                 continue
@@ -238,7 +239,7 @@ def _recurring(
             before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
             if before is not None and (before.stem,) not in taken and before.stem != token.stem:
                 key = (before.stem, token.stem)
-                pair = pairs.setdefault(key, _Usage(_new_word(key)))
+                pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
                 pair.candidate.mention(number)
                 pair.surfaces[f"{before.surface} {token.surface}"] += 1
     for usage in singles.values():
@@ -311,25 +312,29 @@ def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usag
     for key, pair in list(pairs.items()):
         parts = [singles[stem].candidate for stem in key]
         rarer = min(parts, key=lambda part: len(part.texts))
-        if len(pair.candidate.texts) < max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts)):
+        marks = noun_marks.BY_LANGUAGE.get(pair.language)
+        head = parts[0] if marks is not None and not marks.adjectives_first else parts[1]
+        least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
+        if len(pair.candidate.texts) < least or head.nouns < NOUN_SHARE:
             del pairs[key]
             continue
         pair.candidate.expected = rarer.expected * PHRASE_SHARE
-        pair.candidate.nouns = parts[1].nouns
+        pair.candidate.nouns = head.nouns
         pair.candidate.texts = dict(rarer.texts)
-        pair.candidate.keys |= rarer.keys
-    for stem in {stem for pair in pairs.values() for (stem,) in _single_keys(pair)}:
-        del singles[stem]
+    for key, pair in pairs.items():
+        for stem in key:
+            part = singles.get(stem)
+            if part is not None and part.candidate.texts.keys() <= pair.candidate.texts.keys():
+                pair.candidate.keys |= part.candidate.keys
+                del singles[stem]
 
 
-def _single_keys(pair: _Usage) -> set[tuple[str, ...]]:
-    return {key for key in pair.candidate.keys if len(key) == 1}
-
-
-def _tells(word: str, passing: Collection[str]) -> bool:
-    folded = words.folded(word)
+def _tells(word: str, language: str, passing: Collection[str]) -> bool:
+    """Whether a word tells what something is about."""
+    folded, marks = words.folded(word), noun_marks.BY_LANGUAGE.get(language)
     return (
-        len(folded) >= LEAST_LETTERS
+        (marks is None or word not in marks.words)
+        and len(folded) >= LEAST_LETTERS
         and word not in stop_words.WORDS
         and word not in passing
         and folded not in passing
