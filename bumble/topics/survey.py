@@ -15,7 +15,7 @@ from pathlib import Path
 from bumble.forms import forms
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, kinds, relationships, topics
+from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kinds import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.text import words
@@ -107,7 +107,12 @@ def take(
         for text in mentions.read(memory, readers)
         if (quoted or not text.is_quoted) and (until is None or text.at is None or text.at < until)
     ]
-    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(_files(memory, readers)))
+    topic_files = [
+        file
+        for file in _files(memory, readers)
+        if quoted or not provenance.is_untrusted(file.provenance.trust)
+    ]
+    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files))
 
 
 def of_texts(
