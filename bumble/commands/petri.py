@@ -14,7 +14,6 @@ from bumble.cli.entity_command import reads
 from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.commands.recall import WAIT_SECONDS, AsOption, memory_of
-from bumble.errors import RecordMissingError
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
@@ -92,8 +91,7 @@ def _related(memory: Memory, taken: Survey, query: str) -> list[Topic]:
 def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -> None:
     topic = taken.find(name)
     if topic is None:
-        names = {each.name: each for each in taken.topics}
-        raise RecordMissingError("topic", name, next(iter(_near(name, names)), None))
+        raise listing.missing("topic", name, [each.name for each in taken.topics])
     by_name = {each.name: each for each in taken.topics}
     children = [by_name[child] for child in topic.children if child in by_name]
     mentions = list(reversed(topic.texts))[:limit]
@@ -114,20 +112,13 @@ def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -
         ],
     }
     lines = list(_lines(taken, topic, now, catalysts=None))
-    lines += [line for child in children for line in (f"  part: {child.name}",)]
+    lines += [f"  part: {child.name}" for child in children]
     for text in mentions:
         when = listing.when(text.at, opened) if text.at else ""
         who = f"{text.speaker}: " if text.speaker else ""
         head = "  ".join(part for part in (when, text.kind, text.id) if part)
         lines += [f"  {head}", f"    {output.shorten(who + text.text)}"]
     output.result(opened.shell, "petri", data, lines)
-
-
-def _near(name: str, names: dict[str, Topic]) -> list[str]:
-    from bumble.records import base
-
-    nearest = base.nearest(name, names)
-    return [nearest] if nearest else []
 
 
 def _lines(

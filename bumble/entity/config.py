@@ -15,6 +15,7 @@ from bumble.entity.config_memory import MemoryConfig
 from bumble.text.schema import (
     Amount,
     Count,
+    LanguageCode,
     Length,
     Positive,
     Range,
@@ -172,6 +173,7 @@ class PromptConfig:
     bootstrap_max_chars: Count
     bootstrap_total_max_chars: Count
     living_memory_max_lines: Count
+    living_memory_max_tokens: Count
     reference_max_files: Count
     reference_max_bytes: Count
     topics: bool
@@ -260,7 +262,9 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]
@@ -285,6 +289,22 @@ class AutomationsConfig:
 
     max_count: Count
     max_failures: Positive
+
+
+@dataclass(frozen=True)
+class WakeConfig:
+    """When the entity may wake by itself."""
+
+    enabled: bool
+    min_gap_seconds: Amount
+    min_silence_seconds: Amount
+    quiet_hours: tuple[Annotated[int, Range(0, 23)], ...]
+    max_per_day: Count
+    timer_minutes: Annotated[tuple[Amount, ...], Length((2,))]
+
+    def __post_init__(self) -> None:
+        if self.timer_minutes[0] > self.timer_minutes[1]:
+            raise ValueError("the first of `timer_minutes` must not be above the second")
 
 
 @dataclass(frozen=True)
@@ -313,6 +333,7 @@ class LogConfig:
 class Config:
     """Every setting."""
 
+    language: Annotated[str, LanguageCode()]
     llm: LlmConfig
     embedding: EmbeddingConfig
     cognition: CognitionConfig
@@ -324,6 +345,7 @@ class Config:
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
+    wake: WakeConfig
     git: GitConfig
     output: OutputConfig
     log: LogConfig
@@ -353,6 +375,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)

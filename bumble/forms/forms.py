@@ -1,6 +1,6 @@
-"""The wordings of a language: titles, sentences, dates, quotation marks; owners may change each.
+"""The wordings of a language: titles, sentences, dates, replies; an owner may change each.
 
-They stand in `languages/`, a file a language, a section each purpose. `forms/xx.yaml` in the
+They stand in `languages/`, a file a language with a section for each purpose. `forms/xx.yaml` in an
 entity's folder overrules key by key; one that can't be read is left out, and that is said once. A
 language without a file of ours starts from English. Knows nothing of what is worded.
 """
@@ -20,7 +20,7 @@ from bumble.body.config import Emotion
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.records import base
 from bumble.text import schema, yaml_read
-from bumble.text.schema import Length, ValueProblem
+from bumble.text.schema import Length, Names, ValueProblem
 
 SHIPPED = resources.files(__package__).joinpath("languages")
 FOLDER = "forms"  # of an entity
@@ -74,8 +74,44 @@ class MemoryForms:
     summary: Plain  # before the lines that stand for a conversation's middle
     dream: Annotated[str, Slots(("first", "second"))]  # two memories side by side
     automation: Annotated[str, Slots(("task", "date"))]  # an entry of the diary
+    grown: Annotated[str, Slots(("count", "total"))]  # reasons of what is proposed by rule
+    topical: Plain
     passing: tuple[str, ...] = ()  # words that tell nothing as a title
     emotions: Mapping[Emotion, str] = field(default_factory=dict)  # words that name each
+
+
+# What a message is, as far as its wording tells: what a reply is worded for.
+ACTS = (
+    *("greeting", "thanks", "goodbye", "wellbeing", "self", "clock", "told_me", "told_by", "noted"),
+    *("before", "unknown", "opinion", "question", "request", "done", "tried", "confided", "heavy"),
+    *("bad", "good", "joke", "correction", "hypothetical", "plan", "telling"),
+)
+Act = Annotated[str, Names(ACTS)]
+# A reply is one wording of each part.
+Parts = tuple[
+    tuple[Annotated[str, Slots(("who", "name", "said", "time", "day", "when", "quote"))], ...], ...
+]
+
+
+@dataclass(frozen=True)
+class DayForms:
+    """How the day of something that was said is named within a sentence."""
+
+    today: Plain
+    yesterday: Plain
+    date: Annotated[str, Slots(("date",))]
+
+
+@dataclass(frozen=True)
+class TalkForms:
+    """How the entity answers where no model may write."""
+
+    draws: tuple[Act, ...]  # acts that a model which may choose answers first
+    today: Annotated[str, Slots(("day", "time"))]
+    remembers: Plain
+    weekdays: Annotated[tuple[str, ...], Length((7,))]
+    at: DayForms
+    acts: Mapping[Act, Parts]
 
 
 @dataclass(frozen=True)
@@ -83,6 +119,7 @@ class Forms:
     """The wordings of one language, by purpose."""
 
     memory: MemoryForms
+    talk: TalkForms
 
 
 def load(language: str, root: Path, tell: Callable[[str], None] = lambda _: None) -> Forms:
@@ -154,6 +191,14 @@ def _shipped(language: str) -> Mapping[str, Any]:
     """Read the wordings that come with bumble."""
     name = language if language in languages() else FIRST
     return yaml_read.parse_mapping(SHIPPED.joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def has(language: str, root: Path) -> bool:
+    """Whether there are wordings of a language: ours, or the entity's own."""
+    try:
+        return language in languages() or _own(root, language) is not None
+    except (RecordInvalidError, UnsafePathError):
+        return False  # `load` says what is wrong with it
 
 
 @cache

@@ -16,7 +16,16 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships, soma, state, topics
+from bumble.records import (
+    kinds,
+    mapping_files,
+    narrative,
+    relationships,
+    self_model,
+    soma,
+    state,
+    topics,
+)
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -96,6 +105,17 @@ def _record_merger(kind: Kind, rules: Rules) -> Merge:
         for text in (current, incoming):
             kind.parse(text, "record")
         return _merge_document((base, current, incoming), rules)
+
+    return merge
+
+
+def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
+    """Return what merges records of a kind that are YAML; a side that is none is refused."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            kind.parse(text, "record")
+        return _merge_yaml((base, current, incoming), rules)
 
     return merge
 
@@ -243,4 +263,8 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "dream": _record_merger(kinds.DREAM, merge_rules.record),
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
+    "project": _record_merger(kinds.PROJECT, merge_rules.project),
+    "proposal": _record_merger(kinds.PROPOSAL, merge_rules.proposal),
+    "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
+    "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bumble.agent import turn
+from bumble.agent import budget, turn
 from bumble.context import topic_overview, transcript
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import Request
 from bumble.records import session_files
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
@@ -47,10 +47,12 @@ def check(life: Runtime) -> Due[DayPrefix]:
 def run(life: Runtime, job: DayPrefix) -> JobResult:
     """Evaluate the prompt of the day, and keep its overview; nothing of it is a record."""
     if topic_overview.is_wanted(life):
-        stable = turn.stable_part(life, job.readers, job.overview)
         session = session_files.find(life.entity.sessions, job.session)
-        seen = transcript.view(session, turn.history_budget(life, stable))
-        messages = (Message("system", stable.text), *seen.messages)
+        owner = people.owner_id(life.entity, life.identity)
+        stable = turn.stable_of(life, session, owner, job.overview)
+        plain = bool(stable.examples)
+        seen = transcript.view(session, budget.history(life, stable), plain=plain)
+        messages = (*stable.messages, *seen.messages)
         life.model.warm(
             Request(
                 messages=messages,

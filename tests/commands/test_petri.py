@@ -35,7 +35,7 @@ def test_petri_lists_what_recurs_with_its_trend(ada: Run) -> None:
 def test_a_topic_shows_its_mentions_the_newest_first(ada: Run) -> None:
     data = ada.ok("petri", "boats", "--json").data
     assert [record["id"] for record in data["records"]] == ["msg_12", "msg_11", "msg_10"]
-    assert "Boat" in ada("petri", "boot").err
+    assert "Boat" in ada("petri", "Boot").err
 
 
 def test_whoever_asks_sees_what_they_may_hear(ada: Run) -> None:
