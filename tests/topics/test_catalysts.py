@@ -201,3 +201,12 @@ def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -
 def test_a_small_window_has_no_overview(ada: Entity) -> None:
     life = living.life_of(ada, prompt__topics_min_window_tokens=10_000_000)
     assert topic_overview.text(life, ("sam",)) == ""
+
+
+def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
+    life = living.life_of(ada)
+    session = sessions.new("ses_now", NOON, "sam")
+    plain = catalyze.answer(life, "the leak", session, "")
+    guided = catalyze.answer(life, "the leak", session, "reference")
+    assert "Our boat has a leak" in plain.text
+    assert guided.text.endswith(catalyze.GUIDANCE["reference"])
