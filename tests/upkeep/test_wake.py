@@ -12,10 +12,11 @@ import pytest
 
 from bumble.abilities.tiers import Abilities
 from bumble.body.noise import DREAM, THOUGHT, Fragment
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import journal, reminders, scratch, session_files
+from bumble.records import journal, reminders, scratch, session_files, sessions
 from bumble.runtime import body_state, job, runner
 from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Pass
@@ -155,7 +156,8 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     ] * 2
     night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
     assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
-    assert delivery.waits_for(life, left[0]) is None
+    assert "a talk with sam" in (delivery.waits_for(life, left[0]) or "")
+    assert delivery.waits_for(life, left[0], watched=True) is None
     assert delivery.worded(left[0], MORNING) == left[0].text
 
 
@@ -194,6 +196,15 @@ def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: 
     assert woken(later).data["intent"] == "rest"
 
 
+def listen(life: Runtime) -> None:
+    """Say what was left for Sam, as the beginning of a talk does."""
+    session = session_files.find(life.entity.sessions, "ses_1")
+    said = delivery.for_talk(life, session)
+    if said.messages:
+        words = sessions.plan_append(session, said.messages, "say what was left")
+        life.apply(ChangeSet("talk", (words, *said.changes)))
+
+
 @pytest.mark.parametrize("favourite", ["message", "journal"])
 def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     life = awake(entity, Stubborn(favourite), MORNING)
@@ -202,6 +213,8 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     decisions: list[tuple[datetime, JobResult]] = []
     for number in range(7 * 48):
         clock.at = MORNING + timedelta(minutes=30 * number)
+        if number % 48 == 0:
+            listen(life)
         for settled in runner.settle(life, PASSES):
             assert settled.problem is None
             if settled.name == "wake" and settled.outcome:
