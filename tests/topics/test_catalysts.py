@@ -205,6 +205,7 @@ def test_a_small_window_has_no_overview(ada: Entity) -> None:
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
     life = living.life_of(ada)
+    life.memory.sync()
     session = sessions.new("ses_now", NOON, "sam")
     plain = catalyze.answer(life, "the leak", session, "")
     guided = catalyze.answer(life, "the leak", session, "reference")
