@@ -16,6 +16,7 @@ from bumble.context import emotion_weight, system
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
+from bumble.errors import UserError
 from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
@@ -34,6 +35,7 @@ RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+FADED = "[faded] "  # before a memory that only came because it was looked for
 COMPANY_TOKENS = 60  # of each who is there
 
 
@@ -223,8 +225,11 @@ def find(
     kinds: Sequence[str] = (),
     limit: int,
     unasked: bool = True,
+    faded: bool | None = None,
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
+
+    What has faded comes to mind when it is asked for and nothing else answers.
 
     Args:
         memory: What is searched.
@@ -235,21 +240,56 @@ def find(
         kinds: Kinds of record; empty: all.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
+        faded: Whether what has faded counts too; None: where nothing else answers.
     """
-    hits = memory.search(
-        query,
-        kinds=kinds,
-        limit=limit,
-        audience=search.readers,
-        people=search.people,
-        session=search.session,
-        outside=search.outside,
-        unseen=search.unseen,
-        asker=search.asker,
-        factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
-    )
+
+    def look(*, with_faded: bool) -> list[Hit]:
+        return memory.search(
+            query,
+            kinds=kinds,
+            limit=limit,
+            audience=search.readers,
+            people=search.people,
+            session=search.session,
+            outside=search.outside,
+            unseen=search.unseen,
+            asker=search.asker,
+            factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
+            faded=with_faded,
+        )
+
+    hits = look(with_faded=bool(faded))
+    if faded is None and not unasked and not _answers(hits, config):
+        hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
     return _believed(memory.entity, config, near, search.at)
+
+
+def _answers(hits: Sequence[Hit], config: Config) -> bool:
+    """Whether some of what was found is near; without vectors, anything answers."""
+    return any(is_near(hit, config) for hit in hits)
+
+
+def _with_faded(
+    entity: Entity, config: Config, hits: Sequence[Hit], among_faded: Sequence[Hit]
+) -> list[Hit]:
+    """Put what has faded and does answer before what is awake and does not.
+
+    What a person has put to sleep stays asleep.
+    """
+    answers = [
+        hit
+        for hit in among_faded
+        if hit.faded and is_near(hit, config) and not _put_to_sleep(entity, hit)
+    ]
+    return [*answers, *hits]
+
+
+def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
+    try:
+        return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
+    except UserError:  # gone or broken since it was indexed
+        return True
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -301,7 +341,7 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    return f"{when}{who}{_line(told(hit), limit_tokens)}"
+    return f"{when}{who}{FADED if hit.faded else ''}{_line(told(hit), limit_tokens)}"
 
 
 def told(hit: Hit) -> str:

@@ -84,6 +84,7 @@ class Memory:
         unseen: Sequence[str] = (),
         asker: str = "",
         factor: Factor | None = None,
+        faded: bool = False,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -98,6 +99,7 @@ class Memory:
             unseen: Ids of its messages that are not.
             asker: Who asks, as shown; empty: whoever is not the entity.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
+            faded: Whether dormant and archived records count too.
         """
         only = Filter(
             kinds=tuple(kinds),
@@ -106,6 +108,7 @@ class Memory:
             session=session,
             not_session=outside,
             unseen=tuple(unseen),
+            dormant=faded,
         )
         weight = 1 - self.config.lexical_weight
 

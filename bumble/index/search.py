@@ -101,6 +101,7 @@ class Hit:
     speaker: str
     score: float
     parts: Parts
+    faded: bool = False  # dormant or archived
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,8 @@ def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """Return chunks as hits show them, and their terms, by id."""
     return index.database.rows(
         "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
-        " audience, trust, session, speaker, terms, around from chunks join texts using (id)"
+        " audience, trust, session, speaker, terms, around, active from chunks"
+        " join texts using (id)"
         " join files on files.id = chunks.file"
         " where chunks.id in (select value from json_each(?)) order by chunks.id",
         (json.dumps(ids),),
@@ -442,6 +444,7 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
         speaker=str(row[12]),
         score=scored.score(factor),
         parts=replace(scored.parts, calibrated=calibrated, factor=factor),
+        faded=not row[15],
     )
 
 
