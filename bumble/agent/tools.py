@@ -47,7 +47,7 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
     recall: Callable[[str], Answer]  # searches memory
-    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
+    expand: Callable[[str], Answer]  # gives the whole of a text or memory that is shown cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
     cache: ToolCache
@@ -223,7 +223,8 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Con
 
 
 def _expand(arguments: Mapping[str, str], context: Context) -> Result:
-    return Result(context.expand(arguments["ref"]))
+    answer = context.expand(arguments["ref"])
+    return Result(answer.text, trust=answer.trust)
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:

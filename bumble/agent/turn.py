@@ -26,7 +26,6 @@ from bumble.body import ebb
 from bumble.body.soma import Soma, shown_to
 from bumble.context import (
     compact,
-    expand,
     handover,
     preamble,
     recalled,
@@ -304,7 +303,7 @@ def tool_context(
         zone=life.zone,
         provenance=provenance,
         recall=lambda query: recalled.answer(life, query, session, unseen),
-        expand=lambda reference: expand.original(life.entity, reference, session),
+        expand=lambda reference: recalled.whole(life, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,
         cache=ToolCache(

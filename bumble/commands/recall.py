@@ -149,7 +149,7 @@ def _search(
         mood=affects.mood(felt.bars, body.soma.affects).name,
         at=at,
         people=about,
-        session=_session(opened, session) if session is not None else "",
+        sessions=() if session is None else (_session(opened, session),),
     )
 
 
@@ -186,7 +186,7 @@ def _hits(
             kinds=kinds,
             limit=limit,
             people=search.people,
-            session=search.session,
+            sessions=search.sessions,
             faded=faded,
         )
     return recalled.find(

@@ -6,21 +6,21 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
-from bumble.context import emotion_weight, system
+from bumble.context import emotion_weight, expand, system, whole_record
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import RecordMissingError, UserError
 from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
-from bumble.index.search import Hit
+from bumble.index.search import Filter, Hit
 from bumble.records import base, episodes, kinds, knowledge, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.sessions import Session
@@ -124,7 +124,8 @@ def _knowledge(
         if section is None:
             continue
         tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
-        text = _line(section.text, SECTION_TOKENS)
+        reference = whole_record.reference(hit.kind, section.title)
+        text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
         shown.add((hit.kind, hit.id))
     return _blocks("knowledge", "What you know:", lines)
@@ -211,7 +212,9 @@ class Search:
     outside: str = ""  # a session that is in the prompt anyway
     unseen: Sequence[str] = ()  # ids of its messages that are not
     people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
-    session: str = ""  # the messages of this session alone
+    sessions: Sequence[str] = ()  # the messages of these sessions alone
+    after: datetime | None = None  # only what is from then or newer
+    before: datetime | None = None  # only what is older, or has no time
     asker: str = ""  # who asks, as shown; empty: whoever is not the entity
 
 
@@ -250,12 +253,14 @@ def find(
             limit=limit,
             audience=search.readers,
             people=search.people,
-            session=search.session,
+            sessions=search.sessions,
             outside=search.outside,
             unseen=search.unseen,
             asker=search.asker,
             factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
             faded=with_faded,
+            after=search.after,
+            before=search.before,
         )
 
     hits = look(with_faded=bool(faded))
@@ -263,6 +268,30 @@ def find(
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
     return _believed(memory.entity, config, near, search.at)
+
+
+def scan(
+    memory: Memory,
+    config: Config,
+    search: Search,
+    fits: Callable[[Hit], bool],
+    *,
+    kinds: Sequence[str] = (),
+    limit: int,
+) -> list[Hit]:
+    """Find the first passages that fit, oldest first, faded ones too: nothing ranks them."""
+    only = Filter(
+        kinds=tuple(kinds),
+        people=tuple(search.people),
+        audience=tuple(search.readers),
+        sessions=tuple(search.sessions),
+        not_session=search.outside,
+        unseen=tuple(search.unseen),
+        after=search.after,
+        before=search.before,
+        dormant=True,
+    )
+    return _believed(memory.entity, config, memory.scan(only, fits, limit), search.at)
 
 
 def _answers(hits: Sequence[Hit], config: Config) -> bool:
@@ -341,7 +370,8 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    return f"{when}{who}{FADED if hit.faded else ''}{_line(told(hit), limit_tokens)}"
+    text = _cut(told(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
+    return f"{when}{who}{FADED if hit.faded else ''}{text}"
 
 
 def told(hit: Hit) -> str:
@@ -357,8 +387,11 @@ def _hearsay(tier: str) -> str:
     return "[hearsay] " if tier == "person" else ""
 
 
-def _line(text: str, limit_tokens: int) -> str:
-    return tokens.cut(one_line(text), limit_tokens)
+def _cut(text: str, limit_tokens: int, reference: str) -> str:
+    """Return a text on one line; where it is cut, with what the rest can be asked for by."""
+    line_text = one_line(text)
+    head = tokens.cut(line_text, limit_tokens)
+    return head if head == line_text else f"{head} [ref {reference}]"
 
 
 @dataclass(frozen=True)
@@ -387,3 +420,19 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
     return Answer("\n".join(lines), is_memory=True, trust=trust)
+
+
+def whole(life: Runtime, reference: str, session: Session) -> Answer:
+    """Return the whole of what this conversation or a memory in it was shown cut or cleared.
+
+    Raises:
+        RecordMissingError: If nothing that all who take part may meet has such a reference.
+    """
+    try:
+        return Answer(expand.original(life.entity, reference, session))
+    except RecordMissingError as problem:
+        try:
+            view = whole_record.find(life.entity, life.zone, reference, session.people)
+        except RecordMissingError:
+            raise problem from None
+    return Answer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))

@@ -5,8 +5,12 @@ Knows nothing of moods or prompts; what else is to count comes in as a factor.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cached_property
+from itertools import islice
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from bumble.embed.protocol import Embedder
@@ -17,8 +21,10 @@ from bumble.index import place, search, sync
 from bumble.index.conversation import Shares
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
-from bumble.index.search import Factor, Filter, Hit
+from bumble.index.search import Factor, Filter, Hit, Index
 from bumble.index.sync import SyncReport
+
+T = TypeVar("T")
 
 
 class Memory:
@@ -79,12 +85,14 @@ class Memory:
         limit: int,
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
-        session: str = "",
+        sessions: Sequence[str] = (),
         outside: str = "",
         unseen: Sequence[str] = (),
         asker: str = "",
         factor: Factor | None = None,
         faded: bool = False,
+        after: datetime | None = None,
+        before: datetime | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -94,37 +102,67 @@ class Memory:
             limit: At most this many.
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
-            session: Its messages alone.
+            sessions: Their messages alone; empty: everything.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
             asker: Who asks, as shown; empty: whoever is not the entity.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
             faded: Whether dormant and archived records count too.
+            after: Only what is from then or newer.
+            before: Only what is older, or has no time.
         """
         only = Filter(
             kinds=tuple(kinds),
             audience=tuple(audience),
             people=tuple(people),
-            session=session,
+            sessions=tuple(sessions),
             not_session=outside,
             unseen=tuple(unseen),
             dormant=faded,
+            after=after,
+            before=before,
         )
         weight = 1 - self.config.lexical_weight
 
-        def look() -> list[Hit]:
+        def look(index: Index) -> list[Hit]:
+            return search.search(
+                index,
+                query,
+                self.embedder,
+                only=only,
+                limit=limit,
+                dense_weight=weight,
+                factor=factor,
+                shares=Shares() if self.config.late_interaction else None,
+                asker=asker,
+            )
+
+        return self._looked(look)
+
+    def scan(self, only: Filter, fits: Callable[[Hit], bool], limit: int) -> list[Hit]:
+        """Return the first passages, oldest first, that a filter lets through and that fit."""
+
+        def look(index: Index) -> list[Hit]:
+            return list(islice(filter(fits, search.scan(index, only)), limit))
+
+        return self._looked(look)
+
+    def state(self) -> int:
+        """Return a number that changes with anything that is indexed; 0 without an index."""
+
+        def look(index: Index) -> list[int]:
+            rows = index.database.rows("select path, sha256 from files order by path")
+            digest = hashlib.sha256(repr(rows).encode("utf-8", "replace")).digest()
+            return [int.from_bytes(digest[:6], "big")]
+
+        return next(iter(self._looked(look)), 0)
+
+    def _looked(self, ask: Callable[[Index], list[T]]) -> list[T]:
+        """Ask the index, brought up to date if it may be."""
+
+        def look() -> list[T]:
             with search.opened(self.entity, self.place) as index:
-                return search.search(
-                    index,
-                    query,
-                    self.embedder,
-                    only=only,
-                    limit=limit,
-                    dense_weight=weight,
-                    factor=factor,
-                    shares=Shares() if self.config.late_interaction else None,
-                    asker=asker,
-                )
+                return ask(index)
 
         if self.syncs:
             folder = (self.place or place.of(self.entity)).fulltext

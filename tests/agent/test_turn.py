@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -119,6 +120,23 @@ def test_an_earlier_conversation_is_remembered_in_a_new_one(ada: Entity) -> None
     clock.at += timedelta(days=2)
     talk(life, "What is my dog called, the one who loves the beach?", new=True)
     assert "My dog is called Biscuit" in chats(model)[-1].messages[-1].content
+
+
+def test_the_entity_reads_the_rest_of_a_memory_that_was_cut(ada: Entity) -> None:
+    long_story = f"My lighthouse story. {'The wind blew. ' * 90}The keeper is called Vera."
+    model = ScriptedModel([say("A long one."), say("Which keeper?")])
+    life = life_of(ada, model)
+    talk(life, long_story)
+    talk(life, "My lighthouse story, the wind, who was it?", new=True)
+    shown = model.requests[-1].messages[-1].content
+    assert "Vera" not in shown
+    (reference,) = re.findall(r"The wind blew\..* … \[ref (\w{12})\]", shown)
+    again = ScriptedModel([act("expand_message", ref=reference), say("Vera.")])
+    talk(replace(life, model=again), "And who?")
+    assert "The keeper is called Vera." in again.requests[-1].messages[-1].content
+    other = ScriptedModel([act("expand_message", ref=reference), say("I can't say.")])
+    talk(replace(life, model=other), "What did Sam tell?", "Kim")
+    assert "Vera" not in str(other.requests)
 
 
 def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
