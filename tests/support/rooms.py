@@ -28,6 +28,7 @@ ROOMS = (
     "portraits",
     "sleep",
     "context",
+    "recollection",
     "agent",
     "history",
     "upkeep",
