@@ -64,9 +64,7 @@ def found(life: Runtime, question: Question, lines: int) -> dict[str, float]:
     quoted, _ = by_rule.answer(place, question.text, lines)
     plain = place.search(question.text, limit=lines)
     ways = {RECALL: {hit.id for hit in plain}, RULE: {source.id for source in quoted}}
-    return {
-        way: len(ids & question.evidence) / len(question.evidence) for way, ids in ways.items()
-    }
+    return {way: len(ids & question.evidence) / len(question.evidence) for way, ids in ways.items()}
 
 
 def main() -> int:
@@ -109,7 +107,9 @@ def main() -> int:
         print(f"{way:20} {100 * row['all_evidence']:5.1f} {100 * row['evidence']:5.1f}")
     print(f"{time.perf_counter() - started:.0f} s")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps({"embedder": options.embedder, "ways": rows}, indent=1) + "\n")
+    options.out.write_text(
+        json.dumps({"embedder": options.embedder, "ways": rows}, indent=1) + "\n"
+    )
     return 0
 
 

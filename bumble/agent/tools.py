@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo
 
 from jsonschema import Draft202012Validator
 
-from bumble.agent import workspace
+from bumble.agent import deep_recall, workspace
+from bumble.agent.deep_recall import Asked
 from bumble.agent.tool_cache import ToolCache
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
@@ -29,7 +30,9 @@ from bumble.records.skills import Skill
 from bumble.text import stop_words
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
-SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
+SEARCHES = frozenset(
+    {"recall", "deep_recall", "list_skills"}
+)  # whose earlier queries the model is reminded of
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
 READ_ONLY |= {"list_files"}
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
@@ -47,6 +50,7 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
     recall: Callable[[str], Answer]  # searches memory
+    deep_recall: Callable[[str], Asked]  # searches it several times, for one question
     expand: Callable[[str], Answer]  # gives the whole of a text or memory that is shown cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
@@ -139,6 +143,11 @@ NOTE = Tool(
         "additionalProperties": False,
     },
 )
+DEEP = Tool(
+    deep_recall.NAME,
+    "look deeper, for a question whose answer several memories hold a part of each; slow",
+    _parameters(question="the whole question"),
+)
 COMMAND = Tool(
     "run_command",
     "run a program in your workspace",
@@ -149,7 +158,8 @@ COMMAND = Tool(
 def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     """Return the tools an entity has: files and programs only where the owner allows them."""
     notes = (NOTE,) if config.notes else ()
-    allowed = (*DECLARED, *notes, *(FILES if config.files else ()))
+    deep = (DEEP,) if config.deep_recall else ()
+    allowed = (*DECLARED, *deep, *notes, *(FILES if config.files else ()))
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
@@ -178,6 +188,12 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
     answer = context.recall(arguments["query"])
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
+
+
+def _deep_recall(arguments: Mapping[str, str], context: Context) -> Result:
+    asked = context.deep_recall(arguments["question"])
+    answer = deep_recall.answer(asked)
+    return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
 
 
 def _vouch(context: Context, *texts: str) -> None:
@@ -356,6 +372,7 @@ def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
 
 _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "recall": _recall,
+    deep_recall.NAME: _deep_recall,
     "expand_message": _expand,
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts
-from bumble.agent import host, loop, route, tool_cache, tools, workspace
+from bumble.agent import deep_recall, host, loop, route, tool_cache, tools, workspace
 from bumble.agent.completion_gate import Gate
 from bumble.agent.loop import Outcome, Profile
 from bumble.agent.participants import Person
@@ -196,7 +196,7 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            tools.declared(tools_of(life, session.people)),
+            tools.declared(_offered(life, session.people, profile.name)),
             speech_only=life.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
@@ -230,7 +230,7 @@ def answer(
     turn.outcome = loop.run(
         life.model,
         turn.request,
-        tools.declared(tools_of(life, turn.session.people)),
+        tools.declared(_offered(life, turn.session.people, turn.route.profile)),
         life.config.cognition.loop,
         carry_out,
         say,
@@ -263,6 +263,7 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
     who, messages = turn.person, turn.session.messages
     return replace(
         tool_context(life, turn.session, _provenance(life, turn), "chat", turn.seen.unseen),
+        config=_offered(life, turn.session.people, turn.route.profile),
         said=tuple(
             message.text
             for message in messages
@@ -303,6 +304,9 @@ def tool_context(
         zone=life.zone,
         provenance=provenance,
         recall=lambda query: recalled.answer(life, query, session, unseen),
+        deep_recall=lambda question: deep_recall.ask(
+            life, question, session.people, outside=session.id, unseen=unseen
+        ),
         expand=lambda reference: recalled.whole(life, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,
@@ -493,6 +497,15 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     if not config.run_command or set(readers) <= {people.owner_id(life.entity, life.identity)}:
         return config
     return replace(config, run_command=False)
+
+
+def _offered(life: Runtime, readers: Sequence[str], profile: ProfileName) -> ToolsConfig:
+    """Return which tools a turn may use: a reflex has no time to look deeper.
+
+    All are declared in the stable part, so that turns of both profiles begin alike.
+    """
+    config = tools_of(life, readers)
+    return replace(config, deep_recall=False) if profile == "reflex" else config
 
 
 def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:

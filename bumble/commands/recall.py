@@ -93,7 +93,7 @@ def recall(
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near
 
-    asked = _query(query)
+    asked = query_text(query)
     body, at = body_view.body_of(opened), opened.shell.now()
     search = _search(opened, body, at, speaker, person, session)
     embedder = weights.embedder(opened)
@@ -202,7 +202,7 @@ def _hits(
     )
 
 
-def _query(words: Sequence[str]) -> str:
+def query_text(words: Sequence[str]) -> str:
     text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
         raise UsageError("There is nothing to look for: the query is empty.")

@@ -87,6 +87,4 @@ def messages(session: Session) -> Iterator[RecordView]:
     for message in session.messages:
         if message.role != "tool" and message.text.strip():
             origin = Provenance(trust=message.trust, audience=session.people)
-            yield RecordView(
-                message.id, message.text, origin, people=session.people, at=message.at
-            )
+            yield RecordView(message.id, message.text, origin, people=session.people, at=message.at)

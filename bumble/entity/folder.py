@@ -100,6 +100,11 @@ class Entity:
         return self.root / "checks"
 
     @property
+    def questions(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "questions"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self._own("workspace")

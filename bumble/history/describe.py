@@ -24,6 +24,7 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    questions,
     relationships,
     reminders,
     sessions,
@@ -332,6 +333,14 @@ def _describe_check(name: str, before: str | None, after: str | None) -> Iterato
     yield from _describe_lines(name, before, after)
 
 
+def _describe_question(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(questions.parse, name, text) for text in (before, after))
+    question = new or old
+    if question is not None and (old is None or new is None):
+        yield f"{'open' if old is None else 'answered'} question {name}"
+        yield from _quoted(question.text)
+
+
 DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "episode": _describe_episode,
     "belief": _describe_belief,
@@ -342,6 +351,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "reminder": _describe_reminder,
     "automation": _describe_automation,
     "check": _describe_check,
+    "question": _describe_question,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,

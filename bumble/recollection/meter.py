@@ -43,6 +43,7 @@ class Meter:
         config: DeepRecallConfig,
         prices: PricesConfig,
         *,
+        calls: int | None = None,
         token_ratio: float = 1.0,
         stopwatch: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -52,10 +53,12 @@ class Meter:
             model: Who is asked.
             config: The limits.
             prices: What its tokens cost, where that is known.
+            calls: Steps and sub-calls together at most; None: no further limit.
             token_ratio: How many tokens the model counts for one that is estimated.
             stopwatch: Counts seconds from anywhere.
         """
         self.model, self.config, self.prices = model, config, prices
+        self.calls, self.made = calls, 0
         self.token_ratio, self._stopwatch = token_ratio, stopwatch
         known = prices.prompt is not None or prices.completion is not None
         self.spent = Spent(dollars=0.0 if known else None)
@@ -83,6 +86,9 @@ class Meter:
             if self.spent.sub_calls >= self.config.sub_calls:
                 raise SpentError(f"{self.config.sub_calls} sub-calls were made")
             self.spent = replace(self.spent, sub_calls=self.spent.sub_calls + 1)
+        if self.calls is not None and self.made >= self.calls:
+            raise SpentError(f"{self.calls} calls were made")
+        self.made += 1
         self._hold_time()
         prompt = self.prompt_tokens(request)
         most = min(request.max_tokens, self._affordable(prompt))

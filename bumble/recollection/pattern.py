@@ -41,7 +41,9 @@ def parse(source: str) -> Pattern:
         raise UsageError(f"A pattern has at most {MAX_CHARS} characters.")
     phrases = tuple(filter(None, (_phrase(part) for part in source.split(OR))))
     if not phrases:
-        raise UsageError("A pattern needs a word: `*` stands for letters, `|` between alternatives.")
+        raise UsageError(
+            "A pattern needs a word: `*` stands for letters, `|` between alternatives."
+        )
     return Pattern(phrases)
 
 

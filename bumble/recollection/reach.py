@@ -178,7 +178,9 @@ def of_scope(life: Runtime, search: Search, scope: Scope, current: str = "") -> 
     if scope == "all_sessions":
         return Reach(life, search, messages)
     newest = _newest_sessions(life)
-    chosen = newest[:RECENT] if scope == "recent_sessions" else ([current] if current else newest[:1])
+    chosen = (
+        newest[:RECENT] if scope == "recent_sessions" else ([current] if current else newest[:1])
+    )
     if current and current not in chosen:
         chosen = [current, *chosen[: RECENT - 1]]
     nowhere = ("-",)  # no conversation has this id

@@ -27,6 +27,7 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    questions,
     relationships,
     reminders,
     scratch,
@@ -316,6 +317,11 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (view,)
 
 
+def _question(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    question = base.load(path, questions.parse)
+    return _whole(question.id, question.source, question.at, times={"at": question.at})
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -591,6 +597,18 @@ CHECK = Kind(
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
 )
+QUESTION = Kind(
+    "question",
+    "open question",
+    "open questions",
+    "questions",
+    (f"{questions.FOLDER}/*.md",),
+    questions.parse,
+    _question,
+    "file",
+    prefix=questions.PREFIX,
+    explained=True,
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -625,7 +643,8 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, QUESTION),
+    *(SESSION, HANDOVER),,
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

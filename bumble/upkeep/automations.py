@@ -7,7 +7,6 @@ late because the machine was off runs once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 

@@ -36,6 +36,7 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    questions,
     relationships,
     reminders,
     scratch,
@@ -92,6 +93,7 @@ AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
 )
+QUESTION = questions.new("qst_1", AT, "Where does Sam swim?", FROM_MODEL)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
 FACTS = (
@@ -160,6 +162,15 @@ CASES = {
         r"$^",
         "ask: What?\nexpect: [tea]\nk: many\n",
         3,
+    ),
+    "questions": Case(
+        QUESTION.source.text,
+        questions.parse,
+        lambda question: question.source.text,
+        lambda _: None,
+        r"$^",
+        "---\nat: yesterday\n---\n\nWhere?\n",
+        2,
     ),
     "dreams": Case(
         DREAM.source.text,
@@ -338,6 +349,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         beliefs.plan_new(BELIEF, "believe"),
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
+        questions.plan_new(QUESTION, "miss"),
         checks.plan_new(CHECK, "ask"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
@@ -467,6 +479,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
+    question = questions.new("qst_1", AT, text, origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -486,6 +499,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "question": ("questions/qst_1.md", question.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",
