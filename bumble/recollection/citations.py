@@ -1,4 +1,4 @@
-"""Whether an answer rests on the places it cites: numbers that exist, and words that stand there."""
+"""Whether an answer rests on the places it cites: that they exist, and what they say."""
 
 from __future__ import annotations
 

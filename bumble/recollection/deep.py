@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bumble.context.recalled import Search
@@ -32,7 +32,7 @@ class Recollection:
     sources: tuple[Source, ...]  # what it rests on; empty: a miss
     trail: tuple[str, ...]  # what was done, a line a step
     ended: str  # why it ended
-    spent: Spent = Spent()
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def is_miss(self) -> bool:

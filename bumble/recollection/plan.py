@@ -97,7 +97,7 @@ class _Board:
     trail: list[str] = field(default_factory=list)
 
     def put(self, sources: Sequence[Source]) -> list[int]:
-        """Give places numbers; one that was there keeps its own, and gets what is new of its text."""
+        """Give places numbers; one that was there keeps its own, and gets what is new."""
         numbers = list(dict.fromkeys(self._number(source) for source in sources))
         self.latest = [*numbers, *(old for old in self.latest if old not in numbers)]
         return numbers
