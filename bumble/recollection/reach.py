@@ -177,12 +177,8 @@ def of_scope(life: Runtime, search: Search, scope: Scope, current: str = "") -> 
     messages = (whole_record.MESSAGE,)
     if scope == "all_sessions":
         return Reach(life, search, messages)
-    newest = _newest_sessions(life)
-    chosen = (
-        newest[:RECENT] if scope == "recent_sessions" else ([current] if current else newest[:1])
-    )
-    if current and current not in chosen:
-        chosen = [current, *chosen[: RECENT - 1]]
+    newest = list(dict.fromkeys((*filter(None, (current,)), *_newest_sessions(life))))
+    chosen = newest[: RECENT if scope == "recent_sessions" else 1]
     nowhere = ("-",)  # no conversation has this id
     return Reach(life, replace(search, sessions=tuple(chosen) or nowhere), messages)
 

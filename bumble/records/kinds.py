@@ -644,7 +644,7 @@ HANDOVER = Kind(
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
     *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, QUESTION),
-    *(SESSION, HANDOVER),,
+    *(SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
