@@ -22,6 +22,7 @@ from bumble.text import stop_words, words
 QUOTES = 10  # lines of an answer
 RANK_OFFSET = 10  # of reciprocal rank fusion: how much more the first of a look counts
 PART_WEIGHT, NAME_WEIGHT, MONTH_WEIGHT, ANSWER_WEIGHT = 0.6, 0.5, 0.6, 0.7
+LEAST_MATCHED = 0.5  # of the question's words in one place, from which it answers
 LEAST_PART_WORDS = 2  # that a part of a question needs to be searched for by itself
 ASKING = 0.5  # share of a message that is a question, from which the next one answers it
 # What joins two questions in one sentence, in the languages whose stop words are known.
@@ -41,23 +42,27 @@ class _Merits:
         self.sources.setdefault(source.key, source)
         self.scores[source.key] = self.scores.get(source.key, 0.0) + score
 
-    def add_hits(self, reach: Reach, hits: Sequence[Hit], weight: float) -> None:
+    def add_hits(self, reach: Reach, hits: Sequence[Hit], weight: float, asked: int) -> None:
         for rank, hit in enumerate(hits):
             self.add(source_of(hit), weight * RANK_OFFSET / (RANK_OFFSET + rank))
-        self.near = self.near or any(is_near(hit, reach.life.config) for hit in hits)
+        self.near = self.near or any(
+            is_near(hit, reach.life.config) or len(hit.parts.matched) >= LEAST_MATCHED * asked
+            for hit in hits
+        )
 
 
 def answer(reach: Reach, question: str, limit: int = QUOTES) -> tuple[list[Source], list[str]]:
     """Return the places that answer a question best, and what was done; none: a miss."""
     merits, trail = _Merits(), list[str]()
+    asked = len(set(stop_words.telling_words(question)))
     for label, query, weight in _queries(question):
         hits = reach.search(query, limit=2 * limit)
         trail.append(f"{label}: {query} ({len(hits)})")
-        merits.add_hits(reach, hits, weight)
+        merits.add_hits(reach, hits, weight, asked)
     for after, before in _windows(question, reach.base.at):
         hits = reach.search(question, after=after, before=before, limit=limit)
         trail.append(f"time: {after:%Y-%m-%d} to {before:%Y-%m-%d} ({len(hits)})")
-        merits.add_hits(reach, hits, MONTH_WEIGHT)
+        merits.add_hits(reach, hits, MONTH_WEIGHT, asked)
     if not merits.near:
         return [], trail
     trail += _answers_to_questions(reach, merits, limit)

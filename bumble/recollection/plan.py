@@ -27,6 +27,7 @@ from bumble.runtime import job_request
 from bumble.text import tokens
 from bumble.text.words import one_line
 
+TAGS = ("question", "looks", "notes", "places", "lines")  # of the prompts
 PURPOSE, PIECE = "deep_recall", "deep_recall_piece"
 ANSWER_TOKENS, PIECE_TOKENS = 320, 96  # of one step, of one sub-call
 LINE_TOKENS = 120  # of one place in a list
@@ -159,8 +160,9 @@ class _Plan:
         unusable = 0
         while True:
             self.meter.begin_step()
+            text = self.meter.ask(self._request())
             try:
-                action = structured.read(self.meter.ask(self._request()), SCHEMA)
+                action = structured.read(text, SCHEMA)
             except ValueError as problem:
                 unusable += 1
                 self.board.trail.append(f"an answer that can't be read: {problem}"[:200])
@@ -240,10 +242,14 @@ class _Plan:
         helpful: list[Source] = []
         for piece in _pieces([part for source in sources for part in _parts(source)], self.room):
             lines = "\n".join(_line(n, source) for n, source in enumerate(piece, 1))
-            slots = {"question": self.question, "lines": prompts.harmless(lines)}
+            slots = {
+                "question": prompts.harmless(self.question, *TAGS),
+                "lines": prompts.harmless(lines, *TAGS),
+            }
             request = self._ask_for(PIECE, slots, PIECE_TOKENS, PIECE_SCHEMA)
+            text = self.meter.ask(request, sub_call=True)
             try:
-                numbers = structured.read(self.meter.ask(request, sub_call=True), PIECE_SCHEMA)
+                numbers = structured.read(text, PIECE_SCHEMA)
             except ValueError:
                 continue
             helpful += [piece[number - 1] for number in numbers["numbers"] if number <= len(piece)]
@@ -254,11 +260,11 @@ class _Plan:
         left = config.steps - spent.steps
         slots = {
             "name": self.reach.life.identity.name,
-            "question": prompts.harmless(self.question),
+            "question": prompts.harmless(self.question, *TAGS),
             "left": "This is the last step: end now." if left == 0 else f"{left} more steps.",
-            "looks": prompts.harmless("\n".join(self.board.trail)) or "(none yet)",
-            "notes": prompts.harmless("\n".join(self.board.notes)) or "(none)",
-            "results": prompts.harmless("\n".join(self._lines())) or "(none yet)",
+            "looks": prompts.harmless("\n".join(self.board.trail), *TAGS) or "(none yet)",
+            "notes": prompts.harmless("\n".join(self.board.notes), *TAGS) or "(none)",
+            "results": prompts.harmless("\n".join(self._lines()), *TAGS) or "(none yet)",
         }
         return self._ask_for(PURPOSE, slots, ANSWER_TOKENS, SCHEMA)
 
