@@ -499,7 +499,7 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     return replace(config, run_command=False)
 
 
-def _offered(life: Runtime, readers: Sequence[str], profile: ProfileName) -> ToolsConfig:
+def _offered(life: Runtime, readers: Sequence[str], profile: str) -> ToolsConfig:
     """Return which tools a turn may use: a reflex has no time to look deeper.
 
     All are declared in the stable part, so that turns of both profiles begin alike.

@@ -23,7 +23,7 @@ QUOTES = 10  # lines of an answer
 RANK_OFFSET = 10  # of reciprocal rank fusion: how much more the first of a look counts
 PART_WEIGHT, NAME_WEIGHT, MONTH_WEIGHT, ANSWER_WEIGHT = 0.6, 0.5, 0.6, 0.7
 LEAST_MATCHED = 0.5  # of the question's words in one place, from which it answers
-LEAST_PART_WORDS = 2  # that a part of a question needs to be searched for by itself
+LEAST_PART_WORDS = 1  # that a part of a question needs to be searched for by itself
 ASKING = 0.5  # share of a message that is a question, from which the next one answers it
 # What joins two questions in one sentence, in the languages whose stop words are known.
 _JOINTS = re.compile(r"[;?,]\s|\s(?:and|or|und|oder|et|ou|y|e|o|en|of both)\s", re.IGNORECASE)

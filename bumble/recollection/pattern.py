@@ -48,7 +48,7 @@ def parse(source: str) -> Pattern:
 
 
 def _phrase(source: str) -> tuple[Glob, ...]:
-    globs = []
+    globs = list[Glob]()
     for token in source.split():
         parts = [[words.folded(word) for word in words_of(part)] for part in token.split(ANY)]
         if len(parts) == 1:

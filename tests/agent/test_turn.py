@@ -232,7 +232,9 @@ def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     assert {"First.", "Second.", "To the first.", "To the second."} <= texts
 
 
-def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -> None:
+def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
+    ada: Entity,
+) -> None:
     model = ScriptedModel([say("Hi."), say("Because.")])
     life = life_of(ada, model)
     talk(life, "hello")
@@ -240,8 +242,34 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -
     reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
-    assert reflex.schema == deliberate.schema
+    assert "deep_recall" not in reflex.schema_text
+    assert "deep_recall" in deliberate.schema_text
     assert reflex.messages[0] == deliberate.messages[0]
+
+
+def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([say("I see.")]))
+    talk(life, "My bees live on the roof.")
+    deep = [
+        act("deep_recall", question="Where do the bees live?"),
+        Reply('{"action": "search", "query": "bees"}', purpose="deep_recall"),
+        Reply(
+            '{"action": "final", "answer": "The bees live on the roof.", "from": [1]}',
+            purpose="deep_recall",
+        ),
+        say("On the roof."),
+        act("deep_recall", question="Who taught grandmother Portuguese?"),
+        Reply('{"action": "final", "answer": "", "from": []}', purpose="deep_recall"),
+        say("That I don't know."),
+    ]
+    model = ScriptedModel(deep)
+    life = replace(life, model=model)
+    talk(life, "Why do I ask you where they live, and what does it mean to me?", new=True)
+    assert "> Sam, 2026-05-24, msg_" in chats(model)[-1].messages[-1].content
+    assert not list(ada.root.glob("questions/*.md"))
+    talk(life, "Why do I wonder who taught grandmother, and what does it mean to me?")
+    (question,) = ada.root.glob("questions/*.md")
+    assert "Who taught grandmother Portuguese?" in question.read_text()
 
 
 def words(count: int) -> str:

@@ -173,11 +173,10 @@ def test_a_scope_bounds_what_is_reached(roof: Runtime, scope: Any, found: bool) 
 def test_a_stretch_longer_than_the_window_is_read_in_pieces(ada: Entity) -> None:
     story = " ".join(f"On day {n} we walked to village number {n}." for n in range(900))
     life = told(ada, f"The hike: {story} The hut was called Brenta. {story}")
-    small = replace(life, config=replace(life.config, cognition=replace(life.config.cognition)))
     model = Pieces()
     life.memory.sync()
     result = deep.recall(
-        replace(small, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
+        replace(life, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
     )
     assert result.answer == "The hut was called Brenta."
     assert 3 < result.spent.sub_calls <= 20
@@ -264,7 +263,7 @@ def looks(request: Request) -> str:
     ],
 )
 def test_a_model_that_never_ends_exceeds_nothing(
-    ada: Entity, limits: dict[str, float], manner: str
+    ada: Entity, limits: dict[str, Any], manner: str
 ) -> None:
     long_text = "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500
     life = told(ada, long_text)
