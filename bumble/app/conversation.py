@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
 from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
-from bumble.agent.participants import Person
-from bumble.agent.turn import Turn
+from bumble.agent.participants import NOTHING, Person
+from bumble.agent.turn_record import Turn
 from bumble.app import abilities, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
-from bumble.app.opening import Opened
-from bumble.context import compact, flush
+from bumble.app.opening import Opened, with_settings
+from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import FileChangedError, UserError
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 from bumble.llm.wrappers import AbsentModel
@@ -29,14 +31,14 @@ from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
-from bumble.text import tokens
-from bumble.upkeep import locks
+from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.records.sessions import Session
 
 LAST_REQUEST = "last_request.json"
+HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
 
 
@@ -56,6 +58,7 @@ class OpenMind:
         self.session: Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
+        self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
@@ -90,15 +93,16 @@ class OpenMind:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
             locks.stop_settling(self.opened.entity)
+            locks.stop_all_settling(self.opened.shell.settling)
             return self._answer(text, say, think, typed=typed)
 
     def _answer(
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = participants.listen(
-            self.life, self.session, self.is_new, self.person, text, joins=self.joins
-        )
+        if self.is_new:
+            self._hand_over()
+        heard = self._listen(text)
         self.session, self.is_new = heard, False
         abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
         with self._timed("recall"):
@@ -114,11 +118,48 @@ class OpenMind:
             )
             prepared.notes += attached.notes
         voice, stops = output.Voice(say), self.opened.shell.stops
-        with self._timed("answer"), stops.held():
-            self.last = turn.answer(self.life, prepared, voice, breakable=stops.open)
+        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        with self._timed("answer"), stops.held(), thinking:
+            self.last = turn.answer(
+                self.life,
+                prepared,
+                thinking.until(voice),
+                sign=thinking.begin,
+                breakable=stops.open,
+            )
             self.session = self.last.session
         voice.complain()
         return self.last
+
+    def _hand_over(self) -> None:
+        """Leave the brief of the last conversation with this person, if nobody has yet."""
+        if not self.life.writes:
+            return
+        model = models.budgeted(self.opened, self.life.model, calls=HANDOVER_CALLS)
+        life = replace(self.life, model=model)
+        bar = output.Progress("looking back", self.opened.shell.environ)
+        with self._timed("handover"), suppress(UserError):  # `tick` tells of it
+            for job in handover.check(life).jobs:
+                if job.session.by == self.person.id:
+                    bar(0, 1)
+                    apply(life, handover.run(life, job))
+        bar.clear()
+
+    def _listen(self, text: str) -> Session:
+        """Store what was said, behind the reminders that were just shown."""
+        listen = partial(
+            participants.listen,
+            *(self.life, self.session, self.is_new, self.person, text),
+            joins=self.joins,
+            listeners=self.present,
+        )
+        delivery, self.delivery = self.delivery, NOTHING
+        try:
+            return listen(delivery=delivery)
+        except FileChangedError:
+            if not delivery.changes:
+                raise
+            return listen()  # another talk, or a hand, was faster with one of them
 
     def _attached(self, text: str) -> Attached:
         """Read the files a message points to; only the owner's are."""
@@ -128,13 +169,14 @@ class OpenMind:
         return attachments.read(text, shell.cwd, self.opened.config.prompt)
 
     def unheard(self) -> list[str]:
-        """Return what the entity said by itself since the person last spoke, as reminders."""
+        """Return what the entity has said by itself since the person last spoke, and says now."""
+        self.delivery = reminders.for_talk(self.life, self.session)
         said: list[str] = []
         for message in reversed(self.session.messages):
             if not message.unprompted:
                 break
             said.append(message.text)
-        return said[::-1]
+        return said[::-1] + [message.text for message in self.delivery.messages]
 
     def compact(self, note: Callable[[str], None]) -> Sequence[str]:
         """Show the conversation shorter from now on; say what was done."""
@@ -142,10 +184,8 @@ class OpenMind:
             return ["Nothing was said yet."]
         if not self.life.writes:
             return ["Nothing may be written in this conversation."]
-        stable = turn.stable_part(self.life, self.session.people)
-        job = compact.CompactJob(
-            self.session, tokens.estimate_message(stable.text), falls_back=True
-        )
+        stable = turn.stable_of(self.life, self.session, self.person.id)
+        job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.life, job, note)
         outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
         apply(self.life, outcome)
@@ -171,6 +211,8 @@ class OpenMind:
         if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
+        if not done.outcome.completions or done.manner == "tools":
+            return  # nothing was evaluated, or the prompt of a plain turn is another
         with self._timed("warm"):
             self.life.model.warm(turn.stored_request(self.life, done))
 
@@ -209,10 +251,25 @@ class OpenMind:
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
 
+    def switch_model(self, name: str) -> None:
+        """Go on with another model, until this process ends.
+
+        Raises:
+            UserError: If there is none of that name; then the old one stays.
+        """
+        opened, writes = with_settings(self.opened, llm__model=name), self.life.writes
+        chosen = choose_model(opened, yes=False)
+        model = models.open_model(opened, chosen, writes=writes)
+        recorded = models.recorded(opened, model, "chat", writes=writes)
+        life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        self.life.model.close()
+        self.opened, self.choice = opened, chosen
+        self.life = replace(life, memory=self.life.memory)
+
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
-        stable = turn.stable_part(self.life, self.session.people)
-        size = compact.measure(self.life, self.session, tokens.estimate_message(stable.text))
+        stable = turn.stable_of(self.life, self.session, self.person.id)
+        size = compact.measure(self.life, self.session, stable.tokens)
         told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
         return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
 
@@ -291,14 +348,21 @@ def open_mind(
     """Open everything a conversation needs, and close it behind it."""
     person = participants.person(opened.entity, opened.identity, speaker)
     others = [participants.person(opened.entity, opened.identity, name) for name in present]
+    if writes:  # at once: what settles takes the time that opening a model needs
+        locks.stop_all_settling(opened.shell.settling)
     chosen = choose_model(opened, yes=yes)
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, life, person, chosen, others)
-    finally:
+        mind = OpenMind(opened, life, person, chosen, others)
+    except BaseException:
         model.close()
+        raise
+    try:
+        yield mind
+    finally:
+        mind.life.model.close()  # it may be another by now
 
 
 @contextmanager

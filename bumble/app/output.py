@@ -78,6 +78,11 @@ def warn(shell: Shell, message: str) -> None:
         say(f"warning: {message}")
 
 
+def line(text: str) -> None:
+    """Print a line of a result at once, before the rest of it."""
+    _print(clean(text))
+
+
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
     stream = sys.stderr
@@ -211,6 +216,50 @@ class Progress:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
             self.last = ""
+
+
+class Thinking:
+    """A sign on stderr that the entity thinks, while nothing of its answer may be shown yet.
+
+    At a terminal a line that goes when the answer comes; elsewhere one that stays.
+    """
+
+    def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
+        self._text = f"{name} is thinking …"
+        self._line = Progress(self._text, environ)
+        self._begun = False
+
+    def __enter__(self) -> Thinking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def begin(self) -> None:
+        """Show it."""
+        if self._begun:
+            return
+        self._begun = True
+        if self._line.shown:
+            sys.stderr.write(self._text)
+            sys.stderr.flush()
+        else:
+            say(self._text)
+
+    def _end(self) -> None:
+        if self._begun and self._line.shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+        self._begun = False
+
+    def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:
+        """Return a voice before which the sign goes."""
+
+        def speak(text: str) -> None:
+            self._end()
+            voice(text)
+
+        return speak
 
 
 def _bar(share: float, width: int = 24) -> str:

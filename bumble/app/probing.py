@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bumble.abilities import probe, probe_cases, results
 from bumble.abilities.probe import Answered
 from bumble.abilities.results import LanguageResult, ModelResult
+from bumble.abilities.tiers import ANY
 from bumble.app import abilities, weights
 from bumble.app.model_choice import choose_model
 from bumble.entity import credentials
@@ -149,12 +150,20 @@ def _check(opened: Opened, life: Runtime) -> Due[ProbeJob]:
     if reason:
         return Due((_ready(reason),), ())
     known = results.load(abilities.identity(chosen), chosen.model, opened.shell.abilities)
-    missing = unmeasured(known, probe_cases.languages()) and unmeasured(
-        known, spoken_languages(life)
-    )
+    missing = [
+        code
+        for code in unmeasured(known, probe_cases.languages()) and spoken_languages(life)
+        if unmeasured(known, [code]) and not _is_overruled(opened, code)
+    ]
     value = ", ".join(missing) or "none"
     languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
     return Due((_ready(""), languages), tuple(map(ProbeJob, missing)))
+
+
+def _is_overruled(opened: Opened, code: str) -> bool:
+    """Whether the owner said what the model may do in a language: nothing is left to measure."""
+    config = opened.config.llm.abilities
+    return all({code, ANY} & wanted.keys() for wanted in (config.talk, config.memory))
 
 
 def _ready(obstacle: str) -> Condition:

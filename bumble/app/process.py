@@ -122,6 +122,11 @@ class Shell:
         """Where tracebacks of bugs go."""
         return self._user_folder("state") / "crashes"
 
+    @property
+    def settling(self) -> Path:
+        """Where processes that settle in the background say so to talks with other entities."""
+        return self._user_folder("state") / "settling"
+
     def _user_folder(self, kind: str) -> Path:
         """Return the user's folder of a kind; works without HOME, as under cron."""
         from platformdirs import PlatformDirs

@@ -186,6 +186,7 @@ def run(life: Runtime, job: NoticeJob) -> JobResult:
             "messages": {notice.message: _shown(notice) for notice in new},
         },
         trailers=tuple(("Evidence", notice.message) for notice in new),
+        asked=any(notice.share is not None for notice in new),
     )
 
 

@@ -9,7 +9,7 @@ from bumble.app import output
 from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
-    from bumble.agent.turn import Turn
+    from bumble.agent.turn_record import Turn
     from bumble.app.conversation import OpenMind
 
 
@@ -56,6 +56,8 @@ def data(turn: Turn) -> dict[str, Any]:
             for step in turn.outcome.steps
         ],
         "missing": turn.outcome.missing,
+        "by_form": turn.worded or None,
+        "refused": turn.refused,
         "prompt_sha256": turn.stable.sha256,
         "preamble": {block.name: block.tokens for block in turn.blocks},
         "usage": {
@@ -87,6 +89,10 @@ def footer(mind: OpenMind, turn: Turn) -> str:
             f" · answer {tokens.completion_tokens or 0} tokens · first after {first} s,"
             f" all after {completion.seconds:.2f} s]"
         )
+    if turn.refused:
+        lines.append(f"[drafts not said: {'; '.join(turn.refused)}]")
+    if turn.worded:
+        lines.append(f"[by form: {turn.worded}, in {turn.language}; no model wrote this reply]")
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
     lines.append(f"[{mind.timing()}]")

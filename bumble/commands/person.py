@@ -62,13 +62,16 @@ def show(
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
     from bumble.runtime import people as standings
+    from bumble.runtime import spoken
 
     person = people.find(opened, name)
     stages = opened.config.memory.relational.stages
+    language = spoken.by_person(opened.entity, opened.config.language, person.id)
     bond = standings.standing(person, stages, opened.shell.now())
     scores = asdict(person.scores).items()
     rows = [
         ("bond", bond.line),
+        ("language", language + (", as set" if person.language else "")),
         ("names", ", ".join(person.names or (person.id,))),
         ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
         ("talks", str(person.interaction_count)),
@@ -92,7 +95,9 @@ def show(
         "trajectory": bond.trajectory or None,
         "silence_seconds": None if silence is None else int(silence.total_seconds()),
     }
-    output.result(opened.shell, "person show", _data(person) | {"bond": health}, text)
+    output.result(
+        opened.shell, "person show", _data(person) | {"language": language, "bond": health}, text
+    )
 
 
 @app.command()

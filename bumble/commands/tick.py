@@ -63,6 +63,7 @@ def tick(
     dreaming = dream.dreaming(opened)
     asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
+    wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
     with conversation.open_life(opened, command, yes=flags.yes) as life, closing(asleep):
         if flags.check:
@@ -72,7 +73,8 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        with locks.hold_work(opened.entity, stoppable=settle_only) as free:
+        told_in = opened.shell.settling if settle_only else None
+        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bumble.choosing import by_form
 from bumble.context import flush, summary, transcript
 from bumble.context.summary import SummaryInput
 from bumble.entity.config import HistoryCompressionConfig
@@ -32,6 +33,7 @@ EXCERPT = "excerpt"  # in the record of a summary without a model
 DID = {
     "summary": "summarised",
     EXCERPT: "cut down to the lines that say most",
+    by_form.MARK: "cut down to what people said",
     "prune": "old tool results cleared",
     "cut": "long texts cut",
 }
@@ -98,6 +100,7 @@ class CompactionSteps:
     records: list[Compaction] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passes: int = 0
+    obstacle: str = ""  # why no more could be gained
 
     def add(self, record: Compaction) -> None:
         """Add a record, and show the conversation with it."""
@@ -161,8 +164,10 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
     before = measure(life, job.session, job.stable_tokens)
     after = measure(life, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
-    did = ", ".join(dict.fromkeys(kinds)) or "nothing could be made shorter"
-    reason = _reason(life, steps, after)
+    reason = _reason(life, job, steps, after)
+    fits = not (reason or job.only_prune)
+    nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
+    did = ", ".join(dict.fromkeys(kinds)) or nothing
     headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
     data = {
         "session": job.session.id,
@@ -187,18 +192,24 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
     return JobResult(f"compact: {job.session.id}", plan, lines, data)
 
 
-def _reason(life: Runtime, steps: CompactionSteps, after: ContextSize) -> str:
+def _reason(life: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
     """Say why a conversation is still longer than it should be; empty if it is not."""
     if after.history <= after.target:
         return ""
     config = life.config.cognition.history_compression
     bounds = boundaries(steps.session.messages, config, after.room // 2)
-    if bounds is None:
-        return "still longer than wanted: what is protected at its ends is all there is"
-    protected = len(steps.session.messages) - (bounds[1] - bounds[0])
-    return (
-        f"still longer than wanted: the {protected} protected messages at its ends take most of it"
-    )
+    protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
+    if job.only_prune:
+        why = "only tool results and long texts were looked at"
+    elif steps.obstacle:
+        why = steps.obstacle
+    elif bounds is None:
+        why = "what is protected at its ends is all there is"
+    elif steps.passes >= config.compaction_max_passes:
+        why = f"{steps.passes} passes were made, and no more are allowed"
+    else:
+        why = f"the {protected} protected messages at its ends take most of it"
+    return f"still longer than wanted: {why}"
 
 
 def make(life: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
@@ -237,7 +248,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
-    summary_input = _summary_input(steps.session, bounds, budget)
+    summary_input = _summary_input(life, steps.session, bounds, budget)
     text, extra = _summary(life, job, steps, summary_input, note)
     at = life.now()
     record = Compaction(
@@ -252,12 +263,18 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     shorter = measure(life, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
+        steps.obstacle = "a summary came out as long as what it would stand for"
         return False
     steps.add(record)
-    return gained >= size.history * config.compaction_min_gain_ratio
+    enough = gained >= size.history * config.compaction_min_gain_ratio
+    if not enough:
+        steps.obstacle = f"another pass would gain less than {config.compaction_min_gain_ratio:.0%}"
+    return enough
 
 
-def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> SummaryInput:
+def _summary_input(
+    life: Runtime, session: Session, bounds: tuple[int, int], budget: int
+) -> SummaryInput:
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
     stretch = session.messages[bounds[0] : bounds[1]]
@@ -268,7 +285,9 @@ def _summary_input(session: Session, bounds: tuple[int, int], budget: int) -> Su
     )
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
-    return SummaryInput(text, new, tuple(stretch), budget)
+    worth = frozenset(line.message for line in session.notices.values() if line.keep)
+    wording = by_form.wording(life, session, stretch)
+    return SummaryInput(text, new, tuple(stretch), budget, wording, worth)
 
 
 def _summary(
@@ -278,14 +297,19 @@ def _summary(
     summary_input: SummaryInput,
     note: Listener,
 ) -> tuple[str, Mapping[str, Any]]:
-    if job.use_model:
+    if job.use_model and summary_input.wording is None:
         try:
             return summary.summarize(life, summary_input, note), {"model": life.model.name}
         except NO_ANSWER as error:
             if not job.falls_back:
                 raise
             steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    return summary.excerpt_text(life, summary_input), {"summary_source": EXCERPT}
+    return summary.excerpt_text(life, summary_input), _source(summary_input)
+
+
+def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
+    """Say in the record of a summary without a model what it is made of."""
+    return {"summary_source": by_form.MARK if summary_input.wording else EXCERPT}
 
 
 def boundaries(
@@ -401,10 +425,10 @@ def leave_out(life: Runtime, session: Session) -> Compaction | None:
     if end - start < 2:
         return None
     budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    summary_input = _summary_input(session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
+    summary_input = _summary_input(life, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
     text = summary.excerpt_text(life, summary_input)
     record = _record(life, "summary", stored[start].id, stored[end - 1].id)
-    return replace(record, summary=text, extra={"summary_source": EXCERPT})
+    return replace(record, summary=text, extra=_source(summary_input))
 
 
 def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
@@ -471,4 +495,6 @@ def _is_worth_it(life: Runtime, session: Session, size: ContextSize) -> bool:
     if not size.long or earlier is None:
         return size.long
     bounds = boundaries(session.messages, config, size.room // 2)
-    return bounds is not None and _cost(_summary_input(session, bounds, 0).new) >= size.room // 2
+    return (
+        bounds is not None and _cost(_summary_input(life, session, bounds, 0).new) >= size.room // 2
+    )

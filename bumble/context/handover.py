@@ -2,7 +2,8 @@
 
 The model tells what was going on under six headings; what it names that nobody said is dropped, and
 a brief with too little in it is not written. The things that were touched (files, names, numbers)
-are collected by code, so that "it" and "that file" can be told later.
+are collected by code, so that "it" and "that file" can be told later. Where no model is trusted to
+write, what is worth keeping is quoted.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bumble import prompts
+from bumble.choosing import by_form, quotes
+from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, grounded
+from bumble.grounding import claims, grounded, secrets
 from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.records import base, session_files, state
@@ -46,6 +49,8 @@ TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
 MAX_TOKENS = 300
 TEMPERATURE = 0.2
 MAX_TOUCHED = 16
+MOST_QUOTES = 6  # of a brief by form
+QUESTION_MARKS = ("?", "？", "؟")
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
@@ -119,6 +124,9 @@ def run(life: Runtime, job: HandoverJob) -> JobResult:
         else f"{_name(life, message)} said: {message.text}"
         for message in session.messages
     ]
+    wording = by_form.wording(life, session, session.messages)
+    if wording is not None:
+        return _by_form(life, session, wording, data)
     try:
         values = _ask_brief(life, session, sources)
     except AnswerInvalidError as error:
@@ -128,6 +136,7 @@ def run(life: Runtime, job: HandoverJob) -> JobResult:
     if quality < least:
         return _none(life, session, f"quality {quality:.2f}, wants {least:.2f}", data)
     text = _text(values, touched(session))
+    headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = Provenance(
         by="handover",
         model=life.model.name,
@@ -138,28 +147,73 @@ def run(life: Runtime, job: HandoverJob) -> JobResult:
         audience=session.people,
     )
 
+    return _left(life, session, text, origin, headline, {**data, "written": True})
+
+
+def _by_form(
+    life: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
+) -> JobResult:
+    """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
+    noticed = by_form.notices(life, session, session.messages)
+    sayings = by_form.sayings(life, session, session.messages, noticed, wording)[-MOST_QUOTES:]
+    if not sayings:
+        return _none(life, session, "nothing in it is worth keeping", data, noticed)
+    forms = wording.forms
+    parts = [
+        f"## {forms.subject}\n\n{wording.title(sayings)}",
+        f"## {forms.spoken}\n\n{wording.block(sayings, year=False)}",
+    ]
+    sources = by_form.origin("handover", session, sayings, session.people)
+    last = [message for message in session.messages if message.role == "user"][-1]
+    if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
+        line = quotes.line(by_form.quote_of(life, last), forms, year=False)
+        parts.append(f"## {forms.asked}\n\n{line}")
+    headline = f"left a brief for the next conversation, by form: {len(sayings)} quotes"
+    values = {**data, "written": True, "quotes": len(sayings)}
+    return _left(life, session, "\n\n".join(parts), sources, headline, values, noticed)
+
+
+def _left(
+    life: Runtime,
+    session: Session,
+    text: str,
+    origin: Provenance,
+    headline: str,
+    data: Mapping[str, Any],
+    noticed: Noticed = NOTHING,
+) -> JobResult:
+    """Plan to write a brief."""
+
     def plan() -> list[Change | None]:
         old = session_files.read_handover(life.entity.sessions, session.id)
         why = "leave word for the next conversation"
-        return [session_files.plan_handover(session.id, old, text, life.now(), origin, why)]
+        brief = session_files.plan_handover(session.id, old, text, life.now(), origin, why)
+        return [brief, by_form.plan_noticed(session, noticed)]
 
-    headline = f"left a brief for the next conversation: quality {quality:.2f}"
     return JobResult(
         f"handover: a brief of the talk {_of(session)}",
         plan,
         (headline,),
-        {**data, "written": True},
-        traced([session.id], life.model.name),
+        data,
+        traced([session.id], origin.model),
     )
 
 
-def _none(life: Runtime, session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
+def _none(
+    life: Runtime,
+    session: Session,
+    why: str,
+    data: Mapping[str, Any],
+    noticed: Noticed = NOTHING,
+) -> JobResult:
     """Say why there is no brief, and plan not to ask again."""
 
     def plan() -> list[Change | None]:
         remembered_ids = {info.id for info in _over(life)} & set(_without(life))
         values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
-        return [state.plan_write(state.read(life.entity.state), values, "there is no brief")]
+        file = state.read(life.entity.state)
+        without = state.plan_write(file, values, "there is no brief")
+        return [without, by_form.plan_noticed(session, noticed)]
 
     headline = f"no brief for the next conversation: {why}"
     title = f"handover: no brief of the talk {_of(session)}"

@@ -7,10 +7,11 @@ names, numbers, dates and decisions behind it, word for word.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bumble import prompts
+from bumble.choosing.by_form import Wording
 from bumble.grounding import excerpt, grounded, support
 from bumble.grounding.excerpt import SpokenLine
 from bumble.llm import structured
@@ -37,6 +38,7 @@ PIECE_TOKENS = 1500  # of conversation in one question
 SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
 LEAST_CHARS = 80  # under a heading
 KEY_TOKENS = 12  # of an answer, for a heading's name and what stands around it
+WORTH = 3.0  # weight of a line that is worth keeping, beside another
 LINE_MARK = "- "  # before a line that is carried word for word
 
 
@@ -48,6 +50,8 @@ class SummaryInput:
     new: tuple[Message, ...]  # messages that no summary has stood for yet
     stretch: tuple[Message, ...]  # all messages it stands for
     budget_tokens: int
+    wording: Wording | None = None  # where no model is trusted to write
+    worth: frozenset[str] = frozenset()  # ids of the messages that are worth keeping
 
 
 def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
@@ -86,15 +90,24 @@ def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]
 
 
 def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
-    """Keep the notes that say most, as far as there is room, for they only grow; none twice."""
-    lines = [
-        SpokenLine(name, HEADINGS[name], text)
-        for name in HEADINGS
-        for text in notes[name].splitlines()
-    ]
-    chosen = excerpt.choose(lines, limit_tokens)
+    """Keep the notes that say most, as far as there is room, for they only grow; none twice.
+
+    Each heading that has any first gets its share, so that none is crowded out by another.
+    """
+    lines = {
+        name: [SpokenLine(name, HEADINGS[name], text) for text in dict.fromkeys(said.splitlines())]
+        for name, said in notes.items()
+        if said
+    }
+    share = limit_tokens // max(1, len(lines))
+    chosen = [line for each in lines.values() for line in excerpt.choose(each, share)]
+    left = limit_tokens - sum(map(excerpt.cost, chosen))
+    rest = [line for each in lines.values() for line in each if line not in chosen]
+    covered = " ".join(line.text for line in chosen)
+    chosen += excerpt.choose(rest, left, covered)
     return {
-        name: "\n".join(line.text for line in chosen if line.message == name) for name in HEADINGS
+        name: "\n".join(line.text for line in lines.get(name, ()) if line in chosen)
+        for name in HEADINGS
     }
 
 
@@ -130,7 +143,23 @@ def excerpt_lines(
 
 def excerpt_text(life: Runtime, summary_input: SummaryInput) -> str:
     """Let the lines that say most stand for the rest, behind what a model told before."""
+    if summary_input.wording is not None and not any(_read(summary_input.earlier).values()):
+        return _by_form(life, summary_input, summary_input.wording)
     return _whole(life, summary_input, _read(summary_input.earlier))
+
+
+def _by_form(life: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
+    """Let what people said stand for the rest, first what is worth keeping."""
+    own, head = life.identity.name, wording.forms.summary
+    earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
+    spoken_messages = [message for message in summary_input.new if message.role == "user"]
+    new = [
+        replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
+        for line in excerpt.lines(spoken_messages, _names(life), own)
+    ]
+    budget = summary_input.budget_tokens - tokens.estimate(head)
+    chosen = excerpt.choose([*earlier, *new], budget)
+    return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)])
 
 
 def _whole(life: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bumble import prompts
 from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
-from bumble.entity.config import Identity, PromptConfig
+from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
-from bumble.llm.protocol import Tool
+from bumble.errors import RecordInvalidError
+from bumble.llm.protocol import Message, Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
@@ -50,11 +52,23 @@ class Stable:
     parts: tuple[Block, ...]  # what it was made from, in order; together as long as the text
     files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
     skills: tuple[Block, ...] = ()  # their lines
+    examples: tuple[Message, ...] = ()  # of how it answers, as turns before any conversation
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What every request begins with."""
+        return (Message("system", self.text), *self.examples)
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated length."""
+        return sum(tokens.estimate_message(message.content) for message in self.messages)
 
     @property
     def sha256(self) -> str:
         """Fingerprint of everything it renders."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        whole = "\0".join(message.content for message in self.messages)
+        return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def of_entity(
@@ -75,10 +89,13 @@ def of_entity(
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
 
-    Raises:
-        RecordInvalidError: If one of them can't be read.
+    A file that a hand has broken is left out; the index names it.
     """
-    story = narrative_store.read(entity.narrative)
+    story, book = None, knowledge_store.EMPTY
+    with suppress(RecordInvalidError):
+        story = narrative_store.read(entity.narrative)
+    with suppress(RecordInvalidError):
+        book = knowledge_store.read(entity.knowledge)
     return stable(
         identity,
         tools,
@@ -87,10 +104,11 @@ def of_entity(
             for skill in skills_store.read(entity.skills)
             if base.may_read(skill.provenance.audience, readers)
         ],
-        knowledge_store.read(entity.knowledge),
+        book,
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config),
         mood,
+        home=entity.root.name,
     )
 
 
@@ -102,6 +120,8 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    *,
+    home: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -109,14 +129,15 @@ def stable(
     parts = {
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
+        "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
-        "knowledge": _section("# Always true", _locked(knowledge)),
-        "files": _section("# Files you keep in mind", _files(own_files)),
+        "knowledge": _section("# Always true", locked(knowledge)),
+        "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
-        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+        "runtime": _runtime(identity, tools, home),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
@@ -126,6 +147,28 @@ def stable(
         tuple(own_files),
         listed,
     )
+
+
+def _character(who: Persona) -> str:
+    """Say what became of the entity beside its first words: traits, behaviours, curiosity."""
+    levels = ", ".join(f"{name} {level:g}" for name, level in who.traits.items())
+    lines = [
+        f"Your traits, from 0 to 1: {levels}." if levels else "",
+        *(f"- {text}" for text in who.behaviours),
+        f"You would like to know more about: {'; '.join(who.curiosity)}." if who.curiosity else "",
+    ]
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
+    """Say where and in what the entity lives, and which of its files it may touch."""
+    lines = [f"Your days are counted in the time zone {identity.timezone}."]
+    if home:
+        named = prompts.harmless(home)
+        lines.append(f"You run in bumble, and your memory is the files of a folder, {named}/.")
+        if any(tool.name == "read_file" for tool in tools):
+            lines.append("The files you can read and write lie in its workspace/.")
+    return " ".join(lines)
 
 
 def _is_told(story: Narrative) -> bool:
@@ -161,13 +204,15 @@ def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
     )
 
 
-def _locked(knowledge: Knowledge) -> str:
+def locked(knowledge: Knowledge) -> str:
+    """Return the sections that are in every prompt."""
     return "\n\n".join(
         f"## {section.title}\n{section.text}" for section in knowledge.sections if always(section)
     )
 
 
-def _files(own_files: Sequence[BootstrapFile]) -> str:
+def files(own_files: Sequence[BootstrapFile]) -> str:
+    """Return the owner's files that are in every prompt, as data."""
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files

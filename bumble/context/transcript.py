@@ -20,6 +20,7 @@ from bumble.records.sessions import Compaction, Session
 from bumble.text import tokens
 
 CLEARED = "[Old tool output cleared to save context space]"
+SPEAKS_FIRST = "[Nobody has said anything yet]"
 CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
@@ -42,15 +43,18 @@ class ViewPart:
     message: Message
 
 
-def view(session: Session, budget_tokens: int, *, before: str | None = None) -> View:
+def view(
+    session: Session, budget_tokens: int, *, before: str | None = None, plain: bool = False
+) -> View:
     """Render a transcript within a budget: what is older is left out, a summary last of all.
 
     Args:
         session: What was said.
         budget_tokens: What it may take.
         before: Id of a message; it and what follows are not shown.
+        plain: Whether only what was spoken is shown, and as bare text: no tools, no actions.
     """
-    parts = shown(session, before=before)
+    parts = shown(session, before=before, plain=plain)
     turns = _turns(parts)
     spoken = [turn for turn in turns if turn[0].role != "summary"]
     room = budget_tokens - sum(_cost(turn) for turn in turns if turn[0].role == "summary")
@@ -67,12 +71,16 @@ def view(session: Session, budget_tokens: int, *, before: str | None = None) -> 
     summarized = len(covered_messages(session, summary)) if summary else 0
     ids = {part.id for part in visible_parts}
     earlier = itertools.takewhile(lambda message: message.id != before, session.messages)
-    unseen = tuple(message.id for message in earlier if message.id not in ids)
+    unseen = tuple(
+        message.id
+        for message in earlier
+        if message.id not in ids and _is_shown(message, plain=plain)
+    )
     return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
-def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
-    """Return every part of the view, oldest first, however long it is."""
+def shown(session: Session, *, before: str | None = None, plain: bool = False) -> list[ViewPart]:
+    """Return every part of the view, oldest first, however long it is; see `view`."""
     summary = standing(session)
     covered = {message.id for message in covered_messages(session, summary)} if summary else set()
     effects = [
@@ -84,12 +92,24 @@ def shown(session: Session, *, before: str | None = None) -> list[ViewPart]:
         if message.id == before:
             break
         if message.id not in covered:
+            if not _is_shown(message, plain=plain):
+                continue
             within = [compaction for compaction, ids in effects if message.id in ids]
-            parts.append(ViewPart(message.id, message.role, _render(message, within)))
+            rendered = _render(message, within, plain=plain)
+            parts.append(ViewPart(message.id, message.role, rendered))
         elif summary is not None:
             parts.append(ViewPart(summary.id, "summary", Message("user", framed(summary.summary))))
             summary = None
     return parts
+
+
+def _is_shown(message: sessions.Message, *, plain: bool) -> bool:
+    """Whether a message is part of a view: no reply that is no example, for it would be copied."""
+    if not message.is_example:
+        return False
+    return (
+        not plain or message.role == "user" or (message.role == "assistant" and bool(message.text))
+    )
 
 
 def standing(session: Session) -> Compaction | None:
@@ -126,22 +146,24 @@ def _cost(turn: Sequence[ViewPart]) -> int:
     return sum(tokens.estimate_message(part.message.content) for part in turn)
 
 
-def _render(message: sessions.Message, within: Sequence[Compaction]) -> Message:
+def _render(
+    message: sessions.Message, within: Sequence[Compaction], *, plain: bool = False
+) -> Message:
     """Render a message as the compactions that are about it have left it."""
     if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
         return render_cleared(message)
     limits = [compaction.limits for compaction in within if compaction.kind == "cut"]
     limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
     if limit and tokens.estimate(message.text) > limit:
-        return render(message, text=cut(message.text, limit))
-    return render(message)
+        return render(message, text=cut(message.text, limit), plain=plain)
+    return render(message, plain=plain)
 
 
-def render(message: sessions.Message, *, text: str | None = None) -> Message:
-    """Render one stored message, with its own text or a shorter one."""
+def render(message: sessions.Message, *, text: str | None = None, plain: bool = False) -> Message:
+    """Render one stored message, with its own text or a shorter one; `plain`: not as actions."""
     wording = message.text if text is None else text
     if message.role == "assistant":
-        return Message("assistant", actions_text(message, wording))
+        return Message("assistant", wording if plain else actions_text(message, wording))
     if message.role == "tool":
         return Message("user", result_text(str(message.extra.get("tool", "tool")), wording))
     return Message("user", spoken(str(message.extra.get("name", "")), wording))
@@ -194,8 +216,9 @@ def result_text(tool: str, text: str) -> str:
 
 
 def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Join neighbours of one role: chat templates want them to alternate."""
-    joined: list[Message] = []
+    """Join neighbours of one role: chat templates want them to alternate, from a user's on."""
+    begins = bool(messages) and messages[0].role == "assistant"
+    joined = [Message("user", SPEAKS_FIRST)] if begins else []
     for message in messages:
         if joined and joined[-1].role == message.role:
             joined[-1] = Message(message.role, f"{joined[-1].content}\n\n{message.content}")

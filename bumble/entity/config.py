@@ -16,6 +16,7 @@ from bumble.text.schema import (
     Above,
     Amount,
     Count,
+    LanguageCode,
     Length,
     Positive,
     Range,
@@ -282,8 +283,10 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
     deep_recall: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]
@@ -336,6 +339,7 @@ class LogConfig:
 class Config:
     """Every setting."""
 
+    language: Annotated[str, LanguageCode()]
     llm: LlmConfig
     embedding: EmbeddingConfig
     cognition: CognitionConfig
@@ -376,6 +380,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)

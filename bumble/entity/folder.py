@@ -105,6 +105,26 @@ class Entity:
         return self.root / "questions"
 
     @property
+    def anchors(self) -> Path:
+        """`<slug>.yaml`."""
+        return self.root / "anchors"
+
+    @property
+    def projects(self) -> Path:
+        """`<slug>.md`."""
+        return self.root / "projects"
+
+    @property
+    def self_model(self) -> Path:
+        """How its tools have served."""
+        return self._own("self_model.yaml")
+
+    @property
+    def evolution(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "evolution"
+
+    @property
     def workspace(self) -> Path:
         """The only place file and command tools may touch."""
         return self._own("workspace")

@@ -1,4 +1,4 @@
-"""Appraising a segment of conversation: what it did to the body, as the model says; feelings.
+"""Appraising a segment of conversation: what it did to the body, as the model or a rule says.
 
 A stretch is what waits of one conversation, up to a pause or to the length of an episode: usually
 the turn that just was, after a long time without passes a dozen turns at once, so that catching up
@@ -22,14 +22,19 @@ from bumble.body import appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
 from bumble.body.config import EMOTIONS
+from bumble.body.soma import Soma
+from bumble.choosing import by_form
+from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.entity.changes import Change
+from bumble.episodes import named_feelings
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.grounding import grounded, support
 from bumble.llm import structured
 from bumble.records import session_files, sessions, state
+from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import body_state, cursors, job_request
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime import anchor_recall, body_state, cursors, job_request
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
@@ -37,6 +42,7 @@ from bumble.text.words import one_line
 KEY: cursors.Key = (cursors.APPRAISE,)
 STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
 BEFORE_CHARS, BEFORE_MESSAGES = 500, 2  # what was said just before it
+QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 LEAST_CHARS = 60  # of each message, however many there are
 MAX_TOKENS = 256
 TEMPERATURE = 0.3
@@ -119,11 +125,33 @@ def run(life: Runtime, job: AppraiseJob) -> JobResult:
     )
     if their_message is None:
         return _passed_over(life, job, "nobody said anything in it")
+    wording = by_form.wording(life, session, stretch)
+    if wording is not None:
+        return replace(_felt_by_form(life, job, session, stretch, wording), asked=False)
     try:
         assessment = _guarded(_asked(life, session, stretch), stretch)
     except (*NO_ANSWER, ValueError) as error:
         return _passed_over(life, job, str(error).splitlines()[0])
-    return _felt(life, job, their_message, stretch[-1].at, assessment)
+    return _felt(life, job, [(their_message, assessment)], stretch[-1].at, life.model.name)
+
+
+def _felt_by_form(
+    life: Runtime, job: AppraiseJob, session: Session, stretch: Sequence[Message], wording: Wording
+) -> JobResult:
+    """Let the body be moved by the feelings that people named; nothing else is known of any."""
+    try:
+        noticed = by_form.notices(life, session, stretch)
+    except NO_ANSWER as error:
+        return _passed_over(life, job, str(error).splitlines()[0])
+    named = [
+        (message, assessment)
+        for message in stretch
+        if (notice := noticed.of.get(message.id)) is not None
+        and (assessment := named_feelings.appraisal(message, notice, wording, life.body.appraisal))
+    ]
+    if not named:
+        return _passed_over(life, job, "nobody named a feeling", noticed)
+    return _felt(life, job, named, stretch[-1].at, "", noticed)
 
 
 def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
@@ -205,48 +233,45 @@ def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str])
 
 
 def _felt(
-    life: Runtime, job: AppraiseJob, their_message: Message, ended: datetime, assessment: Appraisal
+    life: Runtime,
+    job: AppraiseJob,
+    assessments: Sequence[tuple[Message, Appraisal]],
+    ended: datetime,
+    model: str,
+    noticed: Noticed = NOTHING,
 ) -> JobResult:
-    """Let the body be moved by what is left of an appraisal, and note all of it."""
-    model, at = life.model.name, life.now()
+    """Let the body be moved by what is left of some appraisals, and note all of it."""
+    at = life.now()
     left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
-    imprint = assessment.imprint
 
     def more(session: Session) -> list[Change | None]:
-        emotion = (
-            (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
+        lines = [_line(at, message, assessment, model) for message, assessment in assessments]
+        added = (
+            by_form.plan_noticed(session, noticed),
+            sessions.plan_append(session, lines, "note what it did to the body"),
         )
-        noted = Appraised(
-            at,
-            their_message.id,
-            assessment.points,
-            assessment.felt,
-            *emotion,
-            extra={"model": model},
-        )
-        added = sessions.plan_append(session, [noted], "note what it did to the body")
-        if not left:
-            return [added]
-        moved = body_state.plan(
-            life,
-            at,
-            lambda soma: appraisal.apply(
-                soma,
-                assessment,
-                life.body.soma,
-                life.body.appraisal,
-                left=left,
-                audience=session.people,
-            ),
-            why,
-        )
-        return [added, moved]
 
-    moved = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
+        def move(soma: Soma) -> Soma:
+            for _, assessment in assessments:
+                config, limits = life.body.soma, life.body.appraisal
+                soma = appraisal.apply(
+                    soma, assessment, config, limits, left=left, audience=session.people
+                )
+            return soma
+
+        if not left:
+            return [*added]
+        moved = body_state.plan(life, at, move, why)
+        soma = move(body_state.read(life, at))
+        return [*added, moved, *_anchored(life, session, soma, assessments, left)]
+
+    their_message, assessment = assessments[-1]
+    points = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
     effects = "; ".join(
-        filter(None, [moved or "nothing moved", ", ".join(assessment.affects), assessment.felt])
+        filter(None, [points or "nothing moved", ", ".join(assessment.affects), assessment.felt])
     )
     late = "" if left else " (too long ago to be felt now)"
+    imprint = assessment.imprint
     return JobResult(
         title=f"appraise: {_name(their_message)} and {life.identity.name}",
         plan=_planned(life, job, more),
@@ -261,8 +286,40 @@ def _felt(
             "left": round(left, 4),
             "problem": None,
         },
-        trailers=(("Model", model), ("Evidence", their_message.id)),
+        trailers=traced([], model) + tuple(("Evidence", message.id) for message, _ in assessments),
     )
+
+
+def _anchored(
+    life: Runtime,
+    session: Session,
+    soma: Soma,
+    assessments: Sequence[tuple[Message, Appraisal]],
+    left: float,
+) -> list[Change | None]:
+    """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
+    charged = [(each.imprint, message) for message, each in assessments if each.imprint]
+    if not charged:
+        return []
+    imprint, message = max(charged, key=lambda pair: pair[0].intensity)
+    origin = Provenance(
+        by=cursors.APPRAISE,
+        sources=(message.id,),
+        trust=message.trust,
+        audience=session.people,
+    )
+    quote = f'{_name(message)}: "{words.shorten(message.text, QUOTE_CHARS)}"'
+    label = words.shorten(imprint.trigger, LABEL_CHARS)
+    strength = imprint.intensity * left
+    return anchor_recall.plan_charged(life, soma, label, quote, strength, origin)
+
+
+def _line(at: datetime, message: Message, assessment: Appraisal, model: str) -> Appraised:
+    """Return the line of a transcript that says what a message did to the body."""
+    imprint = assessment.imprint
+    emotion = (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
+    extra = {"model": model} if model else {"source": by_form.MARK}
+    return Appraised(at, message.id, assessment.points, assessment.felt, *emotion, extra=extra)
 
 
 def _left(life: Runtime, age_seconds: float) -> float:
@@ -272,11 +329,13 @@ def _left(life: Runtime, age_seconds: float) -> float:
     return left if left >= config.forget_below else 0.0
 
 
-def _passed_over(life: Runtime, job: AppraiseJob, problem: str) -> JobResult:
+def _passed_over(
+    life: Runtime, job: AppraiseJob, problem: str, noticed: Noticed = NOTHING
+) -> JobResult:
     """Go on without an appraisal: the body stays as it is."""
     return JobResult(
         title="appraise: nothing to feel",
-        plan=_planned(life, job, lambda _: []),
+        plan=_planned(life, job, lambda session: [by_form.plan_noticed(session, noticed)]),
         lines=(f"Not appraised, the body stays as it is: {problem}",),
         data={"session": job.session, "message": None, "problem": problem},
     )

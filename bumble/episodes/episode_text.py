@@ -1,7 +1,8 @@
-"""The text of an episode: written by the model and checked, or a verbatim excerpt.
+"""The text of an episode: written by the model and checked, a verbatim excerpt, or by form.
 
 A model tells it; each of its sentences has to keep to what was said, and to who said it. Where too
-little is left, the most telling messages stand as they were said, labelled as an excerpt.
+little is left, the most telling messages stand as they were said, labelled as an excerpt. Where no
+model is trusted to tell it, what is worth keeping is quoted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble import prompts
+from bumble.choosing import by_form
+from bumble.choosing.by_form import Saying, Wording
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import grounded, secrets, speakers, support
 from bumble.grounding.speakers import Speakers
@@ -78,11 +81,12 @@ class TellingResult:
     excerpt: str = ""  # why it is one; empty if the model told it
     answered: bool = True  # whether the model gave an answer, good or bad
     dropped: tuple[str, ...] = ()  # sentences of the model that were not kept
+    by_form: bool = False  # whether it is quotes of what is worth keeping
 
     @property
     def summary_source(self) -> str:
         """The episode's `summary_source`: empty if the model told it."""
-        return episodes.EXCERPT if self.excerpt else ""
+        return by_form.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
 def tell(life: Runtime, scene: Scene) -> TellingResult:
@@ -107,6 +111,12 @@ def tell(life: Runtime, scene: Scene) -> TellingResult:
     limit = life.config.memory.episode_reflection_max_chars
     why = _fitting(reflection, limit) or felt(scene)
     return TellingResult(Telling(text, why), dropped=dropped)
+
+
+def quoted(sayings: Sequence[Saying], wording: Wording) -> TellingResult:
+    """Let what was worth keeping stand as it was said, under words of it."""
+    text = f"# {wording.title(sayings)}\n\n{wording.block(sayings, year=False)}"
+    return TellingResult(Telling(text), by_form=True)
 
 
 def felt(scene: Scene) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bumble import files
@@ -18,6 +18,8 @@ from bumble.body import affects, ebb, significance
 from bumble.body.bars import Bar, Bars
 from bumble.body.config import NEUTRAL
 from bumble.body.significance import Significance
+from bumble.choosing import by_form
+from bumble.choosing.by_form import NOTHING, Noticed, Saying
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
@@ -36,7 +38,7 @@ from bumble.runtime import cursors
 from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
@@ -126,23 +128,41 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
     episode_id = id_of(job)
     if episodes.locate(life.entity.episodes, episode_id):
         return _passed_over(life, job, f"{episode_id} is there already")
+    noticed, sayings = NOTHING, list[Saying]()
+    wording = by_form.wording(life, session, job.messages)
+    if wording is not None:
+        noticed = by_form.notices(life, session, job.messages)
+        sayings = by_form.sayings(life, session, job.messages, noticed, wording)
+        if not sayings:
+            passed = _passed_over(life, job, "nothing in it is worth keeping", noticed=noticed)
+            return replace(passed, asked=False)
     weight = weigh(life, session, job)
     sentence = weight.sentence(life.config.memory.episode_significance_threshold)
     data = {"significance": round(weight.total, 4), "why": sentence}
-    scene = scene_of(life, session, job.messages)
+    scene = scene_of(life, session, [saying.message for saying in sayings] or job.messages)
     if (
         weight.total < life.config.memory.episode_significance_threshold
         or not scene.spoken_messages
     ):
         _note(life, job, sentence)
-        return _passed_over(life, job, sentence, data)
-    result = episode_text.tell(life, scene)
-    episode = _episode(life, session, job, scene, weight, result)
+        return _passed_over(life, job, sentence, data, noticed)
+    # who had been there by then: somebody who joins later was not told it
+    until = [message for message in session.messages if message.at <= job.messages[-1].at]
+    audience = tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
+    if wording is not None:
+        result = episode_text.quoted(sayings, wording)
+        origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience)
+    else:
+        result = episode_text.tell(life, scene)
+        origin = _origin(life, session, scene, result, audience)
+    episode = _episode(life, session, job, weight, result, origin)
     label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
-    title = tokens.cut(one_line(result.telling.narrative), LINE_TOKENS)
+    text = result.telling.narrative
+    heading = text.partition("\n")[0].lstrip("# ") if result.by_form else text
+    title = tokens.cut(one_line(heading), LINE_TOKENS)
     return JobResult(
         title=f"remember: {title}",
-        plan=lambda: _planned(life, job, episode),
+        plan=lambda: _planned(life, job, episode, noticed),
         lines=(f"Remembered {episode.id}{label}: {title}",),
         data={
             **_about(job),
@@ -153,15 +173,20 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
             "dropped_sentences": list(result.dropped),
         },
         trailers=traced([job.session_id], episode.provenance.model),
+        asked=not result.by_form,
     )
 
 
 def _passed_over(
-    life: Runtime, job: RememberJob, why: str, data: dict[str, object] | None = None
+    life: Runtime,
+    job: RememberJob,
+    why: str,
+    data: dict[str, object] | None = None,
+    noticed: Noticed = NOTHING,
 ) -> JobResult:
     return JobResult(
         title="remember: nothing of a conversation",
-        plan=lambda: _planned(life, job, None),
+        plan=lambda: _planned(life, job, None, noticed),
         lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
         data={**_about(job), "why": why, **(data or {}), "episode": None},
     )
@@ -179,7 +204,9 @@ def _note(life: Runtime, job: RememberJob, why: str) -> None:
         ledger.append(life.entity.ledger, entry)
 
 
-def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[Change | None]:
+def _planned(
+    life: Runtime, job: RememberJob, episode: Episode | None, noticed: Noticed
+) -> list[Change | None]:
     """Plan the cursor and the episode; nothing if another process has dealt with the segment.
 
     The cursor comes first: a process that was faster has moved it, and then all is planned again.
@@ -191,9 +218,14 @@ def _planned(life: Runtime, job: RememberJob, episode: Episode | None) -> list[C
         return []
     why = f"{len(job.messages)} messages were remembered"
     moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
+    added = by_form.plan_noticed(session, noticed)
     if episode is None or episodes.locate(life.entity.episodes, episode.id):
-        return [moved]
-    return [moved, episodes.plan_new(episode, f"remember a conversation of {job.session_id}")]
+        return [moved, added]
+    return [
+        moved,
+        added,
+        episodes.plan_new(episode, f"remember a conversation of {job.session_id}"),
+    ]
 
 
 def id_of(job: RememberJob) -> str:
@@ -206,11 +238,11 @@ def id_of(job: RememberJob) -> str:
 def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Describe who took part in some messages, and when."""
     names = {}
-    for person in _people(session, messages):
+    for person in _heard_by(session, messages):
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
-        names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
+        names[person] = next(filter(None, stated_names), "") or _name(life, person)
     at = messages[0].at.astimezone(life.zone)
     return Scene(
         life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
@@ -222,6 +254,19 @@ def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
         message.speaker for message in messages if message.role == "user" and message.speaker
     )
     return tuple(speakers) or ((session.by,) if session.by else ())
+
+
+def _heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return who took part in some messages, and who only listened."""
+    return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
+
+
+def _name(life: Runtime, person: str) -> str:
+    file = life.entity.root / relationships.path(person)
+    with contextlib.suppress(RecordInvalidError):
+        if file.is_file():
+            return base.load(file, relationships.parse).name
+    return person.replace("-", " ").title()
 
 
 def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
@@ -256,43 +301,47 @@ def _novelty(life: Runtime, text: str) -> float:
     life.memory.sync()
     query = tokens.cut(text, QUERY_TOKENS)
     hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
-    asked = set(terms.terms(query))
-    return significance.novelty(_alike(hit, asked) for hit in hits)
+    language = words.language(query)
+    asked = set(terms.terms(query, language))
+    return significance.novelty(_alike(hit, asked, language) for hit in hits)
 
 
-def _alike(hit: Hit, asked: set[str]) -> float:
+def _alike(hit: Hit, asked: set[str], language: str) -> float:
     if hit.parts.calibrated is not None:
         return hit.parts.calibrated
-    hit_terms = set(terms.terms(hit.text))
+    hit_terms = set(terms.terms(hit.text, language))
     return len(asked & hit_terms) / max(1, min(len(asked), len(hit_terms)))
+
+
+def _origin(
+    life: Runtime, session: Session, scene: Scene, result: TellingResult, audience: Sequence[str]
+) -> Provenance:
+    spoken_messages = scene.spoken_messages
+    return Provenance(
+        by=episode_text.PURPOSE,
+        model="" if result.excerpt else life.model.name,
+        sources=(session.id, *(message.id for message in spoken_messages)),
+        trust=base.lowest_trust(message.trust for message in spoken_messages),
+        audience=tuple(audience),
+    )
 
 
 def _episode(
     life: Runtime,
     session: Session,
     job: RememberJob,
-    scene: Scene,
     weight: Significance,
     result: TellingResult,
+    origin: Provenance,
 ) -> Episode:
-    first, last, spoken_messages = job.messages[0], job.messages[-1], scene.spoken_messages
-    until = [message for message in session.messages if message.at <= last.at]
-    origin = Provenance(
-        by=episode_text.PURPOSE,
-        model="" if result.excerpt else life.model.name,
-        sources=(session.id, *(message.id for message in spoken_messages)),
-        trust=base.lowest_trust(message.trust for message in spoken_messages),
-        # who had been there by then: somebody who joins later was not told it
-        audience=tuple(dict.fromkeys((session.by, *_people(session, until)))),
-    )
     tag = _tag(job.messages)
     return episodes.new(
         id_of(job),
-        first.at.astimezone(life.zone),
+        job.messages[0].at.astimezone(life.zone),
         weight.total,
         result.telling.text,
-        people=_people(session, job.messages),
-        imprints=_imprints(life, session, job.messages, tag),
+        people=_heard_by(session, job.messages),
+        imprints=_imprints(life, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,
         summary_source=result.summary_source,

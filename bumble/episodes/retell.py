@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import Scene
@@ -49,12 +50,14 @@ def _jobs(life: Runtime) -> Iterator[RetellJob]:
 
 
 def _scene(life: Runtime, episode: Episode) -> Scene | None:
-    """Return what an excerpt was cut from; None if that is gone."""
+    """Return what an excerpt was cut from; None if that is gone, or no model may tell it."""
     session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
     if session is None:
         return None
     messages = [message for message in session.messages if message.id in wanted]
-    return remember.scene_of(life, session, messages) if messages else None
+    if not messages or by_form.wording(life, session, messages) is not None:
+        return None  # nobody who may tell it
+    return remember.scene_of(life, session, messages)
 
 
 def run(life: Runtime, job: RetellJob) -> JobResult:

@@ -11,16 +11,21 @@ beside the cursor of each conversation:
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
+from bumble.body import ebb
+from bumble.choosing import by_form
+from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
-from bumble.errors import AnswerInvalidError
-from bumble.facts import belief_conflicts, extract, store_extracted, verify
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.facts import belief_conflicts, extract, store_extracted, store_quoted, verify
 from bumble.facts.extract import ExtractedItem, Extraction, Options
 from bumble.facts.extract_window import USER, Window, split_windows
 from bumble.facts.store_extracted import WindowMemories
@@ -28,7 +33,7 @@ from bumble.facts.verify import Rejected
 from bumble.records import base, knowledge, relationships, session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
-from bumble.runtime import body_state, cursors, spoken
+from bumble.runtime import body_state, cursors
 from bumble.runtime.cursors import DISTILL, REFLECT
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -130,7 +135,7 @@ def _gates(
             Condition("imported messages", f"{count} in {session.id}", "at least 1", count >= 1),
         )
     waiting = [message for window in windows for message in window.messages]
-    new, depth = _turns(waiting), _turns(session.messages)
+    new, depth = _turns(waiting), _depth(life, session, config.min_turns_absolute)
     intensity = body_state.intensity(life, body_state.read(life, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
@@ -165,6 +170,18 @@ def turns_needed(intensity: float, config: DistillationConfig) -> int:
     room = 1 - config.soma_urgency_from
     share = over / room if room > 0 else 0.0
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
+
+
+def _depth(life: Runtime, session: Session, least: int) -> int:
+    """Count the turns the entity has heard: of this conversation, then of others until enough."""
+    depth = _turns(session.messages)
+    for path in reversed(session_files.paths(life.entity.sessions)):
+        if depth >= least:
+            break
+        if path.parent.name != session.id:
+            with contextlib.suppress(RecordInvalidError):
+                depth += _turns(session_files.load(path).messages)
+    return depth
 
 
 def _turns(messages: Sequence[Message]) -> int:
@@ -208,12 +225,13 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _window_result(life, session, window, WindowMemories(), message, ran=False)
+        return _window_result(life, session, window, lambda _: [], message, ran=False)
+    wording = by_form.wording(life, session, window.messages)
+    if wording is not None:
+        return _by_form(life, session, window, wording)
     known_sections = _near_sections(life, window)
     options = _options(life, session, window)
     try:
-        if not _is_trusted(life, session, window):
-            return _waits(f"{life.model.name}: this model's extraction is not trusted")
         extraction = extract.draw(life.model, window, options, known_sections)
     except AnswerInvalidError as error:
         return _failed(life, session, window, error)
@@ -226,11 +244,20 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     return _result(life, session, window, extraction, items, rejected)
 
 
-def _is_trusted(life: Runtime, session: Session, window: Window) -> bool:
-    """Whether what the model writes of what these people say may be believed."""
-    spoke = {one.speaker or session.by for one in window.messages if one.role == USER}
-    languages = {spoken.language(life, session, person) for person in spoke}
-    return all(life.abilities.tier("memory", code) == "write" for code in languages)
+def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) -> JobResult:
+    """Keep what is worth keeping of a window in the words of those who said it."""
+    evidence = [window.messages[n - 1] for n in window.numbers if window.is_persons(n)]
+    noticed = by_form.notices(life, session, evidence)
+    sayings = by_form.sayings(life, session, evidence, noticed, wording)
+    quoting = store_quoted.Quoting(life, session, window, wording, tuple(sayings), life.now())
+
+    def store(refused: list[str]) -> list[Change | None]:
+        return [by_form.plan_noticed(session, noticed), *store_quoted.plan(quoting, refused)]
+
+    report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
+    outcome = _window_result(life, session, window, store, report, ran=False)
+    data = {**outcome.data, "ran": True, "quoted": [saying.message.id for saying in sayings]}
+    return replace(outcome, data=data, asked=False)
 
 
 def _result(
@@ -257,13 +284,20 @@ def _result(
     dropped = len(rejected) + extraction.malformed
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
-    outcome = _window_result(life, session, window, memories, "\n".join(lines))
+    lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
+    store = partial(store_extracted.plan, life, window, memories)
+    outcome = _window_result(life, session, window, store, "\n".join(lines))
     reasons = [
         {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
         for rejection in rejected
     ]
     kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
-    data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
+    data = {
+        "kept": kept_items,
+        "dropped": reasons,
+        "malformed": extraction.malformed,
+        "faults": list(extraction.faults),
+    }
     return JobResult(
         outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
     )
@@ -279,7 +313,7 @@ def _window_result(
     life: Runtime,
     session: Session,
     window: Window,
-    memories: WindowMemories,
+    store: Callable[[list[str]], Sequence[Change | None]],
     report: str,
     *,
     ran: bool = True,
@@ -290,7 +324,7 @@ def _window_result(
     def plan() -> list[Change | None]:
         refused.clear()
         moves = _dealt_with(life, window)
-        return [*store_extracted.plan(life, window, memories, refused), *moves]
+        return [*store(refused), *moves]
 
     plan()  # says what will be refused
     return JobResult(
@@ -386,6 +420,7 @@ def _options(life: Runtime, session: Session, window: Window) -> Options:
         relational,
         config.max_delta,
         READ_CHARS if life.local else None,
+        ebb.reflection_line(body_state.read(life, life.now()), life.body.soma),
     )
 
 

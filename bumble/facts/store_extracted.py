@@ -103,17 +103,17 @@ def _plan_facts(
                 corrected(section.text, item.text) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
-                provenance=_joined(_provenance(life, window, item.cited), section),
+                provenance=joined(_provenance(life, window, item.cited), section),
             )
         except UserError as error:
             refused.append(f"{item.title}: {str(error).splitlines()[0]}")
             continue
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
-    return _whole(before, last)
+    return whole(before, last)
 
 
-def _whole(before: Knowledge, last: Change | None) -> Change | None:
+def whole(before: Knowledge, last: Change | None) -> Change | None:
     """Make one change of several to one file: the last, on what was read first."""
     if last is None or last.data is None:
         return None
@@ -139,7 +139,7 @@ def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -
         raise UserError("the owner's word stands there")
 
 
-def _joined(new: Provenance, section: Section | None) -> Provenance:
+def joined(new: Provenance, section: Section | None) -> Provenance:
     """Return where a corrected section comes from: what stays in it keeps its evidence."""
     if section is None or not section.provenance.sources:
         return new

@@ -16,7 +16,7 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships, soma, state
+from bumble.records import kinds, mapping_files, narrative, relationships, self_model, soma, state
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -100,6 +100,17 @@ def _record_merger(kind: Kind, rules: Rules) -> Merge:
     return merge
 
 
+def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
+    """Return what merges records of a kind that are YAML; a side that is none is refused."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            kind.parse(text, "record")
+        return _merge_yaml((base, current, incoming), rules)
+
+    return merge
+
+
 def _merge_person(base: str, current: str, incoming: str) -> Merged:
     """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
     people = [relationships.parse(text, "person") for text in (base, current, incoming)]
@@ -120,7 +131,9 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
     parts = [portrait.split(text) for text in (base, earlier, later)]
     base_lines, earlier_lines, later_lines = (prose.splitlines() for prose, _ in parts)
     more = [
-        line for line in earlier_lines if line.strip() and line not in (*base_lines, *later_lines)
+        f"\n{line}" if line.startswith(">") else line  # a quote by form is a paragraph of its own
+        for line in earlier_lines
+        if line.strip() and line not in (*base_lines, *later_lines)
     ]
     quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
     return portrait.joined("\n".join((*later_lines, *more)).strip(), quotes)
@@ -233,4 +246,8 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "dream": _record_merger(kinds.DREAM, merge_rules.record),
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
+    "project": _record_merger(kinds.PROJECT, merge_rules.project),
+    "proposal": _record_merger(kinds.PROPOSAL, merge_rules.proposal),
+    "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
+    "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

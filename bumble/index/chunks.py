@@ -25,14 +25,17 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
     relationships,
     session_files,
     skills,
 )
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
+from bumble.text import languages, words
 
 VERSION = f"3.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
 AROUND_WEIGHTS = (0.4, 0.2)
@@ -64,6 +67,7 @@ class Chunk:
     turn: int = 0  # of the messages of its session, from 0
     speaker: str = ""  # who said it, as shown
     form: Form = form.PLAIN  # how it is put
+    language: str = words.DEFAULT_LANGUAGE  # that its terms are made in
     active: bool = True  # False: dormant or archived; found by search, not by recall
 
     @property
@@ -99,6 +103,7 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
         "message": partial(_messages, name=name),
         "narrative": _narrative,
         "dream": _dream,
+        "project": _project,
     }
     return _numbered(readers[kind](path))
 
@@ -140,6 +145,7 @@ def _chunks(
     """Make the chunks of a text; `head` leads each, unseen: a date, a title, names."""
     pieces = splitting.split(text) or ([Passage("", 0)] if head else [])
     language = form.language(text)
+    code = words.language(text[:TELLING_CHARS], default=terms.FIRST)
     for piece in pieces:
         embedded = f"{head}{piece.text}"
         yield Chunk(
@@ -149,12 +155,13 @@ def _chunks(
             line + piece.line,
             piece.text or head.strip(),
             embedded,
-            tuple(terms.terms(embedded)),
+            tuple(terms.terms(embedded, code)),
             at=at,
             people=people,
             audience=origin.audience,
             trust=origin.trust,
             form=form.form(piece.text, language),
+            language=code,
             active=active,
         )
 
@@ -236,6 +243,21 @@ def _skill(path: Path) -> Iterator[Chunk]:
     )
 
 
+def _project(path: Path) -> Iterator[Chunk]:
+    project = projects.load(path)
+    line = _body_line(project.source.source, project.why)
+    tags = ", ".join(project.tags)
+    yield from _chunks(
+        "project",
+        project.id,
+        project.text,
+        line,
+        project.provenance,
+        head=f"{tags}\n" if tags else "",
+        people=project.people,
+    )
+
+
 def _person(path: Path) -> Iterator[Chunk]:
     person = base.load(path, relationships.parse)
     about = [
@@ -290,7 +312,8 @@ def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
     messages = [
         message for message in session.messages if message.role != "tool" and message.text.strip()
     ]
-    language = form.language(" ".join(message.text for message in messages))
+    whole = " ".join(message.text for message in messages)
+    language, code = form.language(whole), words.language(whole[:TELLING_CHARS])
     before: list[_Turn] = []  # the nearest first
     for number, message in enumerate(messages):
         own = str(message.extra.get("name") or name)  # an imported talk names another assistant
@@ -304,7 +327,7 @@ def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
                 speaker=speaker,
                 form=form.form(chunk.text, form.language(chunk.text, language)),
             )
-            for chunk in _turn(message, session, speaker, lines.get(message.id, 1), before)
+            for chunk in _turn(message, session, speaker, lines.get(message.id, 1), before, code)
         ]
         yield from chunks
         terms_of_turn = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
@@ -313,10 +336,16 @@ def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
 
 
 def _turn(
-    message: Message, session: Session, speaker: str, line: int, before: Sequence[_Turn]
+    message: Message,
+    session: Session,
+    speaker: str,
+    line: int,
+    before: Sequence[_Turn],
+    spoken: str,
 ) -> Iterator[Chunk]:
     head = f"({spoken_date(message.at.date())}) {speaker} said: "
     around = tuple(term for turn in before for term in turn.terms)
+    language = _language(message.text[:TELLING_CHARS], spoken)
     for piece in splitting.split(message.text):
         embedded = head + piece.text
         yield Chunk(
@@ -326,7 +355,7 @@ def _turn(
             line,
             piece.text,
             embedded,
-            tuple(terms.terms(embedded)),
+            tuple(terms.terms(embedded, language)),
             around,
             _recipe(embedded, before),
             at=message.at.isoformat(),
@@ -334,7 +363,19 @@ def _turn(
             audience=session.people,
             trust=message.trust,
             session=session.id,
+            language=language,
         )
+
+
+def _language(text: str, spoken: str) -> str:
+    """Return the language of a turn; that of its conversation unless its words say otherwise.
+
+    The commonest words of a language are looked up in no time; only where they point elsewhere is
+    the text looked at more closely.
+    """
+    if form.language(text, spoken) == spoken:
+        return spoken
+    return languages.spoken([text], spoken)
 
 
 def _recipe(embedded: str, before: Sequence[_Turn]) -> tuple[tuple[str, float], ...]:

@@ -35,7 +35,7 @@ from bumble.errors import (
 from bumble.index.chunks import Chunk
 from bumble.index.scan import Stamp
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
@@ -49,12 +49,12 @@ create table files (
 create table chunks (
   id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
   at text, people text, audience text, trust text, session text, speaker text, active integer,
-  own_terms integer, around_terms integer, turn integer, asks real, own integer, timed integer,
-  hash text, recipe text
+  language text, own_terms integer, around_terms integer, turn integer, asks real, own integer,
+  timed integer, hash text, recipe text
 );
 create index files_broken on files (path) where problem <> '';
 create index chunks_file on chunks (file, turn);
-create index chunks_length on chunks (kind, own_terms, around_terms);
+create index chunks_length on chunks (kind, language, own_terms, around_terms);
 create index chunks_hash on chunks (hash);
 create index chunks_inactive on chunks (id) where not active;
 create table texts (id integer primary key, text text, embedded text, terms text, around text);
@@ -68,7 +68,7 @@ create table queue (id integer primary key);
 """
 _CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
-    " own_terms, around_terms, turn, asks, own, timed, hash, recipe"
+    " language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
@@ -451,6 +451,7 @@ def _row(file: int, chunk: Chunk) -> Row:
         chunk.session,
         chunk.speaker,
         int(chunk.active),
+        chunk.language,
         len(chunk.terms),
         len(chunk.around),
         chunk.turn,

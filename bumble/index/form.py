@@ -76,9 +76,9 @@ def language(text: str, otherwise: str = FIRST) -> str:
     words = set(_words(text))
     counts = {name: len(words & rules.common) for name, rules in _languages().items()}
     most = max(counts.values())
-    return (
-        otherwise if not most or counts[otherwise] == most else max(counts, key=counts.__getitem__)
-    )
+    if not most or counts.get(otherwise) == most:
+        return otherwise
+    return max(counts, key=counts.__getitem__)
 
 
 def asks_when(text: str) -> bool:

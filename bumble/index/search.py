@@ -11,6 +11,7 @@ prompts; what else is to count comes in as a factor.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -123,14 +124,20 @@ class Index:
     def __init__(self, database: Database, words: Fulltext, at: Place) -> None:
         self.database, self.words, self.place = database, words, at
         counted = database.rows(
-            "select kind, count(*), sum(own_terms), sum(around_terms) from chunks group by kind"
+            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
+            " group by kind, language"
         )
+        self.languages = Counter[str]()  # how many chunks are in each
+        counts, terms_of_kind = Counter[str](), Counter[str]()
+        for kind, language, count, own, around in counted:
+            self.languages[language] += count
+            counts[kind] += count
+            terms_of_kind[kind] += ranking.length(own, around)
         self.has_dormant = bool(
             database.rows("select exists (select 1 from chunks where not active)")[0][0]
         )
         self.lengths = Lengths(
-            sum(int(row[1]) for row in counted),
-            {str(kind): ranking.length(own, around) / n for kind, n, own, around in counted},
+            counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )
 
 
@@ -239,7 +246,7 @@ class _Query:
 
     def by_words(self) -> None:
         """Ask the words."""
-        self.asked = list(dict.fromkeys(terms.terms(self.text)))
+        self.asked = terms.of_query(self.text, self.index.languages)
         self.lexical = _lexical(
             self.index, self.text, self.asked, self.depth, self.where, self.values
         )

@@ -1,20 +1,22 @@
 """Texts as the terms they are found by: folded, without stop words, stemmed.
 
-Documents and queries go through the same steps, once; the full-text index and the exact scores both
-take the terms from here. Scripts written without spaces become single characters and pairs of them.
+A text goes through this once, in its own language; the full-text index and the exact scores both
+take the terms from here. A query gives the terms that it would have in each language of the texts.
+Scripts written without spaces become single characters and pairs of them.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from bumble.text import stop_words
+from bumble.text import languages, stop_words
 
-VERSION = "1"  # raise it when the same text would give other terms
+VERSION = "2"  # raise it when the same text would give other terms
 MAX_TERM_BYTES = 80  # longer ones are keys and encoded data, which nobody asks for by heart
 # Auxiliaries, and the word that every line of a transcript has in it.
 MORE_STOP_WORDS = frozenset(("could", "might", "must", "said", "shall", "would"))
@@ -28,16 +30,59 @@ _NO_SPACES = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
+_LATIN = {  # Snowball's stemmers, by the code of their language
+    "en": "english",
+    "de": "german",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "pt": "portuguese",
+    "nl": "dutch",
+    "sv": "swedish",
+    "da": "danish",
+    "no": "norwegian",
+    "fi": "finnish",
+    "hu": "hungarian",
+    "ro": "romanian",
+    "tr": "turkish",
+}
+_OTHER_SCRIPTS = {"ru": "russian", "el": "greek", "ar": "arabic", "ta": "tamil"}
+FIRST = "en"  # whose stemmer the words of a language without one go through
+# Snowball's stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
+_GERMAN_ENDING = re.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
+_BY_SNOWBALL = frozenset(("da", "de", "fi", "hu", "no", "sv"))  # where our list is short, or none
 _ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
 
 
-def terms(text: str) -> list[str]:
-    """Return the terms of a text, in order; none if it says nothing but stop words."""
+def terms(text: str, language: str = FIRST) -> list[str]:
+    """Return the terms of a text, in order; none if it says nothing but stop words.
+
+    Args:
+        text: What is indexed.
+        language: The code of its language: `de`.
+    """
     folded = fold(text.encode("utf-8", "replace").decode())  # a lone surrogate is no text
-    parsed = _analyzer().analyze(folded)
+    parsed = _analyzer(language).analyze(folded)
+    if language == "de":
+        parsed = [_GERMAN_ENDING.sub("", term) for term in parsed]
     if folded.isascii():
         return list(parsed)
     return [part for term in parsed for part in _parts(term)]
+
+
+def of_query(text: str, chunks: Mapping[str, int]) -> list[str]:
+    """Return the distinct terms of a query, those of its own language first.
+
+    Args:
+        text: What is looked for.
+        chunks: How many texts there are, by the code of their language.
+    """
+    if not chunks:
+        return list(dict.fromkeys(terms(text)))
+    own = next(iter(chunks)) if len(chunks) == 1 else languages.among(text, chunks)
+    words = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
+    others = sorted(chunks.keys() - {own})
+    return list(dict.fromkeys(term for code in (own, *others) for term in terms(words, code)))
 
 
 def fold(text: str) -> str:
@@ -55,13 +100,31 @@ def _parts(term: str) -> list[str]:
     return [*term, *(term[n : n + 2] for n in range(len(term) - 1))]
 
 
-@lru_cache(maxsize=1)
-def _analyzer() -> TextAnalyzer:
+@lru_cache(maxsize=64)
+def _analyzer(language: str) -> TextAnalyzer:
+    # Two scripts: neither stemmer touches the other's words.
     return (
-        TextAnalyzerBuilder(Tokenizer.regex(_TOKEN))
-        .filter(Filter.custom_stopword(sorted(stop_words.WORDS | MORE_STOP_WORDS)))
-        .filter(Filter.remove_long(MAX_TERM_BYTES))
-        .filter(Filter.stemmer("english"))
-        .filter(Filter.stemmer("russian"))  # another script: neither touches the other's words
+        _words_of(language)
+        .filter(Filter.stemmer(_LATIN.get(language, _LATIN[FIRST])))
+        .filter(Filter.stemmer(_OTHER_SCRIPTS.get(language, _OTHER_SCRIPTS["ru"])))
         .build()
     )
+
+
+@lru_cache(maxsize=64)
+def _words(language: str) -> TextAnalyzer:
+    return _words_of(language).build()
+
+
+def _words_of(language: str) -> TextAnalyzerBuilder:
+    """Split into words and leave out stop words: of all languages where there is no list."""
+    every = frozenset[str]() if language in _BY_SNOWBALL else stop_words.WORDS
+    listed = stop_words.OF_LANGUAGE.get(language, every) | MORE_STOP_WORDS
+    builder = (
+        TextAnalyzerBuilder(Tokenizer.regex(_TOKEN))
+        .filter(Filter.custom_stopword(sorted({*map(fold, listed)})))
+        .filter(Filter.remove_long(MAX_TERM_BYTES))
+    )
+    if language in _BY_SNOWBALL:
+        builder = builder.filter(Filter.stopword(_LATIN[language]))
+    return builder

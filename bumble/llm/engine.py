@@ -21,6 +21,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+# Threads that spin while they wait take the cores from each other: on a machine with other work an
+# answer took five to seven times as long. Read once, when the engine's library is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 import xllamacpp
 
 VERSION: str = xllamacpp.__version__

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.portraits import dialogue, portrait, portrait_update
 from bumble.portraits.portrait import Material
@@ -44,7 +45,11 @@ def check(life: Runtime) -> Due[DeepReviewJob]:
     new = {
         person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
     }
-    jobs = tuple(DeepReviewJob(person) for person, count in new.items() if count >= least)
+    jobs = tuple(
+        DeepReviewJob(person)
+        for person, count in new.items()
+        if count >= least and by_form.of_person(life, person) is None  # else there's no prose
+    )
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (
         Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
@@ -120,9 +125,10 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
         if now is None or portrait_update.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
             return []
-        # not the count of now: a talk in between is yet to be looked at
-        more: dict[str, Any] = {"reviewed_at_count": person.interaction_count}
+        more: dict[str, Any] = {}
         if update.good:
+            # not the count of now: a talk in between is yet to be looked at
+            more["reviewed_at_count"] = person.interaction_count
             more["pending"] = tuple(note for note in now.pending if note not in notes)
             more["last_reflection"] = life.now()
         return [portrait_update.plan(life, person, update, origin, more)]

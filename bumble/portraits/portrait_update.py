@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.portraits import portrait, scores
@@ -21,6 +22,13 @@ from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import EXCERPT, Note, Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
+
+VERBS = {
+    "amend": "amended",
+    "rewrite": "written anew",
+    "review": "reviewed",
+    by_form.MARK: "amended by form",
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class PortraitDraft:
 class PortraitUpdate:
     """A new portrait with its scores, judged and not yet written."""
 
-    mode: str  # amend, rewrite or review
+    mode: str  # amend, rewrite, review or form
     text: str
     good: bool  # False: the model's was not usable, the old one stays
     mark: str  # `portrait_source`
@@ -189,7 +197,7 @@ def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
     elif update.text == person.text:
         yield f"{person.name}: nothing new"
     else:
-        verb = {"amend": "amended", "rewrite": "written anew", "review": "reviewed"}[update.mode]
+        verb = VERBS[update.mode]
         yield f"{person.name}: portrait {verb}, {len(update.text.split())} words"
     if update.dropped:
         yield f"  left out, for want of evidence: {len(update.dropped)}"

@@ -4,26 +4,29 @@ One job is one person in one conversation, from the first of their messages that
 amends the portrait by a few edits; a charged one, or a first one, writes it anew. What the model
 made of it has to rest on what the person said. Where nothing usable remains, the old portrait stays
 and the person's own words are put below it. Pending notes go only with a reflection that worked.
+Where no model is trusted to write, what was told is quoted under fixed headings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from bumble.body import ebb
+from bumble.choosing import by_form
+from bumble.choosing.by_form import NOTHING, Noticed, Saying, Wording
 from bumble.entity.changes import Change
-from bumble.portraits import amend, portrait, portrait_update
+from bumble.portraits import amend, portrait, portrait_update, quoted_portrait
 from bumble.portraits.amend import LineEdit
 from bumble.portraits.dialogue import NOBODY_SPOKE, Dialogue, plan_moved, read, silence, start
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
-from bumble.records import relationships, sessions, state
+from bumble.records import base, relationships, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Note, Relationship
-from bumble.records.sessions import Message
+from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, cursors, people
 from bumble.runtime.cursors import REFLECT
 from bumble.runtime.job import Condition, Due, JobResult, traced
@@ -53,7 +56,13 @@ def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
         waiting = [ReflectJob("", only)]
     gap = timedelta(seconds=config.reflection_min_gap_seconds)
     ages = {job.person: _since_last(life, job.person) for job in waiting}
-    ready = [job for job in waiting if (age := ages[job.person]) is None or age >= gap]
+    ready = [
+        job
+        for job in waiting
+        if (age := ages[job.person]) is None
+        or age >= gap
+        or by_form.of_person(life, job.person) is not None  # which costs nothing, however often
+    ]
     youngest = min((age for age in ages.values() if age is not None), default=None)
     ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
     conditions = (
@@ -114,6 +123,12 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
     prose, quotes = portrait.split(person.text)
     if not dialogue.statements and not notes and not quotes:
         return _nothing(life, job, dialogue, person)
+    if dialogue.session is None:
+        wording = by_form.of_person(life, job.person)
+    else:
+        wording = by_form.wording(life, dialogue.session, dialogue.statements)
+    if wording is not None:
+        return replace(_by_form(life, job, dialogue, record, person, wording), asked=False)
     material = _material(life, person, dialogue, notes)
     mode = _mode(life, prose, dialogue)
     update = portrait_update.draw(
@@ -125,7 +140,53 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
         portrait.quoted(dialogue.statements, life.zone),
         allow_shrink=allow_shrink,
     )
-    return _outcome(life, job, dialogue, record, person, notes, update)
+    message_ids = [message.id for message in dialogue.statements]
+    trusts = [message.trust for message in dialogue.statements] + [
+        note.provenance.trust for note in notes
+    ]
+    sources = (job.session_id, *message_ids) if message_ids else ()
+    origin = portrait_update.origin(life, "reflect", person, update, sources, trusts)
+    return _outcome(life, job, dialogue, record, person, notes, update, origin)
+
+
+def _by_form(
+    life: Runtime,
+    job: ReflectJob,
+    dialogue: Dialogue,
+    record: Relationship | None,
+    person: Relationship,
+    wording: Wording,
+) -> JobResult:
+    """Put what somebody told into their portrait, in their words; what else waits goes on so."""
+    session, noticed = dialogue.session, NOTHING
+    sayings = list[Saying]()
+    if session is not None:
+        noticed = by_form.notices(life, session, dialogue.statements)
+        sayings = by_form.sayings(life, session, dialogue.statements, noticed, wording)
+    text = person.text
+    if session is not None and sayings:
+        listeners = [_called(life, session, listener) for listener in session.people]
+        text = quoted_portrait.amended(person.text, person.name, sayings, listeners, wording)
+    if session is None or text == person.text:
+        return _nothing(life, job, dialogue, person, noticed)
+    update = PortraitUpdate(by_form.MARK, text, True, by_form.MARK, "", (), None)
+    new = by_form.origin("reflect", session, sayings, (person.id,))
+    old = person.provenance
+    sources = tuple(dict.fromkeys((*(old.sources if person.text else ()), *new.sources)))
+    trust = base.lowest_trust(filter(None, [old.trust if person.text else "", new.trust]))
+    origin = replace(new, sources=sources, trust=trust)
+    return _outcome(life, job, dialogue, record, person, (), update, origin, noticed)
+
+
+def _called(life: Runtime, session: Session, person: str) -> str:
+    """Return what somebody in a conversation is called."""
+    record = people.find_person(life, person)
+    spoken_names = (
+        str(message.extra["name"])
+        for message in session.messages
+        if message.speaker == person and message.extra.get("name")
+    )
+    return record.name if record else next(spoken_names, person.replace("-", " ").title())
 
 
 def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
@@ -243,14 +304,24 @@ def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[
     )
 
 
-def _nothing(life: Runtime, job: ReflectJob, dialogue: Dialogue, person: Relationship) -> JobResult:
+def _nothing(
+    life: Runtime,
+    job: ReflectJob,
+    dialogue: Dialogue,
+    person: Relationship,
+    noticed: Noticed = NOTHING,
+) -> JobResult:
     """Pass over a talk in which the person said nothing that is still there."""
     return JobResult(
         f"reflect: nothing new of {person.name}",
-        lambda: [plan_moved(life, dialogue, job.person)],
+        lambda: [plan_moved(life, dialogue, job.person), *_noticed(dialogue, noticed)],
         (f"{person.name}: there is nothing to think about",),
         {"person": job.person, "mode": "none", "changed": False, "session": job.session_id},
     )
+
+
+def _noticed(dialogue: Dialogue, noticed: Noticed) -> list[Change | None]:
+    return [by_form.plan_noticed(dialogue.session, noticed)] if dialogue.session else []
 
 
 def _outcome(
@@ -261,13 +332,10 @@ def _outcome(
     person: Relationship,
     notes: Sequence[Note],
     update: PortraitUpdate,
+    origin: Provenance,
+    noticed: Noticed = NOTHING,
 ) -> JobResult:
     message_ids, at, late = [message.id for message in dialogue.statements], life.now(), list[str]()
-    trusts = [message.trust for message in dialogue.statements] + [
-        note.provenance.trust for note in notes
-    ]
-    sources = (job.session_id, *message_ids) if message_ids else ()
-    origin = portrait_update.origin(life, "reflect", person, update, sources, trusts)
 
     def plan() -> list[Change | None]:
         late.clear()
@@ -283,13 +351,13 @@ def _outcome(
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
         change = portrait_update.plan(life, person, update, origin, more)
-        return [change, plan_moved(life, dialogue, job.person)]
+        return [change, plan_moved(life, dialogue, job.person), *_noticed(dialogue, noticed)]
 
     return JobResult(
         f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
         plan,
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update) | {"session": job.session_id},
-        traced(message_ids, life.model.name if update.good else ""),
+        traced(message_ids, origin.model if update.good else ""),
         late,
     )

@@ -73,6 +73,11 @@ class Prompt:
         return tuple(zip(roles, filled, strict=True))
 
 
+def exists(name: str) -> bool:
+    """Whether there is a prompt of a name."""
+    return FOLDER.joinpath(f"{name}.md").is_file()
+
+
 @cache
 def load(name: str) -> Prompt:
     """Read a prompt of this package.

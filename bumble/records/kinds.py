@@ -8,7 +8,7 @@ test of the records holds that table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from glob import escape
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -27,10 +28,13 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
+    proposals,
     questions,
     relationships,
     reminders,
     scratch,
+    self_model,
     session_files,
     sessions,
     skills,
@@ -322,6 +326,43 @@ def _question(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return _whole(question.id, question.source, question.at, times={"at": question.at})
 
 
+def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    anchor = anchors.load(path)
+    view = RecordView(
+        id=anchor.id,
+        text=f"{anchor.label}\n{anchor.description}".rstrip(),
+        origin=anchor.provenance,
+        sources=anchor.provenance.sources,
+        at=anchor.at,
+        line=1,
+        document=anchor.source,
+        times={"at": anchor.at}
+        | ({"last_recalled": anchor.last_recalled} if anchor.last_recalled else {}),
+    )
+    return (view,)
+
+
+def _project(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    project = projects.load(path)
+    (view,) = _whole(project.id, project.source, people=project.people)
+    return (replace(view, text=project.text),)
+
+
+def _proposal(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    proposal = proposals.load(path)
+    sources = unite(*(item.sources for item in proposal.items))
+    (view,) = _whole(
+        proposal.id, proposal.source, proposal.at, sources=sources, times={"at": proposal.at}
+    )
+    text = "\n".join(f"{item.text}: {item.reason}" for item in proposal.items)
+    return (replace(view, text=text),)
+
+
+def _self_model(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    self_model.read(path)
+    return ()
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -609,6 +650,62 @@ QUESTION = Kind(
     prefix=questions.PREFIX,
     explained=True,
 )
+ANCHOR = Kind(
+    "anchor",
+    "anchor",
+    "anchors",
+    "anchors",
+    (f"{anchors.FOLDER}/*.yaml",),
+    anchors.parse,
+    _anchor,
+    "file",
+    "bumble",
+    text_keys=("label", "description"),
+    explained=True,
+)
+PROJECT = Kind(
+    "project",
+    "project",
+    "projects",
+    "projects",
+    (f"{projects.FOLDER}/*.md",),
+    projects.parse,
+    _project,
+    "file",
+    "bumble",
+    people_keys=("people", "audience"),
+    text_keys=("title", "next", "tags"),
+    passages="project",
+    explained=True,
+    edit="bumble project edit",
+)
+PROPOSAL = Kind(
+    "proposal",
+    "proposal",
+    "proposals",
+    "proposals",
+    (f"{proposals.FOLDER}/*.md",),
+    proposals.parse,
+    _proposal,
+    "file",
+    "bumble",
+    prefix=proposals.PREFIX,
+    text_keys=("traits", "behaviours", "curiosity"),
+    own_words=True,
+    explained=True,
+)
+SELF_MODEL = Kind(
+    "self_model",
+    "view of its tools",
+    "views of its tools",
+    "self_model",
+    (self_model.PATH,),
+    self_model.parse,
+    _self_model,
+    "listed",
+    "bumble",
+    file_name="view of its tools",
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -642,9 +739,9 @@ HANDOVER = Kind(
     "bumble",
 )
 KINDS = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, QUESTION),
-    *(SESSION, HANDOVER),
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH),
+    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT, PROPOSAL),
+    *(QUESTION, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

@@ -7,6 +7,7 @@ written by hand stays as it is. Knows nothing of models or of how scores are fou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
+from bumble.text.schema import LANGUAGE_CODE
 
 FOLDER = "relationships"
 EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
@@ -64,6 +66,7 @@ class Relationship:
     dynamic: str  # one line: how the two are with each other
     topics: tuple[str, ...]
     unresolved: tuple[str, ...]
+    language: str  # that they are spoken to in, `de`, whatever they write; empty: what they speak
     portrait_source: str  # `excerpt`: the person's own words stand in it; else empty
     provenance: Provenance
     text: str  # the portrait, Markdown; empty until the first reflection
@@ -103,6 +106,7 @@ def of(document: Document, person_id: str) -> Relationship:
         dynamic=base.field(meta, "dynamic", str, ""),
         topics=base.texts(meta, "topics"),
         unresolved=base.texts(meta, "unresolved"),
+        language=_language(meta),
         portrait_source=base.field(meta, "portrait_source", str, ""),
         provenance=base.provenance(meta),
         text=document.body,
@@ -119,6 +123,13 @@ def _count(meta: Mapping[str, Any], name: str) -> int:
     if count < 0:
         raise ValueError(f"`{name}` should not be negative")
     return count
+
+
+def _language(meta: Mapping[str, Any]) -> str:
+    code = base.field(meta, "language", str, "")
+    if code and not re.fullmatch(LANGUAGE_CODE, code):
+        raise ValueError(f"`language` should be a language's code, like de, not `{code}`")
+    return code
 
 
 def _number(meta: Mapping[str, Any], name: str) -> float | None:
@@ -171,9 +182,8 @@ def paths(folder: Path) -> list[Path]:
 
 
 def read(folder: Path) -> Iterator[Relationship]:
-    """Yield everybody, by id."""
-    for file in paths(folder):
-        yield base.load(file, parse)
+    """Yield everybody whose file can be read, by id; one broken file stops no talk."""
+    yield from base.load_all(paths(folder), lambda file: base.load(file, parse))[0]
 
 
 def match(people: Iterable[Relationship], name: str) -> Relationship | None:

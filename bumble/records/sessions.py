@@ -58,6 +58,11 @@ class Message:
         """Whether the entity spoke by itself, as with a reminder: that answers nobody."""
         return bool(self.extra.get("unprompted"))
 
+    @property
+    def is_example(self) -> bool:
+        """Whether a model is shown it: a reply that failed a check, or refused, would be copied."""
+        return self.extra.get("example") is not False
+
 
 @dataclass(frozen=True)
 class Appraised:

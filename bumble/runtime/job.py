@@ -63,6 +63,7 @@ class JobResult:
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
     late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
+    asked: bool = True  # whether a model was; what costs nothing counts against no limit
 
     def change_set(self) -> ChangeSet:
         """Return the changes to make, planned on the files as they are now."""

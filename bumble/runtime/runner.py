@@ -64,7 +64,7 @@ def settle(
     Args:
         life: Whose jobs.
         passes: The kinds, most urgent first.
-        limit: How many in all; None: all that are due.
+        limit: How many in all that ask a model; None: all that are due.
         apply: Writes what a job wants written, and returns what that was.
         held: Says why no model may be asked right now; None: it may.
     """
@@ -72,7 +72,7 @@ def settle(
     for kind in passes:
         for settled in _settle_kind(life, kind, left, apply, held if kind.thinks else never):
             yield settled
-            if left is not None and settled.outcome is not None:
+            if left is not None and settled.outcome is not None and settled.outcome.asked:
                 left -= 1
             if isinstance(settled.problem, LockedError):
                 return
@@ -116,5 +116,5 @@ def _settle_kind(
                 return
             continue
         failures += not written
-        successes += 1
+        successes += outcome.asked
         yield Settled(kind.name, outcome, written=written)

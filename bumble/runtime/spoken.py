@@ -1,12 +1,24 @@
-"""Which language a person speaks in a conversation."""
+"""Which language a person speaks: the owner's word, else the setting, else what they write."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.records import base, relationships, session_files
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import languages, words
+
+if TYPE_CHECKING:
+    from bumble.runtime.runtime import Runtime  # what only shows a person needs no model
 
 LATEST_MESSAGES = 8  # of the person, which tell their language
+MAX_MESSAGE_CHARS = 2000  # what is pasted needn't be read to its end
+ENOUGH_CHARS = 60  # said in a conversation; with less it matters what was spoken before
+AUTO = "auto"  # the setting that leaves it to them
 
 
 def language(life: Runtime, session: Session, person: str) -> str:
@@ -17,5 +29,59 @@ def language(life: Runtime, session: Session, person: str) -> str:
         session: The conversation, with the message that is to be answered.
         person: Id of who speaks.
     """
+    set_language = _overruled(life.entity, life.config.language, person)
+    if set_language:
+        return set_language
+    texts = _texts(session, person)
+    enough = sum(map(len, texts)) >= ENOUGH_CHARS
+    before = "" if enough else _before(life.entity, person, not_session=session.id)
+    return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
+
+
+def by_person(entity: Entity, setting: str, person: str) -> str:
+    """Return the code of the language somebody speaks, whatever is going on.
+
+    Args:
+        entity: Whom they speak with.
+        setting: `language` of the settings.
+        person: Their id.
+    """
+    return _overruled(entity, setting, person) or _before(entity, person) or words.DEFAULT_LANGUAGE
+
+
+def _overruled(entity: Entity, setting: str, person: str) -> str:
+    """Return the language that the owner set for a person, or for all; empty if they did not."""
+    record = _record(entity, person)
+    owners_word = record.language if record else ""
+    return owners_word or ("" if setting == AUTO else setting)
+
+
+def _record(entity: Entity, person: str) -> Relationship | None:
+    """Read the file of a person; None where there is none that can be read."""
+    file = entity.root / relationships.path(person)
+    with suppress(RecordInvalidError):  # a talk tells of it, and goes on
+        return base.load(file, relationships.parse) if file.exists() else None
+    return None
+
+
+def _texts(session: Session, person: str) -> list[str]:
     texts = [message.text for message in session.messages if message.speaker == person]
-    return words.language(" ".join(texts[-LATEST_MESSAGES:]))
+    return [text[:MAX_MESSAGE_CHARS] for text in texts[-LATEST_MESSAGES:]]
+
+
+def _before(entity: Entity, person: str, *, not_session: str = "") -> str:
+    """Return what somebody spoke until a session: in the last one, else by their portrait."""
+    sessions = [
+        info
+        for info in session_files.infos(entity.sessions)
+        if info.id != not_session and person in (info.by, *info.present)
+    ]
+    if sessions:
+        latest = max(sessions, key=lambda info: (info.last_at, info.id))
+        with suppress(RecordInvalidError):  # `doctor` names it; a talk goes on
+            heard = languages.spoken(_texts(session_files.find(entity.sessions, latest.id), person))
+            if heard:
+                return heard
+    record = _record(entity, person)
+    portrait = record.text if record else ""
+    return languages.language(portrait[:MAX_MESSAGE_CHARS])

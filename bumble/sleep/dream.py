@@ -17,6 +17,8 @@ from typing import Any
 from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear
+from bumble.choosing import by_form, quotes
+from bumble.choosing.by_form import BY, Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
 from bumble.grounding import claims
@@ -40,6 +42,7 @@ MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
 RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
 TITLE_CHARS = 60
+QUOTE_CHARS = 80  # of one memory in a dream by form
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
 
 
@@ -100,10 +103,17 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
         return _nothing(life, job, "no two memories are far enough apart", details, notes)
-    dreamt = _dreamt(life, job, pool, chosen, seed)
+    wording = by_form.of_owner(life)
+    if wording is not None:
+        dreamt = _by_form(pool, chosen, wording)
+    else:
+        dreamt = _dreamt(life, job, pool, chosen, seed)
     if dreamt.empty:
-        return _nothing(life, job, f"{life.model.name} wrote no dream", details, notes)
-    night = _night(life, job, pool, chosen, dreamt, rng, seed)
+        why = (
+            f"{life.model.name} wrote no dream" if wording is None else "there is nothing to quote"
+        )
+        return _nothing(life, job, why, details, notes)
+    night = _night(life, job, pool, chosen, dreamt, rng, seed, by_form=wording is not None)
     details |= {
         "id": night.id,
         "pairs": [list(pair.ids) for pair in chosen],
@@ -157,6 +167,18 @@ def _nothing(
         lines=(f"No dream: {why}.", *notes),
         data={"ran": False, "why": why, **details},
     )
+
+
+def _by_form(pool: DreamPool, chosen: Sequence[Pair], wording: Wording) -> Dreamt:
+    """Set two memories side by side, each in words that were said; nothing joins them."""
+    forms = wording.forms
+    fragments = []
+    for pair in chosen:
+        citations = [quotes.citations(pool.episodes[id_].text) for id_ in pair.ids]
+        if all(citations):
+            first, second = (quotes.cited(each[0], forms, QUOTE_CHARS) for each in citations)
+            fragments.append(forms.dream.format(first=first, second=second))
+    return Dreamt(tuple(fragments))
 
 
 def _dreamt(
@@ -226,6 +248,8 @@ def _night(
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
+    *,
+    by_form: bool,
 ) -> Night:
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
@@ -241,8 +265,8 @@ def _night(
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
         provenance=Provenance(
-            by=dream_pool.EVENT,
-            model=life.model.name,
+            by=f"{dream_pool.EVENT} {BY}" if by_form else dream_pool.EVENT,
+            model="" if by_form else life.model.name,
             sources=ids,
             trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
             audience=provenance.joined(episode.audience for episode in met),

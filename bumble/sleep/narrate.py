@@ -2,7 +2,8 @@
 
 A model answers four questions; what it makes up is left out, and each part names the episodes it
 rests on. A telling that is broken, or loses most of the story, is thrown away. Without a usable
-answer, and without an earlier story to keep, the memories themselves are put in order.
+answer, and without an earlier story to keep, the memories themselves are put in order. Where no
+model is trusted to write, a quote of each is added.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from bumble.choosing import by_form, quotes
+from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import grounded
@@ -40,6 +43,8 @@ MIN_PART_CHARS = 20
 MAX_USES = 8  # memories that one part names
 MIN_KEPT = 0.4  # of the length of the story before; a telling that loses more is refused
 TOKENS_PER_WORD = 2
+QUOTE_CHARS = 200  # of one memory, where it is told by form
+_EPISODE = re.compile(r"\bep_\w+")
 LEAST_TOKENS = 400  # for the answer, however small the window
 
 
@@ -78,13 +83,16 @@ def run(life: Runtime, job: NarrateJob) -> JobResult:
     Raises:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
+    wording = by_form.of_owner(life)
+    if wording is not None:
+        return _outcome(life, job, _by_form(life, job, wording), by_form.MARK)
     try:
         draft = _ask_story(life, job)
     except NO_ANSWER:
         if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
             raise
-        return _outcome(life, job, _chronicle(life, job), excerpt=True)
-    return _outcome(life, job, draft, excerpt=False)
+        return _outcome(life, job, _chronicle(life, job), narrative.EXCERPT)
+    return _outcome(life, job, draft, "")
 
 
 @dataclass(frozen=True)
@@ -97,30 +105,32 @@ class StoryDraft:
     dropped: int = 0  # sentences that said what nobody knows
 
 
-def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool) -> JobResult:
+def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
     words = len(draft.text.split())
     lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
-    if excerpt:
+    if source == by_form.MARK:
+        lines = [f"Quoted what was said, by form, in {words} words."]
+    elif source == narrative.EXCERPT:
         lines = ["No model told the story: the memories themselves stand in order instead."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
     return JobResult(
         title="narrate: the story so far",
-        plan=partial(_plan, life, job, draft, excerpt=excerpt),
+        plan=partial(_plan, life, job, draft, source),
         lines=tuple(lines),
         data={
             "words": words,
             "from": list(draft.used),
             "audience": list(job.sources.audience),
             "dropped_sentences": draft.dropped,
-            "summary_source": narrative.EXCERPT if excerpt else "model",
+            "summary_source": source or "model",
         },
         trailers=traced(draft.used, draft.model),
     )
 
 
 def _plan(
-    life: Runtime, job: NarrateJob, draft: StoryDraft, *, excerpt: bool
+    life: Runtime, job: NarrateJob, draft: StoryDraft, source: str
 ) -> Sequence[Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
     now = narrative.read(life.entity.narrative)
@@ -131,7 +141,7 @@ def _plan(
         draft.text,
         job.at,
         Provenance(
-            by="narrate",
+            by=f"narrate {by_form.BY}" if source == by_form.MARK else "narrate",
             model=draft.model,
             sources=draft.used,
             trust=job.sources.trust,
@@ -139,7 +149,7 @@ def _plan(
         ),
         "tell the story so far",
         fingerprint=job.sources.fingerprint,
-        summary_source=narrative.EXCERPT if excerpt else "",
+        summary_source=source,
     )
     return (replace(change, keeps=now is not None) if change else None,)
 
@@ -266,6 +276,33 @@ def _unusable(life: Runtime, problem: str) -> AnswerInvalidError:
         f"{life.model.name} gave no usable story: {problem}\n"
         "The story stays as it was. Run it again, or choose a larger model."
     )
+
+
+def _by_form(life: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
+    """Add a quote of each memory that the story does not name yet; what stands there stays.
+
+    Where it grows too long, the oldest of such lines go.
+    """
+    text = job.before.text.strip() if job.before else ""
+    cited = set(_EPISODE.findall(text))
+    lines = [
+        f"- {quotes.day(at, wording.forms, year=True)}, "
+        f"{quotes.cited(citations[0], wording.forms, QUOTE_CHARS)} ({episode.id})"
+        for episode in job.sources.episodes
+        if episode.id not in cited and (citations := quotes.citations(episode.text))
+        for at in [episode.at.astimezone(life.zone)]
+    ]
+    heading = f"## {wording.forms.story}"
+    if lines:
+        head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
+        text = "\n".join([*(head or [text]), *lines])
+    rows, most = text.split("\n"), life.config.memory.narrative.max_words
+    while len(" ".join(rows).split()) > most:
+        oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
+        if oldest is None:
+            break
+        rows.remove(oldest)
+    return StoryDraft("\n".join(rows), tuple(episode.id for episode in job.sources.episodes), "")
 
 
 def _chronicle(life: Runtime, job: NarrateJob) -> StoryDraft:

@@ -16,6 +16,8 @@ from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
+from bumble.choosing import by_form, quotes
+from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
@@ -24,7 +26,7 @@ from bumble.records import base, dreams, episodes, narrative, questions, relatio
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.runtime import body_state, job_request, last_activity
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
@@ -106,6 +108,9 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = life.now()
     soma = body_state.read(life, at)
+    wording = by_form.of_owner(life)
+    if wording is not None:
+        return _by_form(life, job, soma, at, wording)
     candidates = list(_pieces(life, soma, at))
     audience = _audience(life, candidates)
     open_pieces = [piece for piece in candidates if is_open(piece.audience, audience)]
@@ -117,26 +122,78 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
         thoughts, problem = [], str(error).splitlines()[0]
     sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
     accounts = Speakers(accounts=[piece.text for piece in pieces])
-    salience = LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
     new = tuple(
-        noise.fragment(text, noise.THOUGHT, salience, at, audience)
+        noise.fragment(text, noise.THOUGHT, _salience(life, soma), at, audience)
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and grounded.check(text, sources, accounts) is None
     )
+    return _outcome(life, job, soma, at, new, len(thoughts), problem)
+
+
+def _by_form(
+    life: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
+) -> JobResult:
+    """Let something come to mind again that was said, as it was said."""
+    candidates = list(_quoted(life, wording))
+    audience = _audience(life, candidates)
+    texts = [piece.text for piece in candidates if is_open(piece.audience, audience)]
+    chosen = life.rng.sample(texts, min(1, len(texts)))
+    new = tuple(
+        noise.fragment(
+            text,
+            noise.THOUGHT,
+            _salience(life, soma),
+            at,
+            audience,
+        )
+        for text in chosen
+        if noise.words(text)
+    )
+    return _outcome(life, job, soma, at, new, len(new), None, model="")
+
+
+def _quoted(life: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
+    """Yield the quotes of the newest episodes, each with the name of who said it."""
+    for place in episodes.paths(life.entity.episodes)[-EPISODES:]:
+        episode = base.load(place, episodes.parse)
+        if not episode.dormant and not is_untrusted(episode.provenance.trust):
+            for citation in quotes.citations(episode.text):
+                text = quotes.cited(citation, wording.forms, THOUGHT_CHARS)
+                yield ThoughtSeed(text, episode.audience)
+
+
+def _salience(life: Runtime, soma: Soma) -> float:
+    return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
+
+
+def _outcome(
+    life: Runtime,
+    job: StrayThoughtsJob,
+    soma: Soma,
+    at: datetime,
+    new: tuple[Fragment, ...],
+    count: int,
+    problem: str | None,
+    *,
+    model: str | None = None,
+) -> JobResult:
+    """Report the thoughts, of `count` that came, and plan to hear them."""
     fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
+    audience = new[0].audience if new else ()
+    name = model if model is not None else life.model.name if new else ""
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
-        lines=(_report(fragments, len(thoughts), problem),),
+        lines=(_report(fragments, count, problem),),
         data={
             "thoughts": [fragment.text for fragment in fragments],
-            "refused": len(thoughts) - len(fragments),
+            "refused": count - len(fragments),
             "audience": list(audience),
             "problem": problem,
         },
-        trailers=() if problem else (("Model", life.model.name),),
+        trailers=() if problem else traced([], name),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 import types
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +33,7 @@ from bumble.text import urls
 T = TypeVar("T")
 Keys = tuple[str, ...]
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+LANGUAGE_CODE = "[a-z]{2,3}"  # of ISO 639
 SHOWN_CHARS = 60  # of a wrong value in its error
 
 
@@ -165,6 +167,18 @@ class TimeZone:
 
     def __str__(self) -> str:
         return "that names a time zone, like Europe/Berlin"
+
+
+@dataclass(frozen=True)
+class LanguageCode:
+    """The code of a language, or `auto`."""
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether it is written like one; which there are, nobody needs to list."""
+        return value == "auto" or re.fullmatch(LANGUAGE_CODE, value) is not None
+
+    def __str__(self) -> str:
+        return "that is auto or a language's code, like de"
 
 
 Share = Annotated[float, Range(0, 1)]

@@ -87,3 +87,9 @@ def words(text: str) -> list[str]:
 def telling_words(text: str) -> list[str]:
     """Return the words of a text without stop words."""
     return [word for word in words(text) if word not in WORDS]
+
+
+def folded(word: str) -> str:
+    """Return a word without case, accents and the apostrophe's other form."""
+    plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
+    return "".join(char for char in plain if not unicodedata.combining(char))

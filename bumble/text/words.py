@@ -1,18 +1,18 @@
 """Texts as sentences, words as stems: what each room compares and shortens texts by.
 
 Two words are forms of one if they have the same stem, by the Snowball stemmer of their language:
-that of the letters outside the Latin script, else the one whose stop words a text has most of.
+that of the letters outside the Latin script, else the one that a text is in.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 import Stemmer
 
-from bumble.text import stop_words
+from bumble.text import languages, stop_words
+from bumble.text.stop_words import folded as folded  # words are compared by it everywhere
 
 DEFAULT_LANGUAGE = "en"
 MONTHS = (
@@ -29,6 +29,7 @@ MONTHS = (
     "november nov novembre noviembre novembro",
     "december dec dez dezember decembre diciembre dezembro",
 )
+NAMING_WORDS = 2  # of a label that a text has to have, to be about what it names
 OWN_LETTERS = 2  # at the end of stems that begin alike
 _MONTH_NAMES = frozenset(" ".join(MONTHS).split())
 _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges of these
@@ -74,27 +75,9 @@ def _goes_on(before: str, behind: str) -> bool:
     return not before.rstrip().endswith(" I.")
 
 
-def folded(word: str) -> str:
-    """Return a word without case, accents and the apostrophe's other form."""
-    plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
-    return "".join(char for char in plain if not unicodedata.combining(char))
-
-
 def language(*texts: str, default: str = DEFAULT_LANGUAGE) -> str:
-    """Return the language, `de`, of the first of some texts whose stop words tell it."""
-    return next(filter(None, map(_language, texts)), default)
-
-
-@lru_cache(maxsize=4096)
-def _language(text: str) -> str:
-    """Return the language whose stop words a text has most of; empty if that is open."""
-    points = dict.fromkeys(stop_words.OF_LANGUAGE, 0.0)
-    for word in stop_words.words(text):
-        holders = [code for code, listed in stop_words.OF_LANGUAGE.items() if word in listed]
-        for code in holders:
-            points[code] += 1 / len(holders)
-    first, second = sorted(points, key=lambda code: -points[code])[:2]
-    return first if points[first] > points[second] else ""
+    """Return the language, `de`, of the first of some texts in which it is clear."""
+    return next(filter(None, map(languages.language, texts)), default)
 
 
 @lru_cache(maxsize=16384)
@@ -122,6 +105,13 @@ def _stemmer(code: str) -> Stemmer.Stemmer:
 def stems(text: str, language: str) -> set[str]:
     """Return the stems of the words of a text that are no stop words."""
     return {stem(word, language) for word in stop_words.telling_words(text)}
+
+
+def names(label: str, text: str) -> bool:
+    """Whether a text has the words of a label in any form: two of the telling ones, or all."""
+    code = language(text, label)
+    own = stems(label, code)
+    return bool(own) and len(own & stems(text, code)) >= min(NAMING_WORDS, len(own))
 
 
 def akin(stem: str, other: str, shared_letters: int) -> bool:

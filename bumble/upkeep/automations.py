@@ -7,12 +7,15 @@ late because the machine was off runs once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import loop, participants, route, tools, turn
+from bumble.agent import budget, loop, participants, route, tools, turn, turn_record
 from bumble.agent.completion_gate import Gate
+from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.protocol import Message, Request, ToolCall
@@ -22,9 +25,11 @@ from bumble.records.base import Provenance
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import shorten
 from bumble.upkeep import schedule
 
 TAG = "automation"
+TASK_CHARS = 200  # of a task, where the diary quotes it
 
 
 def check(life: Runtime) -> Due[Automation | Path]:
@@ -71,7 +76,8 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        writes = [] if failed else done.plans
+        served = partial(turn_record.plan_tools, life, done, at)
+        writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
@@ -89,10 +95,15 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
         origin = _origin(life, automation)
+        text = _by_form(life, automation, at)
+        if text:
+            origin = replace(origin, by=f"{TAG} {by_form.BY}", model="")
         kept = (
             []
             if failed
-            else [journal.plan_add(at, said, life.zone, why, tags=(TAG,), provenance=origin)]
+            else [
+                journal.plan_add(at, text or said, life.zone, why, tags=(TAG,), provenance=origin)
+            ]
         )
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
         return [*kept, noted, *(write() for write in writes)]
@@ -107,6 +118,16 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
     )
 
 
+def _by_form(life: Runtime, automation: Automation, at: datetime) -> str:
+    """Return what the diary says where no model may write it: what was due, in its own words."""
+    wording = by_form.of_owner(life)
+    if wording is None:
+        return ""
+    task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.forms)
+    date = quotes.day(at.astimezone(life.zone), wording.forms, year=False)
+    return wording.forms.automation.format(task=task, date=date)
+
+
 def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     """Let the model act on the task, with the tools of a turn."""
     owner = participants.person(life.entity, life.identity, None)
@@ -119,12 +140,11 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         if call.name == tools.COMMAND.name and not life.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         result = tools.run(call.name, call.arguments, context)
-        change = result.plan() if result.plan else None
-        if change is None or change.adds:
-            return result
-        if change.path in written:  # the second would be planned on a file without the first
-            return tools.Result(f"failed: {change.path} was written already", failed=True)
-        written.add(change.path)
+        changed = [change for plan in result.plans if (change := plan()) and not change.adds]
+        for change in changed:
+            if change.path in written:  # the second would be planned on a file without the first
+                return tools.Result(f"failed: {change.path} was written already", failed=True)
+        written.update(change.path for change in changed)
         return result
 
     return loop.run(
@@ -136,7 +156,7 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         lambda _: None,
         person=owner.name,
         gate=Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
-        fits=lambda request: turn.fitting(life, request),
+        fits=lambda request: budget.fitting(life, request),
     )
 
 
@@ -152,7 +172,7 @@ def _origin(life: Runtime, automation: Automation) -> Provenance:
 
 def _request(life: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
     decided = route.route(automation.prompt, life.config.cognition.router, automation=True)
-    profile = turn.profile_of(life.config, decided.profile, life.temperature)
+    profile = budget.profile(life.config, decided.profile, life.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

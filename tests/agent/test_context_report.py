@@ -6,7 +6,7 @@ import pytest
 
 from bumble.agent import context_report
 from bumble.agent.context_report import Part, Report
-from bumble.agent.turn import Turn
+from bumble.agent.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel

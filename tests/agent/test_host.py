@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bumble.agent import host
-from bumble.agent.turn import Turn
+from bumble.agent.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from tests.support.turns import life_of, say, talk

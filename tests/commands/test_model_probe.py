@@ -157,6 +157,14 @@ def test_a_tick_goes_on_where_its_calls_ended(here: Run, server: FakeServer) -> 
     assert "English: talk write" in here.ok("status").out
 
 
+def test_a_tick_measures_nothing_that_the_owner_decided(here: Run, server: FakeServer) -> None:
+    serve(here, server, "en")
+    for purpose in ("talk", "memory"):
+        here.environ[f"BUMBLE_LLM_ABILITIES_{purpose.upper()}"] = "{any: write}"
+    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
+    assert not here.ok("tick", "--check", "--json").data["probe"]["due"]
+
+
 def test_a_tick_asks_nothing_that_may_cost_money(here: Run, server: FakeServer) -> None:
     serve(here, server, "en")
     here.environ["OPENAI_API_KEY"] = "paid"

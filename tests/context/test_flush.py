@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from bumble.abilities.tiers import Abilities
 from bumble.context import compact, flush, summary
 from bumble.context.compact import CompactJob
 from bumble.entity.folder import Entity
@@ -28,10 +29,8 @@ BROKEN = Reply("I would rather not.", "distill", always=True)
 NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always=True)
 
 
-def awake(
-    ada: Entity, *replies: Reply, name: str = "scripted", flags: dict[str, Any] | None = None
-) -> Runtime:
-    model = ScriptedModel([*replies, NOTES], context_tokens=4096, name=name)
+def awake(ada: Entity, *replies: Reply, flags: dict[str, Any] | None = None) -> Runtime:
+    model = ScriptedModel([*replies, NOTES], context_tokens=4096)
     return lives.life_of(ada, model, flags=flags)
 
 
@@ -109,12 +108,12 @@ def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None
     assert titles(ada) == []
 
 
-def test_a_model_whose_extraction_is_not_trusted_draws_nothing(ada: Entity) -> None:
-    life = awake(ada, HOME, NOTHING, name="embedded:smollm2-135m")
+def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) -> None:
+    life = replace(awake(ada, HOME, NOTHING), abilities=Abilities("none"))
     outcome = flushed(life, said(ada, LONG))
     assert asked(life) == []
-    assert any("extraction is not trusted" in line for line in outcome.lines)
-    assert titles(ada) == []
+    assert any("Distilled" in line for line in outcome.lines)
+    assert any("moved to Lisbon" in one.text for one in knowledge.read(ada.knowledge).sections)
 
 
 def test_the_setting_switches_it_off(ada: Entity) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bumble.errors import RecordInvalidError
-from bumble.index import chunks
+from bumble.index import chunks, terms
 from bumble.index.chunks import Chunk
 
 if TYPE_CHECKING:
@@ -137,3 +137,11 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_line(notes: Notes) -> N
 
 def test_days_are_spoken_without_the_machines_language() -> None:
     assert chunks.spoken_date(date(2023, 12, 8)) == "8 December 2023"
+
+
+def test_each_turn_is_indexed_in_its_language(notes: Notes) -> None:
+    texts = ("gestern war ich mit meinen Schwestern am See", "ok", "I love my sisters and cats")
+    chunks_read = read("message", notes.session("a", [("sam", text) for text in texts]))
+    assert [chunk.language for chunk in chunks_read] == ["de", "de", "en"]
+    assert set(terms.terms("Schwester", "de")) <= set(chunks_read[0].terms)
+    assert "sister" in chunks_read[2].terms

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.index.terms import terms
+from bumble.index.terms import of_query, terms
 
 
 def test_inflections_of_a_word_are_one_term() -> None:
@@ -55,3 +55,35 @@ def test_encoded_data_is_no_term() -> None:
 
 def test_the_parts_of_an_id_are_terms() -> None:
     assert terms("ep_01JX") == ["ep", "01jx"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "other"),
+    [
+        ("de", "die Katzen wohnten in den Häusern", "eine Katze wohnt im Haus"),
+        ("de", "Annas Geburtstage", "Anna, Geburtstag"),
+        ("es", "canté canciones", "canta una canción"),
+        ("fr", "les grandes maisons", "une grande maison"),
+        ("it", "le gatte dormivano", "la gatta dormiva"),
+        ("pt", "os gatos dormiam", "um gato dormia"),
+        ("sv", "flickorna", "flicka"),
+    ],
+)
+def test_words_are_stemmed_by_the_language_of_their_text(
+    language: str, text: str, other: str
+) -> None:
+    assert terms(text, language) == terms(other, language) != []
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    assert terms("the war on my son", "en") == ["war", "son"]
+    assert terms("ich war für über", "de") == []
+
+
+def test_a_query_has_the_terms_of_each_language_there_is() -> None:
+    assert of_query("Wie heißen die Katzen?", {"de": 5}) == ["heiss", "katz"]
+    both = of_query("Wie heißen die Katzen?", {"de": 5, "en": 3})
+    assert both[:2] == ["heiss", "katz"]
+    assert set(both) == {"heiss", "katz", "heissen", "katzen"}
+    assert of_query("Wo ist er?", {"de": 5, "en": 3}) == []
+    assert of_query("cats", {}) == ["cat"]

@@ -41,3 +41,7 @@ def test_an_engine_that_is_closed_as_soon_as_it_is_open_ends(weights_folder: Pat
     )
     done = subprocess.run([sys.executable, "-c", code, str(weights)], timeout=120)
     assert done.returncode == 0
+
+
+def test_threads_of_the_engine_do_not_spin_while_they_wait() -> None:
+    assert os.environ["OMP_WAIT_POLICY"]  # set before the library is loaded, or by the user

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from bumble.history import describe, merge
 from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -36,10 +37,13 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    projects,
+    proposals,
     questions,
     relationships,
     reminders,
     scratch,
+    self_model,
     sessions,
     skills,
     soma,
@@ -94,6 +98,36 @@ CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
 )
 QUESTION = questions.new("qst_1", AT, "Where does Sam swim?", FROM_MODEL)
+ANCHOR = anchors.new(
+    "The sea",
+    "Sam was happy.",
+    {"dopamine": 0.7, "cortisol": 0.1, "oxytocin": 0.6},
+    AT,
+    0.9,
+    provenance=FROM_MODEL,
+)
+PROJECT = projects.plan_new(
+    "The boat",
+    projects.Edit(why="To sail.", steps=("sand it",), people=("sam",), tags=("water",)),
+    "begin",
+    provenance=FROM_MODEL,
+)
+BOAT = (PROJECT.data or b"").decode()
+PROPOSAL = proposals.new(
+    "evo_1",
+    AT,
+    100,
+    {
+        "traits": [proposals.Item("curiosity", "I asked.", ("ep_1",), 0.01)],
+        "behaviours": [proposals.Item("I ask twice.", "It helped.", ("ep_1",))],
+    },
+    "+traits: {curiosity: 0.51}",
+    provenance=FROM_MODEL,
+)
+SERVED = (
+    "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
+    "plain:\n  a: 1\n"
+)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
 FACTS = (
@@ -171,6 +205,46 @@ CASES = {
         r"$^",
         "---\nat: yesterday\n---\n\nWhere?\n",
         2,
+    ),
+    "projects": Case(
+        BOAT,
+        projects.parse,
+        lambda project: project.source.text,
+        lambda project: projects.plan_edit(
+            project, projects.Edit(projects.DONE, steps=("varnish",)), "go on"
+        ),
+        r"status:|next:|\s*- ",
+        BOAT.replace("status: active", "status: sunk"),
+        3,
+    ),
+    "proposals": Case(
+        PROPOSAL.source.text,
+        proposals.parse,
+        lambda proposal: proposal.source.text,
+        lambda proposal: proposals.plan_decided(proposal, "applied", AT, "the owner agrees"),
+        r"status:|decided:",
+        "---\nat: 2026-05-24T03:12:47Z\ntraits: [{text: a, change: 0.5}]\n---\n",
+        3,
+    ),
+    "self_model": Case(
+        SERVED,
+        self_model.parse,
+        lambda file: file.source,
+        lambda file: self_model.plan_used(file, [], AT, "served"),
+        r"$^",
+        "tools:\n  recall:\n    used: often\n    last: 2026-05-24T03:12:47Z\n",
+        3,
+    ),
+    "anchors": Case(
+        ANCHOR.source.text,
+        anchors.parse,
+        lambda anchor: anchor.source.text,
+        lambda anchor: anchors.plan_recalled(
+            replace(anchor, recalled=0), AT, "felt again", stirred=True
+        ),
+        r"recalled:|last_recalled:|stirred:",
+        "label: x\nat: 2026-05-24T03:12:47Z\nhormones: {dopamine: 7, cortisol: 0, oxytocin: 0}\n",
+        3,
     ),
     "dreams": Case(
         DREAM.source.text,
@@ -351,6 +425,9 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         dreams.plan_new(DREAM, "dream"),
         questions.plan_new(QUESTION, "miss"),
         checks.plan_new(CHECK, "ask"),
+        anchors.plan_new(ANCHOR, "feel"),
+        PROJECT,
+        proposals.plan_new(PROPOSAL, "grow"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -478,6 +555,12 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
+    assert work.data is not None
+    grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
+    proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)
+    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
+    anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
     question = questions.new("qst_1", AT, text, origin)
     assert portrait is not None and portrait.data is not None
@@ -500,6 +583,10 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
         "question": ("questions/qst_1.md", question.source.text),
+        "project": ("projects/tea.md", work.data.decode()),
+        "proposal": ("evolution/evo_1.md", proposal.source.text),
+        "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
+        "anchor": ("anchors/tea.yaml", anchor.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",
@@ -554,7 +641,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
     file = put(entity, kind)
     kind.parse(file.read_text(), kind.stem(file))
     views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
-    if kind.name in ("soma", "state"):
+    if kind.name in ("soma", "state", "self_model"):
         assert views == []
         return
     assert views[0].origin.audience == ("sam",)
@@ -628,7 +715,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
-    names_nobody = kind.name in ("soma", "state")
+    names_nobody = kind.name in ("soma", "state", "self_model")
     assert strangers == ([] if knows_them or names_nobody else [entity.relative(file)])
     file.write_bytes(b"\xff")
     broken = [

@@ -39,7 +39,13 @@ def serving() -> Iterator[FakeServer]:
 
 def environ(server: FakeServer) -> dict[str, str]:
     """Return the settings that lead bumble to it."""
-    return {"BUMBLE_LLM_BASE_URL": f"{server.url}/v1", "BUMBLE_LLM_MODEL": "rules"}
+    may = "{any: write}"  # it answers as a model that can
+    return {
+        "BUMBLE_LLM_BASE_URL": f"{server.url}/v1",
+        "BUMBLE_LLM_MODEL": "rules",
+        "BUMBLE_LLM_ABILITIES_TALK": may,
+        "BUMBLE_LLM_ABILITIES_MEMORY": may,
+    }
 
 
 def respond(exchange: Exchange) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.agent import participants, turn
-from bumble.agent.turn import Turn
+from bumble.agent.turn_record import Turn
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity

@@ -1,0 +1,146 @@
+"""How well questions find the messages that answer them, by language.
+
+German and English from the lives of `bench/data/truth`, whose questions are no messages here;
+Spanish and French from `bench/data/recall`. Each person's or life's messages become transcripts of
+one folder, once each life alone and once all in one folder, as somebody would have it who speaks
+several languages. Prints recall@10 and MRR of words alone and, with --embedder, of all that counts.
+Run it as `python -m bench.recall_languages`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from bench.recall import WEIGHTS, Question, Scores, mean, open_named, score
+from bumble.embed.protocol import Embedder
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.index.search import Filter, opened, search
+from bumble.index.sync import sync
+from bumble.records import base, sessions
+from bumble.records.sessions import Message
+from bumble.text import yaml_read
+
+DATA = Path(__file__).resolve().parent / "data"
+START = datetime(2026, 2, 2, 20, tzinfo=UTC)
+MESSAGES_A_SESSION = 10
+ALL = "all in one folder"
+
+
+@dataclass(frozen=True)
+class Life:
+    """What was said in a language, and what is asked about it."""
+
+    name: str
+    language: str
+    texts: Mapping[str, tuple[int, str]]  # number of the session and text, by number
+    questions: Sequence[tuple[str, tuple[str, ...]]]  # text, and numbers of what answers it
+
+
+def lives() -> list[Life]:
+    """Read all there are."""
+    written = sorted((DATA / "recall").glob("*.yaml"))
+    planted = sorted((DATA / "truth" / "lives").glob("*.yaml"))
+    return [_planted(file) for file in planted] + [_written(file) for file in written]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
+
+
+def _planted(file: Path) -> Life:
+    life = _read(file)
+    texts, asked = {}, []
+    for message in life["messages"]:
+        if message["label"] == "question":
+            asked.append((message["text"], tuple(map(str, message.get("answer_in", ())))))
+        else:
+            texts[str(message["i"])] = (message["session"], message["text"])
+    for question in life["later_questions"]:
+        asked.append((question["text"], tuple(map(str, question.get("about", ())))))
+    answered = [(text, tuple(n for n in numbers if n in texts)) for text, numbers in asked]
+    return Life(file.stem, life["language"], texts, [each for each in answered if each[1]])
+
+
+def _written(file: Path) -> Life:
+    life = _read(file)
+    texts = {str(n): (n // MESSAGES_A_SESSION, text) for n, text in enumerate(life["messages"])}
+    asked = [(each["text"], tuple(map(str, each["answer_in"]))) for each in life["questions"]]
+    return Life(file.stem, file.stem, texts, asked)
+
+
+def write(entity: Entity, life: Life) -> list[Question]:
+    """Write a life as transcripts. Returns its questions, with the ids of what answers them."""
+    rng, ids = random.Random(life.name), dict[str, str]()
+    rows = [(number, session, text) for number, (session, text) in life.texts.items()]
+    for session_number, each in groupby(rows, key=lambda row: row[1]):
+        start = START + timedelta(days=session_number)
+        messages = []
+        for n, (number, _, text) in enumerate(each):
+            at = start + timedelta(minutes=n)
+            ids[number] = base.new_id(sessions.MESSAGE_PREFIX, at, rng)
+            messages.append(Message(ids[number], at, "user", text, life.name))
+        session = sessions.new(base.new_id(sessions.PREFIX, start, rng), start, life.name)
+        plan = (
+            sessions.plan_start(session, "bench"),
+            sessions.plan_append(session, messages, "bench"),
+        )
+        changes.apply(entity.root, ChangeSet("bench", plan))
+    return [
+        Question(text, life.language, frozenset(ids[number] for number in numbers))
+        for text, numbers in life.questions
+    ]
+
+
+def measure(some: Iterable[Life], embedder: Embedder | None) -> dict[str, list[Scores]]:
+    """Write lives into one folder and ask all their questions. Returns the scores by language."""
+    scores: dict[str, list[Scores]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        entity = Entity(Path(place))
+        asked = [question for life in some for question in write(entity, life)]
+        sync(entity, embedder, name="Ada", zone=UTC)
+        with opened(entity) as index:
+            for question in asked:
+                hits = search(
+                    index, question.text, embedder, only=Filter(kinds=("message",)), limit=20
+                )
+                scores.setdefault(question.category, []).append(
+                    score([hit.id for hit in hits], question.evidence)
+                )
+    return scores
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--embedder", default="none", help="a name of the catalog, or none")
+    parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
+    options = parser.parse_args()
+    embedder = open_named(options.embedder, options.weights_folder)
+    everything = lives()
+    alone: dict[str, list[Scores]] = {}
+    for life in everything:
+        for language, scores in measure([life], embedder).items():
+            alone.setdefault(language, []).extend(scores)
+    for title, found in (("each alone", alone), (ALL, measure(everything, embedder))):
+        print(f"{title}, embedder {options.embedder}")
+        print(f"  {'':10} questions  recall@1 recall@10       MRR")
+        for language, scores in sorted(found.items()):
+            row = mean(scores)
+            figures = " ".join(f"{100 * x:9.1f}" for x in (row.recall_1, row.recall_10, row.mrr))
+            print(f"  {language:10} {len(scores):9} {figures}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

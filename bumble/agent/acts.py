@@ -1,0 +1,220 @@
+"""The act of a message, by the words of its language: news, a question, a joke, a correction.
+
+What a reply without a model is worded for. The words stand in `languages/`, a file a language;
+where there is none, every message tells something. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from bumble.choosing import rules
+from bumble.choosing.rules import Verdict
+from bumble.text import phrases, stop_words, yaml_read
+
+FOLDER = resources.files(__package__).joinpath("languages")
+Act = Literal[
+    "greeting",
+    "thanks",
+    "goodbye",
+    "wellbeing",
+    "self",
+    "clock",
+    "recall",
+    "opinion",
+    "question",
+    "request",
+    "confided",
+    "heavy",
+    "bad",
+    "good",
+    "joke",
+    "correction",
+    "hypothetical",
+    "plan",
+    "telling",
+]
+_FACES: Mapping[str, re.Pattern[str]] = {  # mean the same in every language
+    "joke": re.compile("[😂🤣😹😆😜😝🤪]"),
+    "good": re.compile("[🎉🥳😍🥰🤩🎊❤💖😊]"),
+    "bad": re.compile("[😢😭💔😞😔😟😩😡🤒🤕☹]"),
+}
+_QUESTION_MARK = re.compile("[?？؟]")
+_CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
+_NUMBER = re.compile(r"\d")
+_FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
+_JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
+SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
+MOST_ASKED = 14  # words of a question without a question mark
+NEGATED = 2  # words between a negation and what it turns round
+
+
+@dataclass(frozen=True)
+class Cues:
+    """The words of one language by which acts show."""
+
+    patterns: Mapping[str, re.Pattern[str]]
+
+    def has(self, cue: str, text: str) -> bool:
+        """Whether words of a cue stand in a folded text, or a face that means the same."""
+        return self.last(cue, text) >= 0
+
+    def begins(self, cue: str, text: str) -> bool:
+        """Whether a folded text begins with words of a cue."""
+        return self.patterns[cue].match(text) is not None
+
+    def last(self, cue: str, text: str) -> int:
+        """Return where a cue last stands in a folded text; -1: nowhere, or turned round."""
+        places = [match.start() for match in self.patterns[cue].finditer(text)]
+        places = [place for place in places if not self._negated(text[:place])]
+        if cue in _FACES:
+            places += [match.start() for match in _FACES[cue].finditer(text)]
+        return max(places, default=-1)
+
+    def _negated(self, before: str) -> bool:
+        nearest = " ".join(re.split(r"[.,;!?]", before)[-1].split()[-NEGATED:])
+        return self.patterns["negation"].search(nearest) is not None
+
+
+@cache
+def cues(language: str) -> Cues | None:
+    """Read the words of a language; None if there is no file of it."""
+    file = FOLDER.joinpath(f"{language}.yaml")
+    if not file.is_file():
+        return None
+    listed = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
+    return Cues({name: phrases.pattern(listing) for name, listing in listed.items()})
+
+
+def of(text: str, language: str) -> Act:
+    """Return what a message is, as its words tell; of several acts the gravest."""
+    listed = cues(language)
+    if listed is None:
+        return "recall" if _QUESTION_MARK.search(text) else "telling"
+    plain = phrases.folded(text)
+    parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
+    told = " ; ".join(part for part in parts if not _asks(part, listed))
+    verdict = rules.judge(text, language)
+    if verdict.confided or listed.has("confided", told):
+        return "confided"
+    if _is_heavy(told, listed):
+        return "heavy"
+    if listed.has("self", plain) and len(plain.split()) <= BRIEF + SHORT:
+        return "self"
+    if listed.begins("hypothetical", plain):
+        return "hypothetical"
+    if any(_asks(part, listed) for part in parts):
+        return _question(plain, listed)
+    return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
+
+
+def _is_heavy(told: str, listed: Cues) -> bool:
+    """Whether somebody has died or is in great need; a battery may die too."""
+    return listed.has("heavy", told) or any(
+        listed.has("dies", part) and listed.has("beloved", part) for part in told.split(";")
+    )
+
+
+def _asks(clause: str, listed: Cues) -> bool:
+    if _QUESTION_MARK.search(clause):
+        return True
+    count = len(clause.split())
+    return count <= MOST_ASKED and not clause.endswith("!") and listed.begins("asks", clause)
+
+
+def _question(plain: str, listed: Cues) -> Act:
+    count = len(plain.split())
+    if listed.has("recall", plain):
+        return "recall"
+    if listed.has("clock", plain) and count <= BRIEF:
+        return "clock"
+    if listed.has("wellbeing", plain) and count <= BRIEF:
+        return "wellbeing"
+    for act in ("opinion", "request"):
+        if listed.has(act, plain):
+            return act
+    if listed.has("advice", plain):
+        return "opinion"
+    return "recall" if listed.has("own", plain) else "question"
+
+
+def _courtesy(plain: str, listed: Cues) -> Act | None:
+    """Return what a short message is that only keeps in touch."""
+    count = len(plain.split())
+    if count > BRIEF or listed.has("bad", plain) or listed.has("good", plain):
+        return None
+    if listed.has("goodbye", plain):
+        return "goodbye"
+    if listed.has("thanks", plain):
+        return "thanks"
+    if listed.has("wellbeing", plain) and count <= SHORT:
+        return "wellbeing"
+    return "greeting" if listed.begins("greeting", plain) and count <= SHORT + 1 else None
+
+
+def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict) -> Act:
+    if listed.has("joke", plain) or verdict.why in _JOKES:
+        return "joke"
+    if any(listed.begins("request", part) for part in parts):
+        return "request"
+    for act in ("hypothetical", "correction"):
+        if listed.has(act, plain):
+            return act
+    if news := _news(plain, listed):
+        return news
+    if verdict.corrects:
+        return "correction"
+    dated = listed.has("time", plain) or _NUMBER.search(plain) is not None
+    noted = verdict.leans if verdict.keep is None else verdict.keep
+    return "plan" if noted or (dated and verdict.keep is None) else "telling"
+
+
+def _news(plain: str, listed: Cues) -> Literal["good", "bad"] | None:
+    """Return whether something good or bad is told; of both the later, if one is set against it."""
+    bad, good = listed.last("bad", plain), listed.last("good", plain)
+    if bad >= 0 and good >= 0:
+        turns = listed.patterns["contrast"].search(plain, min(bad, good), max(bad, good))
+        if turns is None and listed.has("pride", plain):
+            return "good"
+        return "bad" if bad > good else "good"
+    if max(bad, good) >= 0:
+        return "bad" if bad >= 0 else "good"
+    # what is good, but for a word that turns it round
+    return "bad" if listed.patterns["good"].search(plain) else None
+
+
+def greets(text: str, language: str) -> bool:
+    """Whether a message begins with a greeting."""
+    listed = cues(language)
+    return listed is not None and listed.begins("greeting", phrases.folded(text))
+
+
+def needs_tools(text: str, language: str) -> bool:
+    """Whether a message asks for what only a tool can do: it names a file, or such work."""
+    listed = cues(language)
+    named = listed is not None and listed.patterns["tools"].search(phrases.folded(text)) is not None
+    return named or _FILE.search(text) is not None
+
+
+def asks_number(text: str, language: str) -> bool:
+    """Whether a message asks for a number, a day or a time."""
+    listed = cues(language)
+    return listed is not None and listed.patterns["number"].search(phrases.folded(text)) is not None
+
+
+def asked(text: str, language: str) -> str:
+    """Return what a message asks, without the words of asking; all of it where none shows."""
+    listed = cues(language)
+    if listed is None:
+        return text
+    plain = phrases.folded(text)
+    asking = [part for part in _CLAUSE_END.split(plain) if part.strip() and _asks(part, listed)]
+    about = " ".join(asking)
+    for cue in ("recall", "asks"):
+        about = listed.patterns[cue].sub(" ", about)
+    return about if stop_words.telling_words(about) else listed.patterns["recall"].sub(" ", plain)

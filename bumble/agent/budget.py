@@ -1,0 +1,52 @@
+"""What a turn may cost: room in the context window, tokens of an answer, thought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bumble.agent.loop import Profile
+from bumble.context.system import Stable
+from bumble.entity.config import Config
+from bumble.llm.protocol import Message, Request
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
+
+LEAST_ANSWER_TOKENS = 64  # however full the window is
+WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
+
+
+def profile(config: Config, name: ProfileName, temperature: float) -> Profile:
+    """Return what a turn may cost; `temperature` is the model's own, if no setting names one."""
+    named = config.llm.temperature
+    reflex = name == "reflex"
+    cognition = config.cognition
+    return Profile(
+        name=name,
+        max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
+        thinking=not reflex and cognition.deliberate_thinking,
+        temperature=temperature if named is None else named,
+        preamble_max_tokens=(
+            config.prompt.preamble_reflex_max_tokens
+            if reflex
+            else config.prompt.preamble_max_tokens
+        ),
+    )
+
+
+def history(life: Runtime, stable: Stable) -> int:
+    """Return the tokens that stored history may take; the same for every profile."""
+    room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
+    return max(256, room - stable.tokens)
+
+
+def fitting(life: Runtime, request: Request) -> Request:
+    """Let an answer be no longer than the window still holds."""
+    most = min(request.max_tokens, room(life, request.messages))
+    return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
+
+
+def room(life: Runtime, messages: Sequence[Message]) -> int:
+    """Estimate what the window still holds beside a prompt."""
+    used = sum(tokens.estimate_message(one.content) for one in messages)
+    return life.window_tokens - int(life.token_ratio * used)

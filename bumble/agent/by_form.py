@@ -1,0 +1,204 @@
+"""Replies by fixed form: the act of a message, its words in quotation marks, what is remembered.
+
+A reply is one wording of each part that the language's forms have for the act, none of them among
+the last replies. In a language without forms the entity only quotes. Asks no model.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import product
+
+from bumble.agent import acts
+from bumble.context.remembered import Quote
+from bumble.forms.forms import Forms, Parts
+from bumble.grounding import claims
+from bumble.text import words
+
+LATEST = 6  # replies none of whose wordings is taken again
+MOST_WORDS, MOST_CHARS = 16, 110  # of a message that is quoted whole
+QUOTE_CHARS = 240  # of what is remembered
+# Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
+SPEAKS = frozenset(
+    ("greeting", "thanks", "goodbye", "wellbeing", "self", "confided", "heavy", "bad", "good")
+) | {"joke", "hypothetical", "telling"}
+_GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
+_CLAUSE = re.compile(r"(?<=[.!?…;])\s+|\n+|,\s+")
+_SLOT = re.compile(r"\{\w+\}")
+_QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
+_CALLED = re.compile(r",? ?\{who\}")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a reply by form is made from."""
+
+    message: str
+    language: str
+    wordings: Forms | None  # None: there are none in this language
+    person: str  # id of who spoke
+    who: str  # what they are called; empty: no name is known
+    name: str  # the entity's
+    at: datetime  # in the entity's time zone
+    quotes: Sequence[Quote]  # what answers the message
+    earlier: Sequence[str]  # the entity's replies, oldest first
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply, and the act it is worded for."""
+
+    text: str
+    act: str
+
+
+def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
+    """Word a reply to a message.
+
+    Args:
+        act: What the message is.
+        scene: Who spoke, and what is remembered.
+        rng: Chooses among wordings.
+    """
+    if scene.wordings is None:
+        return _quoted_alone(scene)
+    worder = _Worder(scene, scene.wordings, rng)
+    if act in ("recall", "question") and scene.quotes:
+        return worder.remembered()
+    if act == "recall" or (act == "question" and names_somebody(scene)):
+        return worder.reply("unknown")
+    reply = worder.reply(act)
+    if act in _GREETED and acts.greets(scene.message, scene.language):
+        hello = worder.worded(scene.wordings.talk.acts["greeting"][:1], {})
+        return Reply(f"{hello} {reply.text}", act)
+    return reply
+
+
+def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
+    """Word what came of work with tools whose own answer could not be used."""
+    if scene.wordings is None:
+        return _quoted_alone(scene)
+    return _Worder(scene, scene.wordings, rng).reply("tried" if failed else "done")
+
+
+def names_somebody(scene: Scene) -> bool:
+    """Whether a question is about somebody by name: that is remembered, or not known.
+
+    In German every noun has a capital letter, so nothing tells.
+    """
+    if scene.language == "de":
+        return False
+    message = scene.message[:1].lower() + scene.message[1:]
+    return bool(claims.unsupported(message, (), (scene.name, scene.who), scene.language))
+
+
+def _quoted_alone(scene: Scene) -> Reply:
+    if scene.quotes:
+        return Reply("\n".join(f"“{_short(quote.text)}”" for quote in scene.quotes), "told_me")
+    return Reply(f"“{gist(scene.message)}”", "telling")
+
+
+def gist(message: str) -> str:
+    """Return a message on one line, or of a long one the words that tell most, as they stand."""
+    line = words.one_line(message)
+    if len(line) <= MOST_CHARS and len(line.split()) <= MOST_WORDS:
+        return line.rstrip(".")
+    clauses = [part.strip() for part in _CLAUSE.split(line) if part.strip()]
+    best = max(clauses, key=_weight)
+    return words.shorten(best.rstrip(".,;"), MOST_CHARS, at_word=True)
+
+
+def _weight(clause: str) -> float:
+    digits = len(re.findall(r"\d+", clause))
+    return min(len(clause.split()), MOST_WORDS) + 3 * digits
+
+
+def _short(text: str) -> str:
+    return words.shorten(text, QUOTE_CHARS, at_word=True)
+
+
+class _Worder:
+    """Chooses wordings for one reply."""
+
+    def __init__(self, scene: Scene, wordings: Forms, rng: random.Random) -> None:
+        self.scene, self.wordings, self.rng = scene, wordings, rng
+
+    def reply(self, act: str) -> Reply:
+        slots = {"said": self._marked(gist(self.scene.message)), **self._clock()}
+        return Reply(self.worded(self.wordings.talk.acts[act], slots), act)
+
+    def remembered(self) -> Reply:
+        first, *more = self.scene.quotes
+        act = "noted" if not first.speaker else "told_by"
+        if first.speaker == self.scene.person:
+            act = "told_me"
+        parts = [self.worded(self.wordings.talk.acts[act], self._of(first))]
+        for quote in more:
+            before = "before" if quote.at and quote.speaker == first.speaker else act
+            before = "noted" if not quote.speaker else before
+            parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
+        return Reply(". ".join(parts), act)
+
+    def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
+        """Return one wording of each part, filled, such as was not said lately."""
+        named = {"who": self.scene.who, "name": self.scene.name, **slots}
+        each = [self._usable(part) for part in parts]
+        texts = [" ".join(filter(None, chosen)) for chosen in product(*each)]
+        self.rng.shuffle(texts)
+        best = min(texts, key=self._staleness)
+        best = _QUOTE_BEFORE.sub(r"\1.", best)  # what is quoted ends with no full stop of its own
+        filled = _SLOT.sub(lambda match: named.get(match[0][1:-1], ""), best)
+        return filled[:1].upper() + filled[1:]
+
+    def _usable(self, part: Sequence[str]) -> Sequence[str]:
+        """Return the wordings of a part; nobody is called by a name that isn't known."""
+        if self.scene.who:
+            return part
+        return list(dict.fromkeys(_CALLED.sub("", wording) for wording in part))
+
+    def _staleness(self, text: str) -> tuple[int, int]:
+        """Say how much of a wording the entity said before: lately, then ever."""
+        pieces = [piece.strip() for piece in _SLOT.split(text)]
+        pieces = [part for piece in pieces for part in words.sentences(piece) if len(part) > 2]
+        latest = self.scene.earlier[-LATEST:]
+        lately = sum(piece in reply for piece in pieces for reply in latest)
+        ever = sum(piece in reply for piece in pieces for reply in self.scene.earlier)
+        whole = any(text == reply for reply in self.scene.earlier)
+        return lately + 100 * whole, ever
+
+    def _clock(self) -> dict[str, str]:
+        return {"time": f"{self.scene.at:%H:%M}", "day": weekday(self.wordings, self.scene.at)}
+
+    def _of(self, quote: Quote) -> dict[str, str]:
+        when = "" if quote.at is None else self._when(quote.at)
+        return {"quote": self._marked(_short(quote.text)), "when": when, "who": quote.name}
+
+    def _when(self, at: datetime) -> str:
+        local, here = at.astimezone(self.scene.at.tzinfo), self.scene.at
+        days = (here.date() - local.date()).days
+        form = self.wordings.talk.at
+        if days in (0, 1):
+            return form.yesterday if days else form.today
+        return form.date.format(date=day(self.wordings, local.date(), here.year))
+
+    def _marked(self, text: str) -> str:
+        opening, closing = self.wordings.memory.quotation_marks
+        return f"{opening}{text}{closing}"
+
+
+def day(wordings: Forms, when: date, year: int) -> str:
+    """Write a day, with its year if that is another than the present one."""
+    memory = wordings.memory
+    month = memory.months[when.month - 1]
+    if when.year == year:
+        return memory.day.format(day=when.day, month=month)
+    return memory.date.format(day=when.day, month=month, year=when.year)
+
+
+def weekday(wordings: Forms, at: datetime) -> str:
+    """Write a day with its weekday: Monday, 9 November."""
+    return f"{wordings.talk.weekdays[at.weekday()]}, {day(wordings, at.date(), at.year)}"

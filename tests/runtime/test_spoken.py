@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.records import session_files
+from bumble.runtime import spoken
+from tests.support.living import ada, known, life_of, talked
+
+GERMAN = "gestern war ich mit meiner schwester am see, das wasser war noch viel zu kalt"
+ENGLISH = "I think I will stay at home with the kids this weekend, it rains anyway"
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    return ada(tmp_path)
+
+
+def heard(
+    entity: Entity, *lines: tuple[str, str], session: str = "ses_9", setting: str = "auto"
+) -> str:
+    talk = talked(entity, session, *lines)
+    return spoken.language(life_of(entity, language=setting), talk, "sam")
+
+
+def test_each_is_heard_by_what_they_say_themselves(entity: Entity) -> None:
+    talk = talked(entity, "ses_1", ("sam", GERMAN), ("bo", ENGLISH), ("sam", "ok"))
+    life = life_of(entity)
+    assert spoken.language(life, talk, "sam") == "de"
+    assert spoken.language(life, talk, "bo") == "en"
+
+
+def test_a_short_message_is_in_the_language_of_the_last_conversation(entity: Entity) -> None:
+    talked(entity, "ses_1", ("sam", GERMAN))
+    assert heard(entity, ("sam", "moin")) == "de"
+
+
+def test_a_short_message_is_in_the_language_of_the_portrait(entity: Entity) -> None:
+    known(entity, "Sam", text="Sam wohnt mit seiner Schwester an einem See bei Husum.")
+    assert heard(entity, ("sam", "ok")) == "de"
+
+
+def test_a_new_language_is_heard_whatever_was_spoken_before(entity: Entity) -> None:
+    talked(entity, "ses_1", ("sam", GERMAN))
+    assert heard(entity, ("sam", ENGLISH)) == "en"
+
+
+def test_nothing_said_is_english(entity: Entity) -> None:
+    assert heard(entity, ("sam", "😂")) == "en"
+
+
+def test_the_owners_word_goes_before_the_setting_and_that_before_what_is_heard(
+    entity: Entity,
+) -> None:
+    assert heard(entity, ("sam", GERMAN), setting="fr") == "fr"
+    person = known(entity, "Sam")
+    file = entity.relationships / "sam.md"
+    file.write_text(file.read_text().replace("names:", "language: pt\nnames:"))
+    assert heard(entity, ("sam", GERMAN), session="ses_8", setting="fr") == "pt"
+    assert spoken.by_person(entity, "fr", person.id) == "pt"
+
+
+def test_somebody_is_shown_with_what_they_last_spoke(entity: Entity) -> None:
+    assert spoken.by_person(entity, "auto", "sam") == "en"
+    talked(entity, "ses_1", ("sam", GERMAN))
+    assert spoken.by_person(entity, "auto", "sam") == "de"
+
+
+def test_a_broken_transcript_does_not_end_a_talk(entity: Entity) -> None:
+    talked(entity, "ses_1", ("sam", GERMAN))
+    file = session_files.paths(entity.sessions)[0]
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], "{broken", *lines[1:]]) + "\n")
+    assert spoken.by_person(entity, "auto", "sam") == "en"
+
+
+def test_a_language_that_is_no_code_is_an_error(entity: Entity) -> None:
+    known(entity, "Sam")
+    file = entity.relationships / "sam.md"
+    file.write_text(file.read_text().replace("names:", "language: Deutsch\nnames:"))
+    with pytest.raises(RecordInvalidError, match="a language's code, like de"):
+        spoken.by_person(entity, "auto", "sam")

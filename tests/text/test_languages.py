@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bumble.text import languages
+
+GERMAN = ["gestern war ich mit meiner schwester am see", "das wasser war noch viel zu kalt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("hab den zug verpasst, komm spaeter", "de"),
+        ("cant find my keys anywhere lol", "en"),
+        ("jai oublie mon parapluie au boulot", "fr"),
+        ("mañana tengo examen y no he estudiado nada", "es"),
+        ("stasera non riesco a venire mi spiace", "it"),
+        ("nao consegui dormir essa noite", "pt"),
+        ("ik ben vandaag de hele dag thuis gebleven", "nl"),
+        ("jutro idę do lekarza i trochę się boję", "pl"),
+        ("jag har varit i stan hela dagen", "sv"),
+        ("bugün çok yoruldum, yarın konuşalım", "tr"),
+        ("сегодня был тяжёлый день", "ru"),
+        ("今日はとても疲れました", "ja"),
+    ],
+)
+def test_what_people_type_tells_its_language(text: str, code: str) -> None:
+    assert languages.language(text) == code
+
+
+@pytest.mark.parametrize("text", ["", "😂😂", "42", "https://example.com/the/way/it/is", "Fenja"])
+def test_what_tells_nothing_is_left_open(text: str) -> None:
+    assert languages.language(text) == ""
+    assert languages.spoken([text]) == ""
+    assert languages.spoken([text], "de") == "de"
+
+
+@pytest.mark.parametrize(
+    "text", ["ok", "thanks!!", "nice", "merci", "sorry", "ciao", "Giovanni Rossi", "cool 😂"]
+)
+def test_a_foreign_word_changes_nothing(text: str) -> None:
+    assert languages.spoken([*GERMAN, text]) == "de"
+    assert languages.spoken([text], "de") == "de"
+
+
+def test_a_clear_message_in_another_language_changes_it_at_once() -> None:
+    english = "I think I will stay at home with the kids this weekend"
+    assert languages.spoken([*GERMAN * 4, english]) == "en"
+    assert languages.spoken([*GERMAN * 4, english, "ok"]) == "en"
+    assert languages.spoken([*GERMAN * 4, english, *GERMAN]) == "de"
+
+
+def test_a_quoted_sentence_does_not_hide_who_quotes_it() -> None:
+    text = "meine chefin schrieb heute 'please see me', was soll ich da bloß machen"
+    assert languages.spoken([text]) == "de"
+
+
+def test_the_model_is_loaded_for_the_first_text_only() -> None:
+    code = (
+        "import sys, bumble.text.words, bumble.runtime.spoken; sys.exit('fasttext' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
