@@ -168,7 +168,7 @@ def listed(report: Report) -> Iterator[str]:
         sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
         yield f"- {file.name}: {file.status} | {sizes}"
     if report.scratch_notes:
-        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}, not in the prompt"
+        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
     skill_chars = sum(part.chars for part in report.skills)
     yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
     yield f"Tools: {', '.join(part.name for part in report.tools)}"

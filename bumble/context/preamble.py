@@ -32,7 +32,7 @@ def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
     """
-    level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
+    level = ebb.shown_tier(soma, life.body.soma, life.body.ebb)
     room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
         return _within(room, _body_block(life, soma, level, room).partition("\n")[0])

@@ -106,7 +106,7 @@ def of_entity(
         ],
         book,
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
-        prompt_files.read(entity, config),
+        prompt_files.read(entity, config, readers),
         mood,
         home=entity.root.name,
     )
@@ -216,7 +216,7 @@ def files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files
-        if own_file.text
+        if own_file.text and own_file.name != prompt_files.LIVING_MEMORY
     )
 
 
@@ -234,7 +234,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     for block in blocks:
         if not block.text:
             continue
-        fitting = block if not chosen or block.tokens <= left else _fit(block, left)
+        fitting = block if not chosen or block.tokens <= left else cut_block(block, left)
         if fitting is None:
             continue
         chosen.append(fitting)
@@ -242,7 +242,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     return tuple(chosen)
 
 
-def _fit(block: Block, left: int) -> Block | None:
+def cut_block(block: Block, left: int) -> Block | None:
     """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []

@@ -23,7 +23,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.upkeep import schedule
+from bumble.upkeep import schedule, wake_gates
 
 TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
@@ -87,6 +87,8 @@ def for_talk(life: Runtime, session: Session) -> Delivery:
 
 def waits_for(life: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
+    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(life, life.now()):
+        return "these are quiet hours, and nobody asked for it"
     if reminder.deliver == SESSION and not (
         watched and reminder.person == people.owner_id(life.entity, life.identity)
     ):
@@ -139,7 +141,9 @@ def run(
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
-    """Word a reminder; one that comes late says so."""
+    """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
+    if wake_gates.is_of_wake(reminder.provenance):
+        return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
     return f"Reminder{due}: {reminder.text}"
