@@ -35,6 +35,10 @@ COMMANDS = {
         "recall",
         "Search what the entity remembers, as it would in a talk with its owner.",
     ),
+    "deep-recall": (
+        "deep_recall",
+        "Answer a question by several looks into memory, with what it rests on.",
+    ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
     "index": ("index", "Bring the search index up to date with the files."),

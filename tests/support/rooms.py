@@ -29,6 +29,7 @@ ROOMS = (
     "portraits",
     "sleep",
     "context",
+    "recollection",
     "agent",
     "history",
     "upkeep",
