@@ -75,6 +75,7 @@ COMMANDS = {
     "undo": ("undo", "Take back one change."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
+    "export": ("export", "Take it elsewhere: a card, a bundle to read or to keep."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app

@@ -30,6 +30,7 @@ ROOMS = (
     "context",
     "agent",
     "history",
+    "exports",
     "upkeep",
     "app",
     "cli",
