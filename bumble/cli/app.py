@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__, files
@@ -76,6 +76,10 @@ COMMANDS = {
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
     "export": ("export", "Take it elsewhere: a card, a bundle to read or to keep."),
+    "completion": (
+        "completion",
+        "Print the script that completes commands, options, ids and names in your shell.",
+    ),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
@@ -88,15 +92,12 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        self.completing = False  # names alone are wanted
         self.commands.update(dict.fromkeys(COMMANDS))  # type: ignore[arg-type]  # names for "did you mean"
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
-        if self.completing:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
         if self.commands[cmd_name] is None:
             module = importlib.import_module(f"bumble.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
@@ -104,11 +105,6 @@ class LazyGroup(TyperGroup):
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             self.commands[cmd_name] = quick.quicken(command)
         return self.commands[cmd_name]
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the name of a subcommand without importing any."""
-        self.completing = True
-        return super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without importing them."""
@@ -118,6 +114,7 @@ class LazyGroup(TyperGroup):
 
 app = typer.Typer(
     cls=LazyGroup,
+    add_completion=False,  # `bumble completion` is quicker, and knows values
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

@@ -63,9 +63,8 @@ def collect(entity: Entity, zone: tzinfo, reader: Reader, *, encrypted: bool) ->
     bundle = Bundle()
     for name in _walked(entity.root, bundle):
         try:
-            data = files.read(entity.root / name)
-            if reader.id:
-                data = _for_reader(entity, name, data, zone, reader)
+            whole = files.read(entity.root / name)
+            data = _for_reader(entity, name, whole, zone, reader) if reader.id else whole
         except (RecordInvalidError, UnsafePathError, OSError, ValueError):
             bundle.left_out[name] = "it can't be read"
             continue

@@ -47,8 +47,8 @@ def bundle(
     texts = {}
     for page in pages.pages:
         meta = _meta(page, pages, owner, config)
-        if not reader.id and page.view is not None and page.view.document is not None:
-            meta[PRODUCER] = dict(page.view.document.meta)
+        if not reader.id and (own := _own_meta(page)):
+            meta[PRODUCER] = dict(own)
         texts[f"{page.path}.md"] = markdown.render(meta, _body(page)).text
     texts["index.md"] = _index(pages, name)
     texts["log.md"] = f"# Log\n\n## {now:%Y-%m-%d}\n\n* Written by bumble from what it holds.\n"
@@ -60,7 +60,7 @@ def _body(page: Page) -> str:
 
 
 def _meta(page: Page, pages: Pages, owner: str, config: BeliefsConfig) -> dict[str, Any]:
-    origin, values = page.origin, page.view.document.meta if _has_meta(page) else {}
+    origin, values = page.origin, _own_meta(page)
     actor = f"{PRODUCER}/{origin.model or origin.by}" if origin.by or origin.model else ""
     generated = base.filled({"by": actor, "at": base.stamp(page.at) if page.at else ""})
     is_owners = page.kind is kinds.BELIEF and origin.trust == "owner"
@@ -94,8 +94,10 @@ def _stale_after(page: Page, config: BeliefsConfig) -> str:
     return f"{day:%Y-%m-%d}" if day else ""
 
 
-def _has_meta(page: Page) -> bool:
-    return page.view is not None and page.view.document is not None
+def _own_meta(page: Page) -> Mapping[str, Any]:
+    """Return the front matter of the entity's own file."""
+    document = page.view.document if page.view is not None else None
+    return document.meta if document is not None else {}
 
 
 def _tags(page: Page, values: Mapping[str, Any]) -> list[str]:
