@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -82,9 +83,33 @@ COMMANDS = {
     ),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
+# In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
+SECTIONS = {
+    "Start": ("new", "status", "doctor", "config", "model"),
+    "Talk": ("chat", "session", "remind"),
+    "Look": ("recall", "why", "context", "index", "expand"),
+    "Keep": ("knowledge", "journal", "skill", "person", "belief", "episode", "project"),
+    "Body": ("soma", "anchor", "noise"),
+    "Cycles": (
+        *("compact", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
+        *("tick", "cron"),
+    ),
+    "History": ("log", "diff", "undo", "sync", "git-merge"),
+    "Check": ("route", "eval"),
+    "Doors": ("import", "export", "completion"),
+}
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
+
+
+def _with_json(command: Any, option: Any) -> Any:
+    """Let a command take --json that has no such option, and those below it."""
+    if not any("--json" in param.opts for param in command.params):
+        command.params.append(option)
+    for below in getattr(command, "commands", {}).values():
+        _with_json(below, option)
+    return command
 
 
 class LazyGroup(TyperGroup):
@@ -103,13 +128,16 @@ class LazyGroup(TyperGroup):
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
-            self.commands[cmd_name] = quick.quicken(command)
+            option = copy(next(param for param in self.params if param.name == "json"))
+            option.expose_value = False  # the process knows it already, from its arguments
+            self.commands[cmd_name] = quick.quicken(_with_json(command, option))
         return self.commands[cmd_name]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
 
 
 app = typer.Typer(
