@@ -117,7 +117,11 @@ DECLARED: tuple[Tool, ...] = (
         _parameters(title="what it is about", body="the whole section"),
     ),
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
-    Tool("list_skills", "list your how-to notes", _parameters(filter="a word, or empty for all")),
+    Tool(
+        "list_skills",
+        "list your how-to notes",
+        {**_parameters(filter="a word; without it, all"), "required": []},
+    ),
     Tool("read_skill", "read one how-to note", _parameters(name="its name")),
     Tool(
         "update_skill",
@@ -383,7 +387,7 @@ def _shared(project: Project, context: Context) -> Provenance:
 
 
 def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
-    word = arguments["filter"].casefold()
+    word = arguments.get("filter", "").casefold()
     found = [
         skill
         for skill in _skills(context)

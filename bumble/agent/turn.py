@@ -47,6 +47,7 @@ from bumble.context import (
     short,
     system,
     transcript,
+    working_memory,
 )
 from bumble.context.system import Block, Stable
 from bumble.entity.changes import Change, ChangeSet
@@ -130,6 +131,10 @@ def prepare(
     left = int((budget.room(life, always) - budget.LEAST_ANSWER_TOKENS) / life.token_ratio)
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
+    share = min(1.0, profile.preamble_max_tokens / max(1, life.config.prompt.preamble_max_tokens))
+    in_mind, most = working_memory.blocks(life, stable, session, share)
+    left -= sum(block.tokens for block in kept)
+    kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = system.with_preamble(kept, message)

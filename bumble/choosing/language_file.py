@@ -22,6 +22,8 @@ CUES = (
     "jests",
     "things",
     "roles",
+    "creatures",
+    "offices",
     "riddles",
     "imagined",
     "maybe",
@@ -102,15 +104,19 @@ def parse(source: str) -> Language:
     """
     data = yaml_read.parse_mapping(source)
     joins = data.get("apostrophes", "join") != "split"
-    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *CUES}:
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", "lists", *CUES}:
         raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
     fillers = _listed(data, "fillers")
+    named = data.get("lists", {})
+    if not isinstance(named, Mapping):
+        raise ValueError("`lists` should be lists of phrases by their names")
+    cues = {cue: _listed(data, cue) for cue in CUES if cue in data}
+    lists = {**cues, **{name: _listed(named, name) for name in named}}
     return Language(
         joins=joins,
         patterns={
-            cue: phrases.pattern(_listed(data, cue), fillers, joins=joins)
-            for cue in CUES
-            if cue in data
+            cue: phrases.pattern(listed, fillers, joins=joins, lists=lists)
+            for cue, listed in cues.items()
         },
         laughing=_listed(data, "laughing"),
     )

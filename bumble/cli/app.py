@@ -62,6 +62,7 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "wake": ("wake", "Let the entity wake by itself for a moment, if something calls it."),
     "evolve": (
         "evolve",
         "Look back on a hundred interactions, and propose small changes of who it is.",
@@ -95,7 +96,7 @@ SECTIONS = {
         *("tick", "cron"),
     ),
     "History": ("log", "diff", "undo", "sync", "git-merge"),
-    "Check": ("route", "eval"),
+    "Think": ("route", "wake", "eval"),
     "Doors": ("import", "export", "completion"),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app

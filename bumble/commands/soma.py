@@ -110,7 +110,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
         "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
-        "tier": ebb.tier(loud, config.ebb),
+        "tier": ebb.shown_tier(soma, config.soma, config.ebb),
         "affects": [
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects

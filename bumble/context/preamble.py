@@ -27,15 +27,15 @@ HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
 def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()) -> str:
-    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+    """Put the body into words within its budget, as loud as it is; in a reflex in one line.
 
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
     """
-    level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
+    level = ebb.shown_tier(soma, life.body.soma, life.body.ebb)
     room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return _within(room, _body_block(life, soma, "quiet", room))
+        return _within(room, _body_block(life, soma, level, room).partition("\n")[0])
     met = people.interactions(life)
     if level == "quiet":
         line = _body_block(life, soma, level, room)
@@ -117,7 +117,8 @@ def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> 
 
 def phenotype(life: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
-    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    whole = life.read_or(lambda: narrative.read(life.entity.narrative), None)
+    story = narrative.told_to(whole, readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
@@ -150,7 +151,7 @@ def now_text(
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     if other_ids:
         names = [
-            person.name if (person := people.find_person(life, other)) else other
+            person.name if (person := people.readable_person(life, other)) else other
             for other in other_ids
         ]
         lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")

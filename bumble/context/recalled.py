@@ -23,10 +23,12 @@ from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, words
+from bumble.text import stop_words, tokens, words
+from bumble.text.words import one_line
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
@@ -36,6 +38,7 @@ SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 COMPANY_TOKENS = 60  # of each who is there
+SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
 
 def blocks(
@@ -68,18 +71,29 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(life, session, at)
-    known = people.find_person(life, person)
+    known = people.readable_person(life, person)
     if known is None or not base.may_read(known.audience, session.people):
         return []
     budget = life.config.memory.relational.max_context_tokens
     told = [
         *([f"- {quotes.plain(known.text)}"] if known.text else []),
         *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *_scalar(life, known, at),
         *(f"- still open: {topic}" for topic in known.unresolved),
     ]
     heading = f"What you know of {prompts.harmless(known.name)}:"
     tier = known.provenance.trust
     return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+
+
+def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
+    """Say in numbers how the two stand, where no portrait is kept that says it in words."""
+    config, scores = life.config.memory.relational, person.scores
+    if config.enabled or not person.source.meta.get("scores"):
+        return []
+    stage = people.standing(person, config.stages, at).stage
+    numbers = f"familiarity {scores.familiarity:.0%}, warmth {scores.warmth:.0%}"
+    return [f"- how you stand: {stage}, {numbers}, trust {scores.trust:.0%}"]
 
 
 def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
@@ -99,17 +113,30 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for one in session.people:
-        known = people.find_person(life, one)
+        known = people.readable_person(life, one)
         if known is None:
             lines.append(("", f"- {one}: you have just met"))
             continue
         standing = people.standing(known, config.stages, at)
-        shared = base.may_read(known.audience, session.people)
-        about = f" {quotes.plain(known.text)}" if shared and known.text else ""
+        about = _shared(life, known, session.people)
+        about = f" {about}" if about else ""
         talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
         told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
         lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
     return _blocks("relationship", "Who is here:", lines)
+
+
+def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
+    """Say what all of some people may know of one: the portrait, else what names them."""
+    if person.text and base.may_read(person.audience, readers):
+        return quotes.plain(person.text)
+    hits = life.memory.search(person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers)
+    name_words = set(stop_words.words(person.name))
+    return " ".join(
+        one_line(hit.text)
+        for hit in hits
+        if not provenance.is_untrusted(hit.trust) and name_words <= set(stop_words.words(hit.text))
+    )
 
 
 def _knowledge(
@@ -117,7 +144,7 @@ def _knowledge(
 ) -> list[Block]:
     limit = life.config.memory.knowledge.max_sections
     hits = _unasked(life, search, session.messages[-1].text, ("knowledge",), limit)
-    book = knowledge.read(life.entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -303,12 +330,12 @@ def _unasked(
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
-    return _beside_prompt(life.entity, hits)
+    return _beside_prompt(life, hits)
 
 
-def _beside_prompt(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(life: Runtime, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    book = knowledge.read(entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     always = {("knowledge", section.title) for section in book.sections if system.always(section)}
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
@@ -352,7 +379,7 @@ def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = 
     mood = body_state.mood(life, body_state.read(life, at)).name
     search = Search(session.people, mood, at, session.id, unseen)
     hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
-    hits = _beside_prompt(life.entity, hits)
+    hits = _beside_prompt(life, hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []

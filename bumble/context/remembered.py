@@ -175,7 +175,7 @@ def _quote(life: Runtime, hit: Hit, question: Question) -> Quote:
     if hit.kind != "message":
         return Quote(_telling_line(hit.text, question), hit.at)
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
-    known = people.find_person(life, person) if person else None
+    known = people.readable_person(life, person) if person else None
     return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bumble import prompts
@@ -16,6 +17,7 @@ from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
 from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.llm.protocol import Message, Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
@@ -87,10 +89,13 @@ def of_entity(
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
 
-    Raises:
-        RecordInvalidError: If one of them can't be read.
+    A file that a hand has broken is left out; the index names it.
     """
-    story = narrative_store.read(entity.narrative)
+    story, book = None, knowledge_store.EMPTY
+    with suppress(RecordInvalidError):
+        story = narrative_store.read(entity.narrative)
+    with suppress(RecordInvalidError):
+        book = knowledge_store.read(entity.knowledge)
     return stable(
         identity,
         tools,
@@ -99,10 +104,11 @@ def of_entity(
             for skill in skills_store.read(entity.skills)
             if base.may_read(skill.provenance.audience, readers)
         ],
-        knowledge_store.read(entity.knowledge),
+        book,
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
-        prompt_files.read(entity, config),
+        prompt_files.read(entity, config, readers),
         mood,
+        home=entity.root.name,
     )
 
 
@@ -114,6 +120,8 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    *,
+    home: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -129,7 +137,7 @@ def stable(
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
-        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+        "runtime": _runtime(identity, tools, home),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
@@ -150,6 +158,17 @@ def _character(who: Persona) -> str:
         f"You would like to know more about: {'; '.join(who.curiosity)}." if who.curiosity else "",
     ]
     return "".join(f"{line}\n" for line in lines if line)
+
+
+def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
+    """Say where and in what the entity lives, and which of its files it may touch."""
+    lines = [f"Your days are counted in the time zone {identity.timezone}."]
+    if home:
+        named = prompts.harmless(home)
+        lines.append(f"You run in bumble, and your memory is the files of a folder, {named}/.")
+        if any(tool.name == "read_file" for tool in tools):
+            lines.append("The files you can read and write lie in its workspace/.")
+    return " ".join(lines)
 
 
 def _is_told(story: Narrative) -> bool:
@@ -197,7 +216,7 @@ def files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files
-        if own_file.text
+        if own_file.text and own_file.name != prompt_files.LIVING_MEMORY
     )
 
 
@@ -215,7 +234,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     for block in blocks:
         if not block.text:
             continue
-        fitting = block if not chosen or block.tokens <= left else _fit(block, left)
+        fitting = block if not chosen or block.tokens <= left else cut_block(block, left)
         if fitting is None:
             continue
         chosen.append(fitting)
@@ -223,7 +242,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     return tuple(chosen)
 
 
-def _fit(block: Block, left: int) -> Block | None:
+def cut_block(block: Block, left: int) -> Block | None:
     """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []

@@ -173,6 +173,7 @@ class PromptConfig:
     bootstrap_max_chars: Count
     bootstrap_total_max_chars: Count
     living_memory_max_lines: Count
+    living_memory_max_tokens: Count
     reference_max_files: Count
     reference_max_bytes: Count
     host_command: Annotated[tuple[str, ...], YOURS]
@@ -288,6 +289,22 @@ class AutomationsConfig:
 
 
 @dataclass(frozen=True)
+class WakeConfig:
+    """When the entity may wake by itself."""
+
+    enabled: bool
+    min_gap_seconds: Amount
+    min_silence_seconds: Amount
+    quiet_hours: tuple[Annotated[int, Range(0, 23)], ...]
+    max_per_day: Count
+    timer_minutes: Annotated[tuple[Amount, ...], Length((2,))]
+
+    def __post_init__(self) -> None:
+        if self.timer_minutes[0] > self.timer_minutes[1]:
+            raise ValueError("the first of `timer_minutes` must not be above the second")
+
+
+@dataclass(frozen=True)
 class GitConfig:
     """What is done with a folder under git."""
 
@@ -325,6 +342,7 @@ class Config:
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
+    wake: WakeConfig
     git: GitConfig
     output: OutputConfig
     log: LogConfig

@@ -45,6 +45,11 @@ class Entity:
         return self._own("narrative.md")
 
     @property
+    def working_memory(self) -> Path:
+        """Living notes for the coming days, which the dream rewrites."""
+        return self._own("working/MEMORY.md")
+
+    @property
     def soma(self) -> Path:
         """The body: values with the time they were true."""
         return self._own("soma.yaml")

@@ -401,5 +401,6 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "soma": _describe_soma,
     "state": _describe_state,
     "scratch": _describe_lines,
+    "working": _describe_lines,
     "handover": _describe_lines,
 }

@@ -39,6 +39,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    working,
 )
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.sessions import Session
@@ -407,6 +408,20 @@ def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return views
 
 
+def _working(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{line.section}, line {line.number}".removeprefix(", "),
+            line.text,
+            line.origin,
+            line.origin.sources,
+            line=line.number,
+            source=line.source,
+        )
+        for line in working.parse(base.read_text(path))
+    ]
+
+
 def _session(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (session_view(session_files.load(path)),)
 
@@ -510,6 +525,18 @@ SCRATCH = Kind(
     "parts",
     "union",
     file_name="scratch notes",
+)
+WORKING = Kind(
+    "working",
+    "line of working memory",
+    "lines of working memory",
+    "working_memory",
+    (working.PATH,),
+    working.parse,
+    _working,
+    "parts",
+    "union",
+    file_name="working memory",
 )
 EPISODE = Kind(
     "episode",
@@ -721,7 +748,7 @@ HANDOVER = Kind(
     "bumble",
 )
 KINDS = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH),
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH, WORKING),
     *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT, PROPOSAL),
     *(SESSION, HANDOVER),
 )

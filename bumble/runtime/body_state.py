@@ -30,12 +30,9 @@ SPOKE = "message_out"
 
 
 def read(life: Runtime, at: datetime) -> Soma:
-    """Return the body as it is at a time; nothing is written.
-
-    Raises:
-        RecordInvalidError: If the file does not hold a body.
-    """
-    return _at(life, store.read(life.entity.soma), at)
+    """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
+    new = body.birth(at, life.body.soma)
+    return life.read_or(lambda: _at(life, store.read(life.entity.soma), at), new)
 
 
 def _at(life: Runtime, file: MappingFile, at: datetime) -> Soma:

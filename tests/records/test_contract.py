@@ -47,6 +47,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
@@ -560,6 +561,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
         "soma": (soma.PATH, BODY.replace("wave", text)),
         "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
+        "working": (working.PATH, f"## Bond\n\n- {text} {comment}\n"),
         "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
         "episode": ("episodes/2026/05/ep_1.md", episode.source.text),
         "belief": ("beliefs/bel_1.md", belief.source.text),
