@@ -77,7 +77,7 @@ COMMANDS = {
     "undo": ("undo", "Take back one change."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
-    "export": ("export", "Take it elsewhere: a card, a bundle to read or to keep."),
+    "export": ("export", "Take the entity elsewhere: a card, a bundle to read or to keep."),
     "completion": (
         "completion",
         "Print the script that completes commands, options, ids and names in your shell.",

@@ -13,10 +13,11 @@ import typer
 
 from bumble.cli import app, settings_page
 from bumble.cli.app import COMMANDS
-from bumble.commands import export
 from bumble.entity import create, defaults
+from bumble.exports import memories
 from bumble.imports import formats
 from bumble.records import beliefs, checks, kinds, projects
+from bumble.weights import catalog
 
 # What a parameter takes, by the first of its command's name and its own; "" stands for any.
 TAKES: Mapping[tuple[str, str], str] = {
@@ -57,6 +58,9 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("export", "form"): "form",
     ("project", "status"): "status",
     ("eval", "of"): "place",
+    ("model", "name"): "model",
+    ("model", "names"): "model",
+    ("model remove", "names"): "weights",
     ("completion", "shell"): "shell",
 }
 CYCLES = ("compact", "consolidate", "distill", "dream", "evolve", "narrate", "reflect", "tick")
@@ -91,7 +95,9 @@ def _entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
     for param in command.params:
         if param.name in app.OF_THE_ROOT:
             continue
-        takes = TAKES.get((path.split(" ")[0], param.name)) or TAKES.get(("", param.name)) or "text"
+        owners = (path, path.split(" ")[0], "")
+        takes = next((TAKES[(own, param.name)] for own in owners if (own, param.name) in TAKES), "")
+        takes = takes or "text"
         if param.param_type_name == "argument":
             arguments.append(takes)
         else:
@@ -112,8 +118,9 @@ def _values() -> dict[str, list[str]]:
         "setting": sorted(settings),
         "archetype": list(create.archetypes()),
         "format": list(formats.NAMES),
-        "form": list(export.FORMS),
+        "form": list(memories.FORMS),
         "status": list(projects.STATUSES),
         "place": list(checks.PLACES),
         "shell": list(SHELLS),
+        "model": [entry.name for entry in catalog.load()],
     }

@@ -106,6 +106,10 @@ def values(takes: str, words: dict[str, Any], entity: str) -> list[str]:
         import zoneinfo
 
         return sorted(zoneinfo.available_timezones())
+    if takes == "weights":
+        from bumble.app.process import Shell
+
+        return sorted(path.name for path in _below(Shell.of_process().weights, ".", "*/"))
     root = _root(entity)
     if root is None:
         return []
@@ -134,7 +138,7 @@ def _below(root: Path, folder: str, pattern: str) -> list[Path]:
     """Return files of a folder; none of one that leads out of the entity's."""
     top = root / folder
     real = os.path.realpath(top)
-    if not real.startswith(os.path.realpath(root) + os.sep):
+    if not f"{real}{os.sep}".startswith(os.path.realpath(root) + os.sep):
         return []
     try:
         return list(top.glob(pattern))

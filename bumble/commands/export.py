@@ -71,8 +71,10 @@ def command(
     okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
     bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
     """
-    if form not in FORMS:
-        raise UsageError(f"--to {form}: there is no such form\nThere are {', '.join(FORMS)}.")
+    if form not in memories.FORMS:
+        raise UsageError(
+            f"--to {form}: there is no such form\nThere are {', '.join(memories.FORMS)}."
+        )
     if form != "bundle" and (encrypt or recipient):
         raise UsageError("Only a bundle is encrypted: --to bundle.")
     if form != "card" and picture is not None:
@@ -81,7 +83,7 @@ def command(
     place.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
     asked = Asked(target, reader, force, picture, tuple(recipient or ()), encrypt)
-    data, lines = FORMS[form](opened, asked)
+    data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
@@ -180,7 +182,7 @@ def _locked(opened: Opened, asked: Asked, data: bytes) -> bytes:
         raise UsageError(f"--recipient: {error}") from error
 
 
-FORMS: dict[str, Callable[[Opened, Asked], tuple[dict[str, Any], list[str]]]] = {
+WRITERS: dict[str, Callable[[Opened, Asked], tuple[dict[str, Any], list[str]]]] = {
     "card": _card,
     "okf": _okf,
     "markdown": _markdown,

@@ -20,6 +20,7 @@ from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.text.words import one_line, shorten
 
+FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
 TITLE_CHARS = 80
 KINDS = (
     *(kinds.KNOWLEDGE, kinds.JOURNAL, kinds.PERSON, kinds.NARRATIVE, kinds.EPISODE, kinds.BELIEF),
