@@ -110,6 +110,7 @@ def prepare(
         asks,
         said.text,
         life.config.cognition.router,
+        code,
         mood=mood.name,
         intensity=body_state.intensity(life, soma),
     )
@@ -273,25 +274,24 @@ def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) 
         carry_out,
         say,
         person=prompts.harmless(turn.person.name),
-        gate=Gate(
-            life.model,
-            life.config.cognition.gate,
-            turn.session.messages[-1].text,
-            judges=_judges(life, turn),
-        ),
+        gate=_gate(life, turn),
         fits=lambda request: budget.fitting(life, request),
         breakable=breakable,
     )
 
 
-def _judges(life: Runtime, turn: Turn) -> bool:
-    """Whether the model is asked if its work is done."""
-    wanted = life.config.cognition.gate.judge
-    if wanted == "auto":
-        language = spoken.language(life, turn.session, turn.person.id)
-        able = life.abilities.tier("talk", language) == "write"
-        return able and turn.route.profile == "deliberate"
-    return wanted == "always"
+def _gate(life: Runtime, turn: Turn) -> Gate:
+    """Make the check of whether the turn may end; of a reflex the model judges promises alone."""
+    config = life.config.cognition.gate
+    asks = config.judge == "auto" and life.abilities.tier("talk", turn.language) == "write"
+    return Gate(
+        life.model,
+        config,
+        turn.message.text,
+        judges=config.judge == "always" or (asks and turn.route.profile == "deliberate"),
+        language=turn.language,
+        weighs_promises=asks,
+    )
 
 
 def _context(life: Runtime, turn: Turn) -> tools.Context:
