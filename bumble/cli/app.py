@@ -62,7 +62,10 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
-    "wake": ("wake", "Let the entity wake by itself for a moment, if something calls it."),
+    "wake": (
+        "wake",
+        "Let the entity wake by itself for a moment, if something calls it and nobody talks.",
+    ),
     "evolve": (
         "evolve",
         "Look back on a hundred interactions, and propose small changes of who it is.",
