@@ -39,6 +39,7 @@ from bumble.agent.tool_cache import ToolCache
 from bumble.agent.turn_record import Turn, provenance_of
 from bumble.body.soma import Soma, shown_to
 from bumble.context import (
+    catalyze,
     compact,
     expand,
     handover,
@@ -46,6 +47,7 @@ from bumble.context import (
     recalled,
     short,
     system,
+    topic_overview,
     transcript,
     working_memory,
 )
@@ -338,7 +340,7 @@ def tool_context(
         at=life.clock(),
         zone=life.zone,
         provenance=provenance,
-        recall=lambda query: recalled.answer(life, query, session, unseen),
+        recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
         feelings=Feelings(life),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
@@ -371,8 +373,10 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     return replace(config, run_command=False)
 
 
-def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
+def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
+
+    `overview` is that of the topics, if it is not that of the day.
 
     The mood goes there by name alone, where a setting wants it, so that the prompt changes when
     the mood does, no oftener.
@@ -381,14 +385,17 @@ def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     if life.config.prompt.mood_in_system:
         mood = body_state.mood(life, body_state.read(life, life.now())).name
     declared = tools.declared(tools_of(life, readers))
-    return system.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
+    topics = topic_overview.text(life, readers) if overview is None else overview
+    return system.of_entity(
+        life.entity, life.identity, declared, life.config.prompt, readers, mood, topics
+    )
 
 
-def stable_of(life: Runtime, session: Session, person: str) -> Stable:
-    """Make what the next plain turn of a conversation begins with."""
+def stable_of(life: Runtime, session: Session, person: str, overview: str | None = None) -> Stable:
+    """Make what the next plain turn of a conversation begins with; see `stable_part`."""
     code = spoken.language(life, session, person)
     if life.abilities.tier("talk", code) == "write" or not short.has(code):
-        return stable_part(life, session.people)
+        return stable_part(life, session.people, overview)
     return short_turn.stable_part(life, code)
 
 
