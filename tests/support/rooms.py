@@ -32,6 +32,7 @@ ROOMS = (
     "recollection",
     "agent",
     "history",
+    "exports",
     "upkeep",
     "app",
     "cli",
