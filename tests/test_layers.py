@@ -12,6 +12,8 @@ ONLY_IN = {
     "ijson": ("imports",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
+    "mcp": ("served", "commands"),  # `commands` for its types alone
+    "mcp_types": ("served",),
     "apsw": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),

@@ -76,6 +76,7 @@ COMMANDS = {
     "undo": ("undo", "Take back one change."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
+    "mcp": ("mcp", "Serve the entity's memory to another program, over standard input and output."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app

@@ -33,6 +33,7 @@ ROOMS = (
     "upkeep",
     "app",
     "cli",
+    "served",
     "commands",
     "__main__",
 )
