@@ -16,7 +16,7 @@ from bumble.app import body_view, opening
 from bumble.app.opening import Opened
 from bumble.context import recalled, system
 from bumble.context.recalled import QUOTED_FROM, Search
-from bumble.errors import RecordMissingError, UsageError, UserError
+from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, journal, knowledge, provenance, relationships
@@ -110,6 +110,7 @@ def _find(desk: Desk, record_id: str) -> tuple[Library, LibraryRecord]:
     Raises:
         RecordMissingError: If there is none, more than one, or none that may be read: nobody
             learns from an error what others have told.
+        RecordInvalidError: If a file can't be read, and the owner asks.
     """
     opened = desk.opened
     library = Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
@@ -118,7 +119,9 @@ def _find(desk: Desk, record_id: str) -> tuple[Library, LibraryRecord]:
         raise missing
     try:
         item = library.look_up(record_id)
-    except UserError:
+    except UserError as error:
+        if isinstance(error, RecordInvalidError) and desk.reader.trust == "owner":
+            raise
         raise missing from None
     if not base.may_read(item.origin.audience, desk.readers):
         raise missing

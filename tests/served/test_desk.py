@@ -10,7 +10,7 @@ from bumble.app.process import Shell
 from bumble.commands.mcp import _memory
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RecordMissingError, RefusedError, UsageError
+from bumble.errors import RecordInvalidError, RecordMissingError, RefusedError, UsageError
 from bumble.records import beliefs, knowledge, reminders
 from bumble.records.base import Provenance
 from bumble.served import desk as reading
@@ -53,6 +53,14 @@ def test_a_reader_finds_and_reads_only_what_they_may_hear(full: Run) -> None:
         with pytest.raises(RecordMissingError) as absent:
             reading.read(guest, "bel_nothing")
         assert str(hidden.value) == str(absent.value).replace("bel_nothing", record_id)
+
+
+def test_a_broken_file_is_named_to_the_owner_alone(full: Run) -> None:
+    (full.entity.beliefs / "bel_1.md").write_text("no belief", "utf-8")
+    with pytest.raises(RecordInvalidError, match="bel_1"):
+        reading.read(desk(full), "bel_1")
+    with pytest.raises(RecordMissingError):
+        reading.read(desk(full, "Bo"), "bel_1")
 
 
 def test_what_a_record_rests_on_is_hidden_from_whom_it_is_not_for(full: Run) -> None:

@@ -105,6 +105,7 @@ def test_plain_lines_of_an_old_client_are_answered_and_nothing_else_is_printed(f
         first, second = (json.loads(server.stdout.readline()) for _ in range(2))
         server.stdin.close()
         assert server.stdout.read() == ""
+    assert server.returncode == 0
     assert (first["id"], first["result"]["protocolVersion"]) == (1, "2024-11-05")
     names = [tool["name"] for tool in second["result"]["tools"]]
     assert names == [*READING, "remember", "remind"]
