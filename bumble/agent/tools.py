@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from bumble.agent import workspace
 from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
+from bumble.context import catalyze
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
@@ -49,7 +50,7 @@ class Context:
     at: datetime
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
-    recall: Callable[[str], Answer]  # searches memory
+    recall: Callable[[str, str], Answer]  # searches memory, in a register or none
     feelings: Feelings  # makes and recalls anchors
     expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
     config: ToolsConfig
@@ -104,7 +105,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool(
         "recall",
         "search older memories, for what is not in front of you",
-        _parameters(query="what to look for"),
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "register": {"enum": list(catalyze.REGISTERS)},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
     ),
     Tool(
         "expand_message",
@@ -226,7 +235,7 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
-    answer = context.recall(arguments["query"])
+    answer = context.recall(arguments["query"], arguments.get("register", ""))
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 

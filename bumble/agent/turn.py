@@ -39,6 +39,7 @@ from bumble.agent.tool_cache import ToolCache
 from bumble.agent.turn_record import Turn, provenance_of
 from bumble.body.soma import Soma, shown_to
 from bumble.context import (
+    catalyze,
     compact,
     expand,
     handover,
@@ -46,6 +47,7 @@ from bumble.context import (
     recalled,
     short,
     system,
+    topic_overview,
     transcript,
     working_memory,
 )
@@ -110,6 +112,7 @@ def prepare(
         asks,
         said.text,
         life.config.cognition.router,
+        code,
         mood=mood.name,
         intensity=body_state.intensity(life, soma),
     )
@@ -273,25 +276,24 @@ def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) 
         carry_out,
         say,
         person=prompts.harmless(turn.person.name),
-        gate=Gate(
-            life.model,
-            life.config.cognition.gate,
-            turn.session.messages[-1].text,
-            judges=_judges(life, turn),
-        ),
+        gate=_gate(life, turn),
         fits=lambda request: budget.fitting(life, request),
         breakable=breakable,
     )
 
 
-def _judges(life: Runtime, turn: Turn) -> bool:
-    """Whether the model is asked if its work is done."""
-    wanted = life.config.cognition.gate.judge
-    if wanted == "auto":
-        language = spoken.language(life, turn.session, turn.person.id)
-        able = life.abilities.tier("talk", language) == "write"
-        return able and turn.route.profile == "deliberate"
-    return wanted == "always"
+def _gate(life: Runtime, turn: Turn) -> Gate:
+    """Make the check of whether the turn may end; of a reflex the model judges promises alone."""
+    config = life.config.cognition.gate
+    asks = config.judge == "auto" and life.abilities.tier("talk", turn.language) == "write"
+    return Gate(
+        life.model,
+        config,
+        turn.message.text,
+        judges=config.judge == "always" or (asks and turn.route.profile == "deliberate"),
+        language=turn.language,
+        weighs_promises=asks,
+    )
 
 
 def _context(life: Runtime, turn: Turn) -> tools.Context:
@@ -338,7 +340,7 @@ def tool_context(
         at=life.clock(),
         zone=life.zone,
         provenance=provenance,
-        recall=lambda query: recalled.answer(life, query, session, unseen),
+        recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
         feelings=Feelings(life),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
@@ -371,8 +373,10 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     return replace(config, run_command=False)
 
 
-def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
+def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
+
+    `overview` is that of the topics, if it is not that of the day.
 
     The mood goes there by name alone, where a setting wants it, so that the prompt changes when
     the mood does, no oftener.
@@ -381,14 +385,17 @@ def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     if life.config.prompt.mood_in_system:
         mood = body_state.mood(life, body_state.read(life, life.now())).name
     declared = tools.declared(tools_of(life, readers))
-    return system.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
+    topics = topic_overview.text(life, readers) if overview is None else overview
+    return system.of_entity(
+        life.entity, life.identity, declared, life.config.prompt, readers, mood, topics
+    )
 
 
-def stable_of(life: Runtime, session: Session, person: str) -> Stable:
-    """Make what the next plain turn of a conversation begins with."""
+def stable_of(life: Runtime, session: Session, person: str, overview: str | None = None) -> Stable:
+    """Make what the next plain turn of a conversation begins with; see `stable_part`."""
     code = spoken.language(life, session, person)
     if life.abilities.tier("talk", code) == "write" or not short.has(code):
-        return stable_part(life, session.people)
+        return stable_part(life, session.people, overview)
     return short_turn.stable_part(life, code)
 
 

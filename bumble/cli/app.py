@@ -61,6 +61,15 @@ COMMANDS = {
         "Have the entity tell its story anew, from its memories and the story so far.",
     ),
     "dream": ("dream", "Let the entity dream, if it is deep in the night and nobody talks."),
+    "petri": (
+        "petri",
+        "List what the memories are about; with TOPIC its parts, mentions and questions.",
+    ),
+    "catalysts": ("catalysts", "Draw the questions that topics keep raising."),
+    "catalyze": (
+        "catalyze",
+        "Search memory in two stages: questions that topics raise, then the texts they point to.",
+    ),
     "wake": ("wake", "Let the entity wake by itself for a moment, if something calls it."),
     "evolve": (
         "evolve",

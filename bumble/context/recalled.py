@@ -23,6 +23,7 @@ from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
+from bumble.records.kinds import RECALLED
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
@@ -274,13 +275,13 @@ def find(
         body: What a feeling counts.
         search: Who meets it, in which mood.
         query: What was said, or asked.
-        kinds: Kinds of record; empty: all.
+        kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
     """
     hits = memory.search(
         query,
-        kinds=kinds,
+        kinds=kinds or RECALLED,
         limit=limit,
         audience=search.readers,
         people=search.people,
@@ -291,8 +292,13 @@ def find(
         factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
     )
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
-    standing = _believed(memory.entity, config, near, search.at)
-    return newer_words.beside(memory.entity, standing, search.readers)
+    return standing(memory.entity, config, search, near)
+
+
+def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits as they stand now: without what gave way, with what was put right since."""
+    believed = _believed(entity, config, hits, search.at)
+    return newer_words.beside(entity, believed, search.readers)
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -375,10 +381,20 @@ class Answer:
 
 def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
+    search = question_of(life, session, unseen)
+    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
+    return worded(life, hits)
+
+
+def question_of(life: Runtime, session: Session, unseen: Sequence[str]) -> Search:
+    """Return the search that the entity makes itself in a conversation."""
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    search = Search(session.people, mood, at, session.id, unseen)
-    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
+    return Search(session.people, mood, at, session.id, unseen)
+
+
+def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
+    """Word what came to mind for the entity that asked for it."""
     hits = _beside_prompt(life, hits)
     if not hits:
         return Answer("Nothing comes to mind.")

@@ -78,6 +78,7 @@ def of_entity(
     config: PromptConfig,
     readers: Sequence[str],
     mood: str = "",
+    topics: str = "",
 ) -> Stable:
     """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
@@ -88,6 +89,8 @@ def of_entity(
         config: Which files of the owner's go in, and how long.
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
+        mood: The mood, if it goes there.
+        topics: The overview of what memory is about.
 
     A file that a hand has broken is left out; the index names it.
     """
@@ -108,6 +111,7 @@ def of_entity(
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config, readers),
         mood,
+        topics,
         home=entity.root.name,
     )
 
@@ -120,6 +124,7 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    topics: str = "",
     *,
     home: str = "",
 ) -> Stable:
@@ -138,6 +143,7 @@ def stable(
         "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": _runtime(identity, tools, home),
+        "topics": _section("# What your memories are about, as of this morning", topics),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))

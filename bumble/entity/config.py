@@ -176,6 +176,9 @@ class PromptConfig:
     living_memory_max_tokens: Count
     reference_max_files: Count
     reference_max_bytes: Count
+    topics: bool
+    topics_max_tokens: Count
+    topics_min_window_tokens: Count
     host_command: Annotated[tuple[str, ...], YOURS]
 
 

@@ -85,6 +85,11 @@ class Entity:
         return self.root / "dreams"
 
     @property
+    def topics(self) -> Path:
+        """`<slug>.md`."""
+        return self.root / "topics"
+
+    @property
     def sessions(self) -> Path:
         """`<id>/messages.jsonl` and what belongs to that conversation."""
         return self.root / "sessions"

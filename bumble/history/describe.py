@@ -391,6 +391,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "reminder": _describe_reminder,
     "automation": _describe_automation,
     "check": _describe_check,
+    "topic": _describe_lines,
     "anchor": _describe_anchor,
     "project": _describe_project,
     "proposal": _describe_proposal,

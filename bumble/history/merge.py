@@ -16,7 +16,16 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships, self_model, soma, state
+from bumble.records import (
+    kinds,
+    mapping_files,
+    narrative,
+    relationships,
+    self_model,
+    soma,
+    state,
+    topics,
+)
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -150,6 +159,13 @@ def _merge_narrative(base: str, current: str, incoming: str) -> Merged:
     return _later_text(base, current, incoming)
 
 
+def _merge_drawn(base: str, current: str, incoming: str) -> Merged:
+    """Take the catalysts that were drawn later, all of them."""
+    for text in (current, incoming):
+        topics.parse(text, "topic")
+    return _later_text(base, current, incoming)
+
+
 def _later_text(base: str, current: str, incoming: str) -> Merged:
     """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
     times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
@@ -239,6 +255,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "journal": merge_sections.journal,
     "narrative": _merge_narrative,
     "handover": _later_text,
+    "topic": _merge_drawn,
     "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,

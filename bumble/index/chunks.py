@@ -29,6 +29,7 @@ from bumble.records import (
     relationships,
     session_files,
     skills,
+    topics,
 )
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
@@ -103,6 +104,7 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
         "message": partial(_messages, name=name),
         "narrative": _narrative,
         "dream": _dream,
+        "topic": _topic,
         "project": _project,
     }
     return _numbered(readers[kind](path))
@@ -296,6 +298,20 @@ def _dream(path: Path) -> Iterator[Chunk]:
         head=f"({spoken_date(dream.at.date())}) ",
         at=dream.at.isoformat(),
     )
+
+
+def _topic(path: Path) -> Iterator[Chunk]:
+    topic = base.load(path, topics.parse)
+    for catalyst in topic.catalysts:
+        yield from _chunks(
+            "topic",
+            topic.id,
+            catalyst.text,
+            catalyst.line,
+            topic.provenance,
+            head=f"{topic.name}: ",
+            at=topic.at.isoformat() if topic.at else "",
+        )
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    topics,
     working,
 )
 from bumble.records.base import BY_HAND, Provenance
@@ -319,6 +320,13 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
         document=check.source,
     )
     return (view,)
+
+
+def _topic(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    topic = base.load(path, topics.parse)
+    sources = unite(*(catalyst.sources for catalyst in topic.catalysts))
+    times = {"at": topic.at}
+    return _whole(topic.id, topic.source, topic.at, sources=sources, times=times)
 
 
 def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
@@ -622,6 +630,22 @@ DREAM = Kind(
     explained=True,
     counted=True,
 )
+TOPIC = Kind(
+    "topic",
+    "topic",
+    "topics",
+    "topics",
+    (f"{topics.FOLDER}/*.md",),
+    topics.parse,
+    _topic,
+    "file",
+    "bumble",
+    text_keys=("name",),
+    own_words=True,
+    passages="topic",
+    explained=True,
+    counted=True,
+)
 REMINDER = Kind(
     "reminder",
     "reminder",
@@ -749,8 +773,8 @@ HANDOVER = Kind(
 )
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH, WORKING),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT, PROPOSAL),
-    *(SESSION, HANDOVER),
+    *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT),
+    *(PROPOSAL, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
@@ -760,4 +784,6 @@ PREFIXES: Mapping[str, str] = {
     if prefix
 }
 INDEXED = tuple(kind.passages for kind in KINDS if kind.passages)
+# What a search looks through that names no kind: a question that a topic raises answers nothing.
+RECALLED = tuple(passages for passages in INDEXED if passages != TOPIC.passages)
 UNASKED = tuple(kind.passages for kind in KINDS if kind.unasked)

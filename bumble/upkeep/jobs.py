@@ -11,7 +11,7 @@ from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
-from bumble.upkeep import automations, reminders, wake
+from bumble.upkeep import automations, day_prefix, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -33,6 +33,7 @@ AFTER: tuple[Pass, ...] = (
     Pass("dream", dream.check, dream.run),
     Pass("working memory", living_memory.check, living_memory.run),
     Pass("evolve", evolve.check, evolve.run),
+    Pass("prefix", day_prefix.check, day_prefix.run),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )

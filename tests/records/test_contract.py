@@ -47,6 +47,7 @@ from bumble.records import (
     skills,
     soma,
     state,
+    topics,
     working,
 )
 from bumble.records.base import Provenance
@@ -96,6 +97,13 @@ REMINDER = reminders.new(
 AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
+)
+TOPIC = topics.new(
+    "Marzipan",
+    (topics.Catalyst("Why is it hidden?", ("msg_1", "ep_1")), topics.Catalyst("Who likes it?")),
+    AT,
+    fingerprint="0123456789abcdef",
+    provenance=FROM_MODEL,
 )
 ANCHOR = anchors.new(
     "The sea",
@@ -244,6 +252,25 @@ CASES = {
         r"$^",
         "---\nat: 2026-05-24T03:12:47Z\npairs: [ep_1]\n---\n",
         3,
+    ),
+    "topics": Case(
+        TOPIC.source.text,
+        topics.parse,
+        lambda topic: topic.source.text,
+        lambda topic: topics.plan_draw(
+            topic,
+            topics.new(
+                "Marzipan",
+                (topics.Catalyst("Why now?", ("msg_2",)),),
+                AT + timedelta(days=1),
+                fingerprint="fedcba9876543210",
+                provenance=FROM_MODEL,
+            ),
+            "draw",
+        ),
+        r"at:|fingerprint:|- |a line by hand|<!-- note",
+        "---\nat: noon\n---\n\n- Why?\n",
+        2,
     ),
     "skills": Case(
         SKILL,
@@ -414,6 +441,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
         checks.plan_new(CHECK, "ask"),
+        topics.plan_draw(None, TOPIC, "draw"),
         anchors.plan_new(ANCHOR, "feel"),
         PROJECT,
         proposals.plan_new(PROPOSAL, "grow"),
@@ -551,6 +579,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
     anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
+    topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -571,6 +600,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "topic": ("topics/tea.md", topic.source.text),
         "project": ("projects/tea.md", work.data.decode()),
         "proposal": ("evolution/evo_1.md", proposal.source.text),
         "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
