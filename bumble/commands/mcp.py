@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,7 +60,10 @@ def mcp(
     if print_config is not None:
         _print_config(opened, print_config, speaker, write=write)
         return
-    _server(opened, speaker, write=write).run("stdio")
+    server = _server(opened, speaker, write=write)
+    # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    server.run("stdio")
 
 
 def _server(opened: Opened, speaker: str | None, *, write: bool) -> MCPServer[Any]:

@@ -154,18 +154,7 @@ def _node(desk: Desk, node: SourceNode) -> dict[str, Any]:
 
 def person(desk: Desk, name: str) -> dict[str, Any]:
     """Return how the entity sees somebody, and how the two stand."""
-    opened = desk.opened
-    known_people, _ = base.load_all(
-        relationships.paths(opened.entity.relationships),
-        lambda path: base.load(path, relationships.parse),
-    )
-    match = relationships.match(known_people, name)
-    if match is None or not base.may_read(match.audience, desk.readers):
-        raise RecordMissingError("person to be read called", name)
-    return _person(desk, match)
-
-
-def _person(desk: Desk, match: Relationship) -> dict[str, Any]:
+    match = _somebody(desk, name)
     stages = desk.opened.config.memory.relational.stages
     return {
         "id": match.id,
@@ -179,6 +168,20 @@ def _person(desk: Desk, match: Relationship) -> dict[str, Any]:
         "trust": match.provenance.trust or None,
         "quoted_from": QUOTED_FROM.get(match.provenance.trust),
     }
+
+
+def _somebody(desk: Desk, name: str) -> Relationship:
+    """Look a person up by any name.
+
+    Raises:
+        RecordMissingError: If there is nobody of that name, or nobody that may be read of.
+    """
+    paths = relationships.paths(desk.opened.entity.relationships)
+    readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
+    match = relationships.match(readable, name)
+    if match is None or not base.may_read(match.audience, desk.readers):
+        raise RecordMissingError("person to be read called", name)
+    return match
 
 
 def whoami(desk: Desk) -> dict[str, Any]:
@@ -231,8 +234,9 @@ def journal_page(desk: Desk, day: str) -> str:
 
 def person_page(desk: Desk, person_id: str) -> str:
     """Return the portrait of somebody."""
-    data = person(desk, person_id)
-    return f"# {' / '.join(data['names']) or data['id']}\n\n{data['text'] or 'No portrait yet.'}"
+    match = _somebody(desk, person_id)
+    portrait = _quoted(match.provenance, match.text) if match.text else "No portrait yet."
+    return f"# {' / '.join(match.names) or match.id}\n\n{portrait}"
 
 
 def episode_page(desk: Desk, episode_id: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from bumble.app import opening
 from bumble.entity import commits
 from bumble.entity.changes import Change, ChangeSet
-from bumble.errors import UsageError
+from bumble.errors import RefusedError, UsageError
 from bumble.grounding import secrets
 from bumble.records import base, knowledge, reminders
 from bumble.records.base import Provenance
@@ -24,6 +24,7 @@ TRUST = "tool"
 MAX_TEXT_CHARS = 20_000
 MAX_TITLE_CHARS = 80
 MOST_ALIKE = 1000  # notes of one title
+MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the owner's
 
 
 def remember(desk: Desk, text: str, title: str = "") -> dict[str, Any]:
@@ -31,7 +32,7 @@ def remember(desk: Desk, text: str, title: str = "") -> dict[str, Any]:
 
     Raises:
         UsageError: If there is no text, or too much.
-        RefusedError: If it holds a secret.
+        RefusedError: If it holds a secret, or there are too many notes.
     """
     _check(text, title)
     book = knowledge.read(desk.opened.entity.knowledge)
@@ -42,11 +43,21 @@ def remember(desk: Desk, text: str, title: str = "") -> dict[str, Any]:
     )
     if same is not None and same.provenance == _origin(desk):
         return {"changed": False, "id": same.title, "trust": TRUST}
+    _check_room(book, text)
     name = _free_title(book, head)
     why = f"remember for another program: {shorten(one_line(text), 50)}"
     change = knowledge.plan_set(book, name, text, why, by_entity=True, provenance=_origin(desk))
     _apply(desk, "mcp remember", change)
     return {"changed": change is not None, "id": name, "trust": TRUST}
+
+
+def _check_room(book: knowledge.Knowledge, text: str) -> None:
+    notes = [part.source for part in book.sections if part.provenance.by == BY]
+    if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
+        raise RefusedError(
+            f"{knowledge.PATH}: the notes of other programs would fill {MAX_NOTES_BYTES:,} bytes\n"
+            "Its owner makes room with `bumble knowledge remove`, or makes them their own."
+        )
 
 
 def _free_title(book: knowledge.Knowledge, title: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tomllib
@@ -109,6 +110,19 @@ def test_plain_lines_of_an_old_client_are_answered_and_nothing_else_is_printed(f
     assert (first["id"], first["result"]["protocolVersion"]) == (1, "2024-11-05")
     names = [tool["name"] for tool in second["result"]["tools"]]
     assert names == [*READING, "remember", "remind"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
+def test_an_interrupt_ends_it_while_its_input_is_open(full: Run) -> None:
+    program = command(full)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(program, stdin=pipe, stdout=pipe, env=full.environ, text=True) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["id"] == 1
+        server.send_signal(signal.SIGINT)
+        assert server.wait(30) == -signal.SIGINT
 
 
 def test_the_config_of_a_client_starts_the_server_from_any_folder(full: Run) -> None:
