@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import opening, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import listing
+from bumble.cli import listing, mcp_clients
 from bumble.cli.entity_command import writes
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError, UserError
@@ -111,18 +111,16 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
 
 
 def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
-    from bumble.served import clients
-
-    client = clients.CLIENTS.get(name)
+    client = mcp_clients.CLIENTS.get(name)
     if client is None:
-        near = listing.missing("client", name, clients.CLIENTS)
-        raise UsageError(f"{near}\nThere are {', '.join(clients.CLIENTS)}.")
+        near = listing.missing("client", name, mcp_clients.CLIENTS)
+        raise UsageError(f"{near}\nThere are {', '.join(mcp_clients.CLIENTS)}.")
     # -P: a client starts it in any folder, and no module is to be taken from there
     command = [sys.executable, "-P", "-m", "bumble", "-e", str(opened.entity.root), "mcp"]
     command += ["--as", speaker] if speaker else []
     command += ["--write"] if write else []
     server_name = f"bumble-{opened.entity.root.name}"
-    text = clients.config(client, server_name, command)
+    text = mcp_clients.config(client, server_name, command)
     data = {"client": name, "file": client.file, "name": server_name, "command": command}
     output.result(opened.shell, "mcp", data, text)
     output.say(f"Put it into {client.file}.")

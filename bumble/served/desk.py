@@ -6,7 +6,7 @@ missing, in the same words as what is not there. Knows nothing of protocols; wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -53,7 +53,7 @@ class Desk:
         return self.opened.shell.now().astimezone(opening.zone(self.opened))
 
 
-def recall(desk: Desk, query: str, limit: int, kinds: Sequence[str] = ()) -> dict[str, Any]:
+def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
     """Search what the entity remembers."""
     if not query.strip():
         raise UsageError("There is nothing to look for: the query is empty.")
@@ -67,7 +67,6 @@ def recall(desk: Desk, query: str, limit: int, kinds: Sequence[str] = ()) -> dic
         body_view.body_of(opened),
         Search(readers=desk.readers, mood=mood, at=desk.now()),
         query.strip(),
-        kinds=kinds,
         limit=max(1, min(limit, MOST_HITS)),
         unasked=False,
     )
