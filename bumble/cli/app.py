@@ -98,6 +98,7 @@ COMMANDS = {
         "completion",
         "Print the script that completes commands, options, ids and names in your shell.",
     ),
+    "mcp": ("mcp", "Serve the entity's memory to another program, over standard input and output."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 # In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
@@ -113,7 +114,7 @@ SECTIONS = {
     ),
     "History": ("log", "diff", "undo", "sync", "git-merge"),
     "Think": ("route", "petri", "catalysts", "catalyze", "wake", "eval"),
-    "Doors": ("import", "export", "completion"),
+    "Doors": ("import", "export", "mcp", "completion"),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from bumble.cli import app, settings_page
+from bumble.cli import app, mcp_clients, settings_page
 from bumble.cli.app import COMMANDS
 from bumble.entity import create, defaults
 from bumble.exports import memories
@@ -62,6 +62,7 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("model", "names"): "model",
     ("model remove", "names"): "weights",
     ("completion", "shell"): "shell",
+    ("mcp", "print_config"): "client",
 }
 CYCLES = ("compact", "consolidate", "distill", "dream", "evolve", "narrate", "reflect", "tick")
 SHELLS = ("bash", "zsh", "fish")
@@ -122,5 +123,6 @@ def _values() -> dict[str, list[str]]:
         "status": list(projects.STATUSES),
         "place": list(checks.PLACES),
         "shell": list(SHELLS),
+        "client": list(mcp_clients.CLIENTS),
         "model": [entry.name for entry in catalog.load()],
     }

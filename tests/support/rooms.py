@@ -36,6 +36,7 @@ ROOMS = (
     "upkeep",
     "app",
     "cli",
+    "served",
     "commands",
     "__main__",
 )
