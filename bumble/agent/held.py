@@ -27,7 +27,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
 DRAWS = 3  # drafts of one reply
-EARLIER_TALKS = 24  # conversations whose replies are not said again
+EARLIER_TALKS = 60  # conversations whose replies are not said again
 MOST_SENTENCES = 3
 ASKS_MEMORY = ("recall", "question")
 ASKS = (*ASKS_MEMORY, "opinion", "self", "clock", "wellbeing")
@@ -143,6 +143,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         code,
         number=acts.asks_number(turn.message.text, code),
         asks=lambda text: acts.of(text, code) in ASKS,
+        counts=lambda text: acts.tells_number(text, code),
     )
     quotes = remembered.quotes(life, turn.session, question) if act in ASKS_MEMORY else []
     owner_unnamed = turn.person.name.casefold() == "you"

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from bumble.abilities.tiers import Abilities
-from bumble.agent import turn
+from bumble.agent import acts, by_form, turn
+from bumble.agent.by_form import Scene
 from bumble.agent.turn_record import Turn
 from bumble.entity.folder import Entity
+from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.runtime import Runtime
-from tests.support.turns import Clock, act, life_of, stored, talk
+from tests.support.turns import NOON, Clock, act, life_of, stored, talk
 
 CHOOSES, NONE = Abilities(), Abilities(unmeasured="none")
 
@@ -206,3 +209,34 @@ def test_the_first_request_of_a_plain_turn_begins_like_the_next(ada: Entity) -> 
     assert isinstance(life.model, ScriptedModel)
     after = life.model.requests[-1].messages
     assert tuple(after[: len(warmed)]) == tuple(warmed)
+
+
+SAME = {
+    "en": "I see a blackbird in the garden, and it sings to me.",
+    "de": "Ich sehe eine Amsel im Garten, und sie singt für mich.",
+    "es": "Veo un mirlo en el jardín, y canta para mí.",
+    "fr": "Je vois un merle dans le jardin, et il chante pour moi.",
+    "it": "Vedo un merlo nel giardino, e canta per me.",
+    "pt": "Eu vejo um melro no jardim, e ele canta para mim.",
+}
+
+
+@pytest.mark.parametrize("language", SAME)
+@pytest.mark.parametrize("act_of_it", ["thanks", "goodbye", "correction", "clock", "telling"])
+def test_of_forty_replies_by_form_none_is_said_again(
+    ada: Entity, language: str, act_of_it: acts.Act
+) -> None:
+    wordings = forms.load(language, ada.root)
+    heard: list[str] = []
+    for n in range(40):
+        scene = Scene(SAME[language], language, wordings, "sam", "Sam", "Ada", NOON, (), heard)
+        heard.append(by_form.compose(act_of_it, scene, random.Random(n)).text)
+    assert len(set(heard)) == len(heard)
+
+
+def test_an_answer_that_was_given_before_is_worded_anew(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My dog Rollo is 7 years old.")
+    heard = [reply(talk(silent(ada, clock), "How old is Rollo?")) for _ in range(15)]
+    assert all("7 years old" in text for text in heard)
+    assert len(set(heard)) == len(heard)
