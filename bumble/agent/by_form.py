@@ -24,7 +24,17 @@ MOST_WORDS, MOST_CHARS = 16, 110  # of a message that is quoted whole
 QUOTE_CHARS = 240  # of what is remembered
 # Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
 SPEAKS = frozenset(
-    ("greeting", "thanks", "goodbye", "wellbeing", "self", "confided", "heavy", "bad", "good")
+    (
+        "greeting",
+        "thanks",
+        "goodbye",
+        "wellbeing",
+        *acts.OF_ITSELF,
+        "confided",
+        "heavy",
+        "bad",
+        "good",
+    )
 ) | {"joke", "hypothetical", "telling"}
 _GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
 GOES_ON = "telling"  # the act whose last part fits behind any reply
@@ -48,6 +58,7 @@ class Scene:
     at: datetime  # in the entity's time zone
     quotes: Sequence[Quote]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
+    story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,8 @@ def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Re
         return worder.remembered()
     if act == "recall" or (act == "question" and names_somebody(scene)):
         return worder.reply("unknown")
+    if act == "knows" and not scene.who:
+        return worder.reply("self")
     reply = worder.reply(act)
     if act in _GREETED and acts.greets(scene.message, scene.language):
         hello = worder.worded(wordings.talk.acts["greeting"][:1], {})
@@ -163,7 +176,11 @@ class _Worder:
 
     def reply(self, act: str) -> Reply:
         slots = {"said": self._marked(gist(self.scene.message)), **self._clock()}
-        return Reply(self.worded(self.wordings.talk.acts[act], slots), act)
+        parts = self.wordings.talk.acts[act]
+        if act in ("self", "likes") and self.scene.story:
+            *first, _ = parts
+            parts = (*first, tuple(self.scene.story))
+        return Reply(self.worded(parts, slots), act)
 
     def remembered(self) -> Reply:
         first, *more = self.scene.quotes

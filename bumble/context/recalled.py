@@ -223,6 +223,7 @@ def find(
     kinds: Sequence[str] = (),
     limit: int,
     unasked: bool = True,
+    newer: bool = True,
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
 
@@ -235,6 +236,7 @@ def find(
         kinds: Kinds of record; empty: all.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
+        newer: Whether the newest word on each stands beside it.
     """
     hits = memory.search(
         query,
@@ -250,7 +252,7 @@ def find(
     )
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
     standing = _believed(memory.entity, config, near, search.at)
-    return newer_words.beside(memory.entity, standing, search.readers)
+    return newer_words.beside(memory.entity, standing, search.readers) if newer else standing
 
 
 def is_near(hit: Hit, config: Config) -> bool:
