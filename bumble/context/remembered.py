@@ -161,7 +161,7 @@ def _statements(
 def _noted(hit: Hit) -> list[Quote]:
     """Return the sentences of a note, and what is quoted in it in the words of who said it."""
     rows = [row for row in hit.text.splitlines() if not row.startswith("#")]
-    cited = {row: marks.citations(row) for row in rows}
+    cited = {row: marks.citations(marks.MARK + row.lstrip("> ")) for row in rows}
     own = [row.lstrip("> -").strip('“”„«»"') for row in rows if not cited[row]]
     quoted = [Quote(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]
     return [
@@ -271,6 +271,8 @@ def _shares(stem: str, word: str, there: Mapping[str, str]) -> float:
     """Say how much of a word stands in a text: itself, or as part of a compound."""
     if stem in there:
         return 1.0
+    if any(_is_ending(word, other) for other in there.values()):
+        return INEXACT
     if len(word) < COMPOUND:
         return 0.0
     within = any(
@@ -281,6 +283,12 @@ def _shares(stem: str, word: str, there: Mapping[str, str]) -> float:
         for another, other in there.items()
     )
     return INEXACT if within else 0.0
+
+
+def _is_ending(word: str, other: str) -> bool:
+    """Whether two words differ by an s, as a name does that owns: `Mira`, `Miras`."""
+    short, long = sorted((word, other), key=len)
+    return len(short) >= LEAST_LETTERS and long in (f"{short}s", f"{short}es")
 
 
 def _quote(life: Runtime, hit: Hit) -> Quote:
