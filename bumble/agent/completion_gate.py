@@ -1,7 +1,8 @@
 """The check whether a turn may end: rules, then the model as judge; mere announcements.
 
-Looks at all the person was shown. What is plain is decided by rules that need no language; what is
-not, by a judge: the model itself, asked for one word and a reason. What was shown is never taken
+Looks at all the person was shown. What is plain is decided by rules, a promise by the words of the
+language; what is not, by a judge: the model itself, asked for one word and a reason. In a turn that
+is a reflex it is asked only about what looks like a promise. What was shown is never taken
 back, so the gate can only ask for more, and only so often.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bumble import prompts
+from bumble.agent import route_words
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import structured
@@ -48,6 +50,8 @@ class Gate:
     config: GateConfig
     message: str  # what the person said
     judges: bool  # whether the model is asked where the rules can't tell
+    language: str = ""  # that is spoken: by whose words a promise shows
+    weighs_promises: bool = False  # whether the model is asked about what looks like a promise
 
     def missing(self, reply: str, work: Sequence[ToolUse]) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
@@ -62,7 +66,18 @@ class Gate:
             return "the person has heard nothing yet"
         if is_chatter(reply) and not any(not step.failed for step in work):
             return "this only announces something"
-        return self._judged(reply, work) if self.judges else ""
+        if self.judges:
+            return self._judged(reply, work)
+        if not self._promises(reply, work):
+            return ""
+        return (
+            self._judged(reply, work) if self.weighs_promises else "this only announces something"
+        )
+
+    def _promises(self, reply: str, work: Sequence[ToolUse]) -> bool:
+        """Whether work is promised and none was done."""
+        worked = any(not step.failed for step in work)
+        return not worked and route_words.promises(reply, self.language)
 
     def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
         name = "judge_grounding" if work else "judge_action"

@@ -87,7 +87,7 @@ class Report:
     too_long: bool = False  # whether the next message will compact the conversation first
     handover: Continuity | None = None  # None: there is no brief, or its turns are over
     token_ratio: float = 1.0  # of the model's own counts to estimates, as its chats told
-    scratch_notes: int = 0  # lines in working/scratch.md; they stand in no prompt
+    scratch_notes: int = 0  # lines in working/scratch.md
     attached_chars: int = 0  # of files that the message points to
     allowed: tuple[str, ...] = ()  # tools that are there because the owner allows them
     turn_tokens: int = 0  # of a turn of this conversation so far, on average

@@ -45,6 +45,7 @@ UNREADABLE = "That could not be read. Answer with the JSON of actions and nothin
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
+PAUSE, GOES_ON = "\n\n", " "  # between two things said; before what goes on after a cut
 QUESTION = re.compile("[?？؟]")
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
@@ -72,6 +73,7 @@ class Step:
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
+    goes_on: bool = False  # whether it continues speech that was cut off
 
 
 @dataclass
@@ -87,13 +89,15 @@ class Outcome:
     @property
     def said(self) -> str:
         """All the person heard."""
-        return "\n\n".join(step.said for step in self.steps if step.said)
+        spoken = [step for step in self.steps if step.said]
+        pieces = [f"{GOES_ON if step.goes_on else PAUSE}{step.said}" for step in spoken[1:]]
+        return "".join([*(step.said for step in spoken[:1]), *pieces])
 
     @property
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]
-        return [result.plan for result in results if result.plan is not None]
+        return [plan for result in results for plan in result.plans]
 
     def work(self, config: LoopConfig) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""
@@ -122,8 +126,10 @@ class _Speaker:
     ended: a small model would fill its budget with one sentence.
     """
 
-    def __init__(self, say: Say, said_before: Sequence[str], theirs: Sequence[str]) -> None:
-        self.reader = SayReader()
+    def __init__(
+        self, say: Say, said_before: Sequence[str], theirs: Sequence[str], *, goes_on: bool
+    ) -> None:
+        self.reader, self.gap = SayReader(), GOES_ON if goes_on else PAUSE
         self.say, self.said_before, self.theirs = say, said_before, theirs
         self.heard = ""
         self.shown = self.echoed = False
@@ -150,7 +156,7 @@ class _Speaker:
     def _show(self, text: str) -> None:
         if text:
             if not self.shown and self.said_before:
-                text = f"\n\n{text}"
+                text = f"{self.gap}{text.lstrip() if self.gap == GOES_ON else text}"
             self.shown = True
             self.say(text)
 
@@ -208,7 +214,8 @@ def run(
         answers = schema(tools, speech_only=over)
         asked = fits(replace(request, messages=tuple(messages), schema=answers))
         said = [step.said for step in outcome.steps if step.said]
-        speaker = _Speaker(say, said, echo.own_sentences(gate.message))
+        goes_on = tries.cuts > 0 and bool(said)
+        speaker = _Speaker(say, said, echo.own_sentences(gate.message), goes_on=goes_on)
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
@@ -221,13 +228,13 @@ def run(
                 else:
                     heard = speaker.finish()
                     step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
-                    outcome.steps.append(step)
+                    outcome.steps.append(replace(step, goes_on=goes_on))
                     tries.count(completion, step)
                     back = _back(outcome, step, config, person, gate, tries)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
             heard = speaker.finish() if len(outcome.steps) == done else ""
             if heard:
-                outcome.steps.append(Step(heard, (), ()))
+                outcome.steps.append(Step(heard, (), (), goes_on=goes_on))
             return _broken_off(outcome, problem)
         if back is None:
             return outcome

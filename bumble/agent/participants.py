@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import files
-from bumble.entity.changes import ChangeSet
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
@@ -36,8 +36,11 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
     known_people = list(relationships.read(entity.relationships))
     match = relationships.match(known_people, name or owner)
     shown = match.names[0] if match and match.names else (name or owner)
-    person_id = match.id if match else relationships.person_id(name or owner)
-    is_owner = person_id == people.owner_id(entity, identity)
+    owner_id = people.owner_id(entity, identity)
+    own_name = files.same_name(name or owner) == files.same_name(owner)
+    new_id = owner_id if own_name else relationships.person_id(name or owner)
+    person_id = match.id if match else new_id
+    is_owner = person_id == owner_id
     return Person(person_id, shown, "owner" if is_owner else "person")
 
 
@@ -114,8 +117,27 @@ def _refuse_strangers(
         )
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """What the entity has to say before anybody speaks, and the changes that note it was said."""
+
+    messages: tuple[Message, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+NOTHING = Delivery()
+
+
 def listen(
-    life: Runtime, session: Session, is_new: bool, who: Person, text: str, *, joins: bool = False
+    life: Runtime,
+    session: Session,
+    is_new: bool,
+    who: Person,
+    text: str,
+    *,
+    joins: bool = False,
+    delivery: Delivery = NOTHING,
+    listeners: Sequence[Person] = (),
 ) -> Session:
     """Store what was said, before anything is made of it.
 
@@ -127,16 +149,29 @@ def listen(
         who: Who said it.
         text: What.
         joins: Whether that is so; not where a new conversation was asked for.
+        delivery: What the entity said just before.
+        listeners: Who else hears it; each of them has a file from then on.
     """
+    changes = [*delivery.changes, *_met(life, listeners, session)]
+    delivery = replace(delivery, changes=tuple(changes))
     if not (life.writes and is_new):
-        return _store(life, session, is_new, who, text)
+        return _store(life, session, is_new, who, text, delivery)
     place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
     with files.lock(place, place=life.entity.root, timeout_seconds=wait):
         begun = _going_on(life, who, life.clock(), session.present) if joins else None
-        return _store(life, begun or session, begun is None, who, text)
+        return _store(life, begun or session, begun is None, who, text, delivery)
 
 
-def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str) -> Session:
+def _met(life: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
+    """Plan a file for each who only listens and has none."""
+    at = life.now()
+    planned = [people.plan_heard_of(life, one.id, one.name, at, session) for one in listeners]
+    return [change for change in planned if change is not None]
+
+
+def _store(
+    life: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
+) -> Session:
     at = life.clock()
     message = Message(
         id=base.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
@@ -147,8 +182,10 @@ def _store(life: Runtime, session: Session, is_new: bool, who: Person, text: str
         trust=who.trust,
         extra={"name": who.name},
     )
+    messages = [*delivery.messages, message]
     if life.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
-        planned.append(sessions.plan_append(session, [message], f"{who.name} said something"))
+        planned.append(sessions.plan_append(session, messages, f"{who.name} said something"))
+        planned += delivery.changes
         life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
-    return sessions.appended(session, [message])
+    return sessions.appended(session, messages)

@@ -1,6 +1,7 @@
-"""Reflex or deliberate: the rules and word lists that decide how much a message is thought about.
+"""Reflex or deliberate: the rules that decide how much a message is thought about.
 
-The first rule that fits decides; each has an id and says how sure it is. Pure functions.
+What its words show is `route_words`; without a file of its language its shape decides. The first
+rule that fits decides; each has an id and says how sure it is. Pure functions.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bumble import prompts
+from bumble.agent import route_words
+from bumble.agent.route_words import Look
 from bumble.entity.config import RouterConfig
 from bumble.llm.protocol import Message, Model, Request
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import ProfileName
+from bumble.text import words
 
 CLASSES: Mapping[str, ProfileName] = {
     "CHAT": "reflex",
@@ -21,25 +25,19 @@ CLASSES: Mapping[str, ProfileName] = {
     "EXACT": "deliberate",
     "DEEP": "deliberate",
 }
-SLANG = frozenset({"lol", "lmao", "omg", "bruh", "haha", "idk", "btw", "tbh", "jaja", "kkk", "mdr"})
 HEAVY_MOODS = frozenset({"melancholy", "anxious", "affectionate"})
 GREETING = re.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
     r"|thanks?( you)?|thx|ok(ay)?|bye|goodbye|see you|gn|hallo|moin|servus|salut|bonjour|hola|ciao"
-    r"|olá|привет|你好|こんにちは)( (there|you|all|everyone|again))?[\s!.,?~🙂👋]*",
+    r"|olá|hej|привет|你好|こんにちは)( (there|you|all|everyone|again))?[\s!.,?~🙂👋]*",
     re.IGNORECASE,
 )
-SELF = re.compile(
-    r"\b(who are you|what are you|your name|what can you|can you (do|read|write|run|search|open)"
-    r"|your (memory|memories|skills|tools|files|folder|workspace|abilities)|files?|folder"
-    r"|workspace|remember|recall|journal|knowledge)\b",
-    re.IGNORECASE,
-)
-DEPTH = re.compile(
-    r"\b(why|meaning|feel|feels|feeling|felt|afraid|scared|love|loves|loved|death|die|dead|dying"
-    r"|exist|existence|philosophy)\b",
-    re.IGNORECASE,
-)
+SHORT_WORDS = 6  # of a question that nothing weighs
+CUE_WORDS = 9  # of a question that is light by a word of it
+MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
+FEW_WORDS = 2  # of a message that says too little to be of weight unless a word shows it
+UNKNOWN_WORDS = 3  # of a message whose language has no file and that is light nevertheless
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,7 @@ class Route:
 def route(
     text: str,
     config: RouterConfig,
+    language: str = words.DEFAULT_LANGUAGE,
     *,
     automation: bool = False,
     mood: str = "neutral",
@@ -64,6 +63,7 @@ def route(
     Args:
         text: What was said.
         config: Lengths and limits of the rules.
+        language: In which, `de`.
         automation: Whether no person said it.
         mood: The entity's mood.
         intensity: How charged the moment is, in [0, 1].
@@ -71,31 +71,88 @@ def route(
     message = text.strip()
     if automation:
         return Route("deliberate", "automation", 1.0)
-    if len(message) < config.greeting_chars or GREETING.fullmatch(message):
+    if _is_sound(message, config):
         return Route("reflex", "greeting", 0.95)
-    if SELF.search(message):
-        return Route("deliberate", "self_or_files", 0.8)
+    look = Look(message, language)
+    if look.is_technical:
+        return Route("deliberate", "technical", 0.75)
     calm = intensity < config.question_max_intensity
-    if (
-        "?" in message
-        and len(message) < config.question_chars
-        and calm
-        and not DEPTH.search(message)
-    ):
-        return Route("reflex", "short_question", 0.6)
-    if DEPTH.search(message):
+    if not route_words.has(language):
+        return _unknown(look, config, calm=calm)
+    return (
+        _weighty(look)
+        or _light(look, config, mood=mood, calm=calm)
+        or _doubtful(look, config, mood=mood, calm=calm)
+    )
+
+
+def _is_sound(message: str, config: RouterConfig) -> bool:
+    """Whether a message is a greeting of any language, or too short to say anything."""
+    letters = sum(3 if _DENSE.match(char) else 1 for char in message)
+    return letters < config.greeting_chars or GREETING.fullmatch(message) is not None
+
+
+def _unknown(look: Look, config: RouterConfig, *, calm: bool) -> Route:
+    """Decide without words: what is short and has no number is light, and doubt gets thought."""
+    is_short = look.count <= UNKNOWN_WORDS and len(look.text) < config.question_chars
+    if look.laughs or not look.count:
+        return Route("reflex", "small_talk", 0.5)
+    has_digit = any(char.isdigit() for char in look.text)
+    if is_short and calm and not has_digit and not _DENSE.search(look.text):
+        return Route("reflex", "short_question" if look.asks else "small_talk", 0.4)
+    return Route("deliberate", "unknown_language", 0.35)
+
+
+def _weighty(look: Look) -> Route | None:
+    """Return where a message goes that shows weight or work."""
+    if look.is_heavy:
+        return Route("deliberate", "heavy", 0.75)
+    if look.is_reaction:
+        return Route("reflex", "reaction", 0.7)
+    if look.asks_of_self:
+        return Route("deliberate", "self_or_files", 0.8)
+    if look.is_task:
+        return Route("deliberate", "task", 0.75)
+    return None
+
+
+def _light(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route | None:
+    """Return where a message goes that asks for thought or shows that it needs none."""
+    is_short = look.count <= CUE_WORDS and len(look.text) < config.question_chars
+    if look.asks and look.is_light and is_short and calm and not look.is_deep:
+        return Route("reflex", "short_question", 0.7)
+    if look.is_deep:
         return Route("deliberate", "depth", 0.7)
+    if look.asks or mood in HEAVY_MOODS:
+        return None
+    if look.laughs or look.is_light:
+        return Route("reflex", "small_talk", 0.6)
+    return None
+
+
+def _doubtful(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route:
+    """Decide by length, and by whom a message speaks of."""
+    if look.asks:
+        if look.count <= SHORT_WORDS and len(look.text) < config.question_chars and calm:
+            return Route("reflex", "short_question", 0.6)
+        return Route("deliberate", "long_question", 0.5)
     if mood in HEAVY_MOODS:
         return Route("deliberate", "heavy_mood", 0.6)
-    if len(message) > config.long_input_chars:
+    if len(look.text) > config.long_input_chars:
         return Route("deliberate", "long_input", 0.75)
-    return Route("reflex", "small_talk", 0.5 if len(message) <= config.slang_chars else 0.35)
+    if look.count > FEW_WORDS and not look.tells and look.is_personal:
+        return Route("deliberate", "personal", 0.35)
+    has_digit = any(char.isdigit() for char in look.text)
+    if not look.tells and (has_digit or look.count > MOST_LIGHT_WORDS):
+        return Route("deliberate", "doubt", 0.35)
+    return Route("reflex", "small_talk", 0.5 if len(look.text) <= config.slang_chars else 0.35)
 
 
 def decide(
     model: Model | None,
     text: str,
     config: RouterConfig,
+    language: str = words.DEFAULT_LANGUAGE,
     *,
     automation: bool = False,
     mood: str = "neutral",
@@ -104,27 +161,27 @@ def decide(
     """Decide by the rules, and where they are unsure by the model.
 
     Args:
-        model: None leaves it to the rules.
+        model: None leaves it to the rules: where it can't tell, or may not be asked.
         text: What was said.
         config: Lengths and limits.
+        language: In which it was said, `de`.
         automation: Whether no person said it.
         mood: The entity's mood.
         intensity: How charged the moment is, in [0, 1].
     """
-    decision = route(text, config, automation=automation, mood=mood, intensity=intensity)
+    decision = route(text, config, language, automation=automation, mood=mood, intensity=intensity)
     unsure = decision.confidence < config.escalation_threshold
-    if model is None or not config.classifier or not unsure or is_light(text, config):
+    if model is None or not config.classifier or not unsure or is_light(text, config, language):
         return decision
     return classify(model, text, config)
 
 
-def is_light(text: str, config: RouterConfig) -> bool:
-    """Whether a message is slang or a reaction, which are never worth a question."""
+def is_light(text: str, config: RouterConfig, language: str) -> bool:
+    """Whether a message laughs or is a mere reaction, which are never worth a question."""
     message = text.strip()
     if len(message) <= config.reaction_chars:
         return True
-    words = {word.casefold() for word in re.findall(r"\w+", message)}
-    return len(message) <= config.slang_chars and bool(words & SLANG)
+    return len(message) <= config.slang_chars and Look(message, language).laughs
 
 
 def classify(model: Model, text: str, config: RouterConfig) -> Route:

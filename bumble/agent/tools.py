@@ -15,7 +15,9 @@ from zoneinfo import ZoneInfo
 from jsonschema import Draft202012Validator
 
 from bumble.agent import workspace
+from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
+from bumble.context import catalyze
 from bumble.context.recalled import Answer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
@@ -23,17 +25,19 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.grounding import grounded, secrets
 from bumble.llm.protocol import Tool
-from bumble.records import base, journal, knowledge, provenance, scratch, skills
+from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
 from bumble.records.base import Provenance
+from bumble.records.projects import Project
 from bumble.records.skills import Skill
 from bumble.text import stop_words
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
 SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
-READ_ONLY |= {"list_files"}
+READ_ONLY |= {"list_files", "list_projects"}
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
+WRITES |= {"make_anchor", "update_project"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -46,7 +50,8 @@ class Context:
     at: datetime
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
-    recall: Callable[[str], Answer]  # searches memory
+    recall: Callable[[str, str], Answer]  # searches memory, in a register or none
+    feelings: Feelings  # makes and recalls anchors
     expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
@@ -73,6 +78,12 @@ class Result:
     found: bool = False  # whether it is memories, which answer a question
     plan: Plan | None = None
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one
+    more: tuple[Plan, ...] = ()  # of further files
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All it wants written, one file each."""
+        return (*((self.plan,) if self.plan else ()), *self.more)
 
 
 def _parameters(**texts: str) -> Mapping[str, Any]:
@@ -94,7 +105,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool(
         "recall",
         "search older memories, for what is not in front of you",
-        _parameters(query="what to look for"),
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "register": {"enum": list(catalyze.REGISTERS)},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
     ),
     Tool(
         "expand_message",
@@ -107,7 +126,11 @@ DECLARED: tuple[Tool, ...] = (
         _parameters(title="what it is about", body="the whole section"),
     ),
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
-    Tool("list_skills", "list your how-to notes", _parameters(filter="a word, or empty for all")),
+    Tool(
+        "list_skills",
+        "list your how-to notes",
+        {**_parameters(filter="a word; without it, all"), "required": []},
+    ),
     Tool("read_skill", "read one how-to note", _parameters(name="its name")),
     Tool(
         "update_skill",
@@ -139,6 +162,40 @@ NOTE = Tool(
         "additionalProperties": False,
     },
 )
+ANCHORS: tuple[Tool, ...] = (
+    Tool(
+        "make_anchor",
+        "keep how you feel now under a name, to come back to it",
+        _parameters(label="a few words", description="what it is like"),
+    ),
+    Tool(
+        "recall_anchor",
+        "feel again, a little, as when you made an anchor",
+        _parameters(label="its name, or empty for a list of all"),
+    ),
+)
+PROJECTS: tuple[Tool, ...] = (
+    Tool(
+        "list_projects",
+        "list what is worked on over days, with the next steps",
+        _parameters(filter="a word, or empty for all"),
+    ),
+    Tool(
+        "update_project",
+        "begin a project, or write down how it stands",
+        {
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "description": "what it is called"},
+                "status": {"enum": list(projects.STATUSES)},
+                "why": {"type": "string", "description": "what it is for, or empty to leave it"},
+                "next": {"type": "string", "description": "all next steps, a line each"},
+            },
+            "required": ["title", "status", "why", "next"],
+            "additionalProperties": False,
+        },
+    ),
+)
 COMMAND = Tool(
     "run_command",
     "run a program in your workspace",
@@ -149,7 +206,9 @@ COMMAND = Tool(
 def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     """Return the tools an entity has: files and programs only where the owner allows them."""
     notes = (NOTE,) if config.notes else ()
-    allowed = (*DECLARED, *notes, *(FILES if config.files else ()))
+    work = PROJECTS if config.projects else ()
+    anchoring = ANCHORS if config.anchors else ()
+    allowed = (*DECLARED, *notes, *anchoring, *work, *(FILES if config.files else ()))
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
@@ -176,7 +235,7 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
-    answer = context.recall(arguments["query"])
+    answer = context.recall(arguments["query"], arguments.get("register", ""))
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 
@@ -277,8 +336,67 @@ def _note(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("noted", plan=plan)
 
 
-def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
+def _make_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+    # the words are the entity's own, whoever it has listened to
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    origin = replace(context.provenance, trust=lowest)
+    plans = context.feelings.keep(arguments["label"], arguments["description"], origin, context.at)
+    return Result("kept", more=plans)
+
+
+def _recall_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+    if not arguments["label"].strip():
+        return Result(context.feelings.listing(context.readers) or "you have no anchors yet")
+    recall = context.feelings.recall(arguments["label"], context.readers, context.at)
+    return Result(recall.text, trust=recall.trust, more=recall.plans)
+
+
+def _list_projects(arguments: Mapping[str, str], context: Context) -> Result:
     word = arguments["filter"].casefold()
+    listed = [
+        project
+        for project in projects.readable(context.entity.projects)
+        if word in project.text.casefold()
+        and base.may_read(project.provenance.audience, context.readers)
+    ]
+    lowest = provenance.lowest_untrusted(project.provenance.trust for project in listed)
+    text = "\n".join(f"- {project.text}" for project in listed)
+    return Result(text or "no project like that", trust=lowest)
+
+
+def _update_project(arguments: Mapping[str, str], context: Context) -> Result:
+    title, why = arguments["title"], arguments["why"]
+    steps = arguments["next"].splitlines()
+    _vouch(context, title, why, *steps)
+    edit = projects.Edit(arguments["status"], why if why.strip() else None, steps)
+
+    def plan() -> Change | None:
+        project = projects.match(projects.readable(context.entity.projects), title)
+        note, origin = f"write down how {title} stands", context.provenance
+        if project is None:
+            return projects.plan_new(
+                title, replace(edit, people=context.readers), note, provenance=origin
+            )
+        _may_correct(project.provenance, title, context)
+        return projects.plan_edit(project, edit, note, provenance=_shared(project, context))
+
+    new = plan()  # refuses what it would refuse later
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _shared(project: Project, context: Context) -> Provenance:
+    """Return the origin of a text that goes on from one that is there: for the same people."""
+    there, now = project.provenance, context.provenance
+    return replace(
+        now,
+        sources=tuple(dict.fromkeys((*there.sources, *now.sources))),
+        trust=base.lowest_trust((there.trust, now.trust)),
+        audience=there.audience or now.audience,
+    )
+
+
+def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
+    word = arguments.get("filter", "").casefold()
     found = [
         skill
         for skill in _skills(context)
@@ -359,6 +477,10 @@ _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,
     "working_memory_note": _note,
+    "make_anchor": _make_anchor,
+    "recall_anchor": _recall_anchor,
+    "list_projects": _list_projects,
+    "update_project": _update_project,
     "list_skills": _list_skills,
     "read_skill": _read_skill,
     "update_skill": _update_skill,

@@ -31,6 +31,7 @@ from bumble.agent import (
     workspace,
 )
 from bumble.agent.completion_gate import Gate
+from bumble.agent.feelings import Feelings
 from bumble.agent.loop import Outcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
@@ -38,6 +39,7 @@ from bumble.agent.tool_cache import ToolCache
 from bumble.agent.turn_record import Turn, provenance_of
 from bumble.body.soma import Soma, shown_to
 from bumble.context import (
+    catalyze,
     compact,
     expand,
     handover,
@@ -45,7 +47,9 @@ from bumble.context import (
     recalled,
     short,
     system,
+    topic_overview,
     transcript,
+    working_memory,
 )
 from bumble.context.system import Block, Stable
 from bumble.entity.changes import Change, ChangeSet
@@ -58,7 +62,8 @@ from bumble.llm.protocol import Request, ToolCall
 from bumble.records import provenance, session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people, spoken
+from bumble.runtime import anchor_recall, body_state, people, spoken
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
@@ -93,15 +98,21 @@ def prepare(
     said = session.messages[-1]
     code = spoken.language(life, session, who.id)
     how = manner.of(life, session, who.id, "deliberate" if attached else profile_name)
+    before = body_state.read(life, said.at)
+    stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
     if how in ("draw", "form") and short.has(code):
-        return short_turn.prepare(life, session, who, how, code, compacts=compacts)
-    soma = body_state.events(life, [turn_record.HEARD])(body_state.read(life, said.at))
+        turn = short_turn.prepare(life, session, who, how, code, compacts=compacts)
+        turn.stirring = stirring
+        return turn
+    before = stirring.move(before) if stirring else before
+    soma = body_state.events(life, [turn_record.HEARD])(before)
     mood = body_state.mood(life, soma)
     asks = life.model if compacts and how == "stream" else None
     decided = _asked(profile_name) or route.decide(
         asks,
         said.text,
         life.config.cognition.router,
+        code,
         mood=mood.name,
         intensity=body_state.intensity(life, soma),
     )
@@ -116,20 +127,24 @@ def prepare(
     seen = transcript.view(session, room, before=said.id)
     brief = preamble.found_brief(life, session)
     blocks, trouble = _blocks(
-        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief
+        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief, stirring
     )
     message = transcript.render(said).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
     left = int((budget.room(life, always) - budget.LEAST_ANSWER_TOKENS) / life.token_ratio)
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
+    share = min(1.0, profile.preamble_max_tokens / max(1, life.config.prompt.preamble_max_tokens))
+    in_mind, most = working_memory.blocks(life, stable, session, share)
+    left -= sum(block.tokens for block in kept)
+    kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = system.with_preamble(kept, message)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
     request = budget.fitting(life, _request(life, session, profile, messages, how))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
-    turn.manner, turn.language = how, code
+    turn.manner, turn.language, turn.stirring = how, code, stirring
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= provenance.untrusted_tiers(session.messages[:-1])
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
@@ -152,18 +167,22 @@ def _blocks(
     last_spoke: datetime | None,
     unseen: Sequence[str],
     brief: handover.Brief | None,
+    stirring: Stirring | None,
 ) -> tuple[list[Block], str]:
     """Say what is true right now, most important first; and what went wrong."""
     said = session.messages[-1]
     others = [one for one in session.people if one != who.id]
     shown = shown_to(soma, session.people)
+    names = [tool.name for tool in tools.declared(tools_of(life, session.people))]
     machine, trouble = _machine(life, who, others)
     blocks = [
         Block("now", preamble.now_text(life, who.name, said.at, last_spoke, others)),
         Block("body", preamble.body_text(life, shown, profile, session.people)),
+        Block("anchor", preamble.anchor_text(stirring)),
         Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
         *recalled.blocks(life, session, who.id, body_state.mood(life, soma).name, said.at, unseen),
         Block("handover", preamble.handover_text(life, brief, said.at)),
+        Block("tools", preamble.tools_text(life, profile, names, said.at)),
         Block("machine", machine),
     ]
     return blocks, trouble
@@ -257,25 +276,24 @@ def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) 
         carry_out,
         say,
         person=prompts.harmless(turn.person.name),
-        gate=Gate(
-            life.model,
-            life.config.cognition.gate,
-            turn.session.messages[-1].text,
-            judges=_judges(life, turn),
-        ),
+        gate=_gate(life, turn),
         fits=lambda request: budget.fitting(life, request),
         breakable=breakable,
     )
 
 
-def _judges(life: Runtime, turn: Turn) -> bool:
-    """Whether the model is asked if its work is done."""
-    wanted = life.config.cognition.gate.judge
-    if wanted == "auto":
-        language = spoken.language(life, turn.session, turn.person.id)
-        able = life.abilities.tier("talk", language) == "write"
-        return able and turn.route.profile == "deliberate"
-    return wanted == "always"
+def _gate(life: Runtime, turn: Turn) -> Gate:
+    """Make the check of whether the turn may end; of a reflex the model judges promises alone."""
+    config = life.config.cognition.gate
+    asks = config.judge == "auto" and life.abilities.tier("talk", turn.language) == "write"
+    return Gate(
+        life.model,
+        config,
+        turn.message.text,
+        judges=config.judge == "always" or (asks and turn.route.profile == "deliberate"),
+        language=turn.language,
+        weighs_promises=asks,
+    )
 
 
 def _context(life: Runtime, turn: Turn) -> tools.Context:
@@ -322,7 +340,8 @@ def tool_context(
         at=life.clock(),
         zone=life.zone,
         provenance=provenance,
-        recall=lambda query: recalled.answer(life, query, session, unseen),
+        recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
+        feelings=Feelings(life),
         expand=lambda reference: expand.original(life.entity, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,
@@ -354,8 +373,10 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     return replace(config, run_command=False)
 
 
-def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
+def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
+
+    `overview` is that of the topics, if it is not that of the day.
 
     The mood goes there by name alone, where a setting wants it, so that the prompt changes when
     the mood does, no oftener.
@@ -364,14 +385,17 @@ def stable_part(life: Runtime, readers: Sequence[str]) -> Stable:
     if life.config.prompt.mood_in_system:
         mood = body_state.mood(life, body_state.read(life, life.now())).name
     declared = tools.declared(tools_of(life, readers))
-    return system.of_entity(life.entity, life.identity, declared, life.config.prompt, readers, mood)
+    topics = topic_overview.text(life, readers) if overview is None else overview
+    return system.of_entity(
+        life.entity, life.identity, declared, life.config.prompt, readers, mood, topics
+    )
 
 
-def stable_of(life: Runtime, session: Session, person: str) -> Stable:
-    """Make what the next plain turn of a conversation begins with."""
+def stable_of(life: Runtime, session: Session, person: str, overview: str | None = None) -> Stable:
+    """Make what the next plain turn of a conversation begins with; see `stable_part`."""
     code = spoken.language(life, session, person)
     if life.abilities.tier("talk", code) == "write" or not short.has(code):
-        return stable_part(life, session.people)
+        return stable_part(life, session.people, overview)
     return short_turn.stable_part(life, code)
 
 

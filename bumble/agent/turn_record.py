@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from bumble.agent import route, tools
@@ -15,6 +15,7 @@ from bumble.agent.loop import Outcome
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.body import ebb
+from bumble.body.soma import Soma
 from bumble.context import handover, transcript
 from bumble.context.system import Block, Stable
 from bumble.entity.changes import Change, ChangeSet
@@ -25,10 +26,11 @@ from bumble.errors import (
     UserError,
 )
 from bumble.llm.protocol import Request
-from bumble.records import base, sessions, state
+from bumble.records import base, self_model, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, cursors, people
+from bumble.runtime import anchor_recall, body_state, cursors, people
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import Runtime
 
@@ -58,6 +60,7 @@ class Turn:
     memories: tuple[str, ...] = ()  # the lines of what was recalled, where they stand bare
     worded: str = ""  # the act that the reply is a fixed form of; empty: the model wrote it
     refused: list[str] = field(default_factory=list)  # why drafts were not said, one each
+    stirring: Stirring | None = None  # the anchor that came back by itself
     slip: str = ""  # why the reply is no example for later ones
 
     @property
@@ -148,11 +151,36 @@ def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
             file, turn.session, keys, first.id, "there is more to think about"
         )
 
+    def move(soma: Soma) -> Soma:
+        before = turn.stirring.move(soma) if turn.stirring else soma
+        return body_state.events(life, done)(before)
+
+    def stirred() -> Change | None:
+        if turn.stirring is None:
+            return None
+        why = f"it came back: {turn.stirring.anchor.label}"
+        return anchor_recall.plan_counted(life, turn.stirring.anchor, at, why, stirred=True)
+
     return [
-        lambda: body_state.plan(life, at, body_state.events(life, done), "the talk moved the body"),
+        lambda: body_state.plan(life, at, move, "the talk moved the body"),
+        stirred,
+        lambda: plan_tools(life, turn.outcome, at),
         lambda: people.plan_met(life, turn.person.id, turn.person.name, at, turn.session),
         heard,
     ]
+
+
+def plan_tools(life: Runtime, outcome: Outcome, at: datetime) -> Change | None:
+    """Plan to count which tools did work, and which of it failed."""
+    names = {tool.name for tool in tools.declared(life.config.tools)} - tools.AGENCY
+    uses = [
+        (call.name, result.failed)
+        for step in outcome.steps
+        for call, result in zip(step.calls, step.results, strict=True)
+        if call.name in names
+    ]
+    file = self_model.read(life.entity.self_model)
+    return self_model.plan_used(file, uses, at, "how its tools served")
 
 
 def _planned(

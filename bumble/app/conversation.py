@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
 from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
-from bumble.agent.participants import Person
+from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
 from bumble.app import abilities, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
-from bumble.app.opening import Opened
-from bumble.context import compact, flush
+from bumble.app.opening import Opened, with_settings
+from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
-from bumble.errors import UserError
+from bumble.errors import FileChangedError, UserError
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 from bumble.llm.wrappers import AbsentModel
@@ -29,13 +31,14 @@ from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
-from bumble.upkeep import locks
+from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.records.sessions import Session
 
 LAST_REQUEST = "last_request.json"
+HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
 
 
@@ -55,6 +58,7 @@ class OpenMind:
         self.session: Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
+        self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
@@ -96,9 +100,9 @@ class OpenMind:
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
         last_spoke = self._last_spoke()
-        heard = participants.listen(
-            self.life, self.session, self.is_new, self.person, text, joins=self.joins
-        )
+        if self.is_new:
+            self._hand_over()
+        heard = self._listen(text)
         self.session, self.is_new = heard, False
         abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
         with self._timed("recall"):
@@ -127,6 +131,36 @@ class OpenMind:
         voice.complain()
         return self.last
 
+    def _hand_over(self) -> None:
+        """Leave the brief of the last conversation with this person, if nobody has yet."""
+        if not self.life.writes:
+            return
+        model = models.budgeted(self.opened, self.life.model, calls=HANDOVER_CALLS)
+        life = replace(self.life, model=model)
+        bar = output.Progress("looking back", self.opened.shell.environ)
+        with self._timed("handover"), suppress(UserError):  # `tick` tells of it
+            for job in handover.check(life).jobs:
+                if job.session.by == self.person.id:
+                    bar(0, 1)
+                    apply(life, handover.run(life, job))
+        bar.clear()
+
+    def _listen(self, text: str) -> Session:
+        """Store what was said, behind the reminders that were just shown."""
+        listen = partial(
+            participants.listen,
+            *(self.life, self.session, self.is_new, self.person, text),
+            joins=self.joins,
+            listeners=self.present,
+        )
+        delivery, self.delivery = self.delivery, NOTHING
+        try:
+            return listen(delivery=delivery)
+        except FileChangedError:
+            if not delivery.changes:
+                raise
+            return listen()  # another talk, or a hand, was faster with one of them
+
     def _attached(self, text: str) -> Attached:
         """Read the files a message points to; only the owner's are."""
         if self.person.trust != "owner":
@@ -135,13 +169,14 @@ class OpenMind:
         return attachments.read(text, shell.cwd, self.opened.config.prompt)
 
     def unheard(self) -> list[str]:
-        """Return what the entity said by itself since the person last spoke, as reminders."""
+        """Return what the entity has said by itself since the person last spoke, and says now."""
+        self.delivery = reminders.for_talk(self.life, self.session)
         said: list[str] = []
         for message in reversed(self.session.messages):
             if not message.unprompted:
                 break
             said.append(message.text)
-        return said[::-1]
+        return said[::-1] + [message.text for message in self.delivery.messages]
 
     def compact(self, note: Callable[[str], None]) -> Sequence[str]:
         """Show the conversation shorter from now on; say what was done."""
@@ -215,6 +250,21 @@ class OpenMind:
             f"with {', '.join(names)}, conversation {session}",
             f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
         ]
+
+    def switch_model(self, name: str) -> None:
+        """Go on with another model, until this process ends.
+
+        Raises:
+            UserError: If there is none of that name; then the old one stays.
+        """
+        opened, writes = with_settings(self.opened, llm__model=name), self.life.writes
+        chosen = choose_model(opened, yes=False)
+        model = models.open_model(opened, chosen, writes=writes)
+        recorded = models.recorded(opened, model, "chat", writes=writes)
+        life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        self.life.model.close()
+        self.opened, self.choice = opened, chosen
+        self.life = replace(life, memory=self.life.memory)
 
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
@@ -305,9 +355,14 @@ def open_mind(
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
-        yield OpenMind(opened, life, person, chosen, others)
-    finally:
+        mind = OpenMind(opened, life, person, chosen, others)
+    except BaseException:
         model.close()
+        raise
+    try:
+        yield mind
+    finally:
+        mind.life.model.close()  # it may be another by now
 
 
 @contextmanager

@@ -194,7 +194,9 @@ def open_entity(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."
         )
-    changes.recover(root)
+    wait = flags.get("limits__lock_timeout_seconds")
+    default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    changes.recover(root, timeout_seconds=wait if isinstance(wait, float) else default)
     _tell_of_foreign(shell, root)
     settings_of_entity = _settings(shell, entity, flags)
     for warning in settings_of_entity.warnings:
@@ -279,8 +281,10 @@ def keeping(opened: Opened) -> Keeping:
 
 
 def with_settings(opened: Opened, **flags: object) -> Opened:
-    """Return an entity with settings overridden, as flags of a command would."""
-    return replace(opened, settings=_settings(opened.shell, opened.entity, flags))
+    """Return an entity with settings overridden, as further flags of its command would."""
+    return replace(
+        opened, settings=_settings(opened.shell, opened.entity, opened.settings.flags() | flags)
+    )
 
 
 def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> Settings:

@@ -78,6 +78,11 @@ def warn(shell: Shell, message: str) -> None:
         say(f"warning: {message}")
 
 
+def line(text: str) -> None:
+    """Print a line of a result at once, before the rest of it."""
+    _print(clean(text))
+
+
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
     stream = sys.stderr

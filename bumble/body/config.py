@@ -183,6 +183,13 @@ class EndocrineConfig:
 
 
 @dataclass(frozen=True)
+class AnchorsConfig:
+    """Anchors: states of the body that it can come back to."""
+
+    by_itself: bool
+
+
+@dataclass(frozen=True)
 class SomaConfig:
     """The body by day: `soma` without its dreams."""
 
@@ -193,6 +200,7 @@ class SomaConfig:
     ebb: EbbConfig
     noise: NoiseConfig
     endocrine: EndocrineConfig
+    anchors: AnchorsConfig
 
 
 @dataclass(frozen=True)

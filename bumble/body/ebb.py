@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bumble.body import bars as bars_module
-from bumble.body import noise
+from bumble.body import hormones, noise
 from bumble.body.affects import Mood, mood
 from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES, EMOTIONS, EbbConfig, SomaConfig
@@ -21,6 +21,7 @@ from bumble.body.soma import Soma
 Tier = Literal["quiet", "normal", "high"]
 
 FULL_AFFECTS = 6  # as many feelings count as full
+STRONG_FEELING = 0.6  # intensity from which a single feeling is said, however calm the bars are
 TAG_MAX_CHARS = 220  # of the body in an episode
 HALF = FULL / 2  # a bar this far from its resting point is as far as the formula looks
 OPENINGS: Mapping[Tier, str] = {
@@ -71,6 +72,19 @@ def tier(loud: float, ebb: EbbConfig) -> Tier:
     if loud < ebb.quiet_below:
         return "quiet"
     return "high" if loud >= ebb.high_from else "normal"
+
+
+def shown_tier(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> Tier:
+    """Name how much of a body enters a prompt: calm bars hide no dominant hormone or feeling."""
+    level = tier(loudness(soma, config, ebb), ebb)
+    return "normal" if level == "quiet" and _stirs(soma, config) else level
+
+
+def _stirs(soma: Soma, config: SomaConfig) -> bool:
+    """Whether a hormone sets the tone, or a feeling is strong."""
+    if hormones.DOMINANT in hormones.labels(soma.hormones, config.hormones).values():
+        return True
+    return any(affect.intensity >= STRONG_FEELING for affect in soma.affects)
 
 
 def body_block(

@@ -49,17 +49,22 @@ def corrected(
     earlier = _earlier(life, session, message)
     near = _nearness(life, message.text, earlier)
     own = words.stems(message.text, language)
-    points: dict[str, float] = {}
-    for each in earlier:
-        stems = words.stems(each.text, language)
-        shared = len(own & stems) / max(1, min(len(own), len(stems)))
-        if shared or near.get(each.id, 0.0) >= LEAST_NEAR:
-            points[each.id] = shared + near.get(each.id, 0.0)
+    shared = {each.id: _shared(own, words.stems(each.text, language)) for each in earlier}
+    # what both speak of by name tells more than nearness, which is vague in many languages
+    meant_ids = [id_ for id_, share in shared.items() if share] or [
+        each.id for each in earlier if near.get(each.id, 0.0) >= LEAST_NEAR
+    ]
+    points = {id_: shared[id_] + near.get(id_, 0.0) for id_ in meant_ids}
     if asks and len(points) > 1:
         meant = [each for each in earlier if each.id in points][-CANDIDATES:]
         for id_, share in _chosen(life, message, meant).items():
             points[id_] += share
     return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
+
+
+def _shared(stems: set[str], other: set[str]) -> float:
+    """Return how many of their stems two messages share, in [0, 1] of the shorter."""
+    return len(stems & other) / max(1, min(len(stems), len(other)))
 
 
 def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]:

@@ -7,7 +7,7 @@ are for. A language without a file has none of them: what needs no language is l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -22,6 +22,8 @@ CUES = (
     "jests",
     "things",
     "roles",
+    "creatures",
+    "offices",
     "riddles",
     "imagined",
     "maybe",
@@ -94,23 +96,31 @@ def load(code: str) -> Language:
     return parse(source)
 
 
-def parse(source: str) -> Language:
+def parse(source: str, names: Sequence[str] = CUES) -> Language:
     """Read the text of a language file.
+
+    Args:
+        source: The text.
+        names: Of the cues it may have.
 
     Raises:
         ValueError: If it is not what it should be, with what is wrong.
     """
     data = yaml_read.parse_mapping(source)
     joins = data.get("apostrophes", "join") != "split"
-    if unknown := set(data) - {"apostrophes", "fillers", "laughing", *CUES}:
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", "lists", *names}:
         raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
     fillers = _listed(data, "fillers")
+    named = data.get("lists", {})
+    if not isinstance(named, Mapping):
+        raise ValueError("`lists` should be lists of phrases by their names")
+    cues = {cue: _listed(data, cue) for cue in names if cue in data}
+    lists = {**cues, **{name: _listed(named, name) for name in named}}
     return Language(
         joins=joins,
         patterns={
-            cue: phrases.pattern(_listed(data, cue), fillers, joins=joins)
-            for cue in CUES
-            if cue in data
+            cue: phrases.pattern(listed, fillers, joins=joins, lists=lists)
+            for cue, listed in cues.items()
         },
         laughing=_listed(data, "laughing"),
     )

@@ -7,13 +7,18 @@ transcript, so that no other job and no later process asks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from bumble.choosing import corrections, label, rules
+from bumble.choosing import corrections, hush, label, rules
 from bumble.choosing.rules import Verdict
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError
+from bumble.errors import (
+    CredentialsError,
+    ModelUnreachableError,
+    RecordInvalidError,
+    WeightsMissingError,
+)
 from bumble.records import session_files, sessions, state
 from bumble.records.notices import Notice
 from bumble.records.provenance import is_untrusted
@@ -54,19 +59,56 @@ def of(
         CredentialsError: If the service wants another key.
         WeightsMissingError: If the model is not there.
     """
-    notices: dict[str, Notice] = {}
-    new: list[Notice] = []
+    messages = list(messages)
+    notices = {
+        message.id: session.notices[message.id]
+        for message in messages
+        if message.id in session.notices
+    }
+    new = list(made(life, session, messages))
+    return notices | {notice.message: notice for notice in new}, new
+
+
+def made(life: Runtime, session: Session, messages: Iterable[Message]) -> Iterator[Notice]:
+    """Notice what some messages are worth that nobody noticed yet, one after the other.
+
+    A request to be silent also makes a new notice of each message that it is about and that was
+    not held to be confided.
+
+    Args:
+        life: Whose conversation.
+        session: The conversation, as it is now.
+        messages: Of it.
+
+    Raises:
+        ModelUnreachableError: If nothing answers; what came before was noticed all the same.
+        CredentialsError: If the service wants another key.
+        WeightsMissingError: If the model is not there.
+    """
     languages: dict[str, str] = {}
     for message in messages:
-        if message.id in session.notices:
-            notices[message.id] = session.notices[message.id]
-        elif is_noticeable(message):
-            if message.speaker not in languages:
-                languages[message.speaker] = spoken.language(life, session, message.speaker)
-            notice = _noticed(life, session, message, languages[message.speaker])
-            notices[message.id] = notice
-            new.append(notice)
-    return notices, new
+        if message.id in session.notices or not is_noticeable(message):
+            continue
+        if message.speaker not in languages:
+            languages[message.speaker] = spoken.language(life, session, message.speaker)
+        language = languages[message.speaker]
+        yield _noticed(life, session, message, language)
+        for other in hush.covered(session, message, language):
+            earlier = session.notices.get(other.id)
+            if earlier is not None and not earlier.confided:
+                yield replace(_confided(earlier, other), at=life.now())
+
+
+def _confided(notice: Notice, message: Message) -> Notice:
+    """Make a notice one of something told in confidence, by what is said beside it."""
+    is_weighed = notice.why in (MODEL, LEANS) and _is_long(message)
+    keep, why = (True, "told in confidence") if is_weighed else (notice.keep, notice.why)
+    return replace(notice, keep=keep, why=why, confided=True)
+
+
+def _is_long(message: Message) -> bool:
+    """Whether a message has the words that something told in confidence has."""
+    return len(message.text.split()) >= rules.LEAST_CONFIDED_WORDS
 
 
 def is_noticeable(message: Message) -> bool:
@@ -83,7 +125,7 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
     corrects: tuple[str, ...] = ()
     if verdict.corrects and keep:
         corrects = corrections.corrected(life, session, message, language, asks=asks)
-    return Notice(
+    notice = Notice(
         at=life.now(),
         message=message.id,
         keep=keep,
@@ -94,6 +136,8 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
         corrects=corrects,
         extra={} if share is None else {"model": life.model.name},
     )
+    is_covered = not notice.confided and hush.covers(session, message, language)
+    return _confided(notice, message) if is_covered else notice
 
 
 def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
@@ -169,11 +213,17 @@ def run(life: Runtime, job: NoticeJob) -> JobResult:
     """Notice what some messages are worth."""
     session = session_files.load(life.entity.root / sessions.path(job.session))
     messages = [message for message in session.messages if message.id in job.messages]
-    _, new = of(life, session, messages)
+    new: list[Notice] = []
+    try:
+        for notice in made(life, session, messages):
+            new.append(notice)  # one by one: what was asked stays, whatever becomes of the rest
+    except (ModelUnreachableError, CredentialsError, WeightsMissingError):
+        if not new:
+            raise
 
     def plan() -> Sequence[Change | None]:
         now = session_files.load(life.entity.root / sessions.path(job.session))
-        left = [notice for notice in new if notice.message not in now.notices]
+        left = [notice for notice in new if _is_news(now, notice)]
         return [sessions.plan_append(now, left, "note what is worth keeping")] if left else ()
 
     kept = sum(notice.keep for notice in new)
@@ -188,6 +238,12 @@ def run(life: Runtime, job: NoticeJob) -> JobResult:
         trailers=tuple(("Evidence", notice.message) for notice in new),
         asked=any(notice.share is not None for notice in new),
     )
+
+
+def _is_news(session: Session, notice: Notice) -> bool:
+    """Whether a conversation has no such notice, or holds for open what was confided."""
+    there = session.notices.get(notice.message)
+    return there is None or (notice.confided and not there.confided)
 
 
 def _shown(notice: Notice) -> dict[str, object]:

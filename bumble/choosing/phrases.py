@@ -1,17 +1,18 @@
 """Phrases that lists of a language name, matched in what people type: case, accents, spelling.
 
 A phrase is a row of words, compared without case and accents, every run of a letter as one or
-two. In it, `word*` takes any ending and `*word` any beginning, `a/b` either word, `#` a number,
-`_` any one word, `...` up to five words; a `^` before it begins a sentence, a `$` after it ends
-one. Knows no language.
+two. In it, `word*` takes any ending and `*word` any beginning, `a/b` either word, `{names}` any
+phrase of the list of that name, `#` a number, `_` any one word, `...` up to five words, and what
+has a `?` behind it may be missing; a `^` before it begins a sentence, a `$` after it ends one.
+Knows no language.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 GAP = 5  # words at most that `...` stands for
 _FORMS = str.maketrans("’‘´`“”„«»‹›", '\'\'\'\'"""""""')
@@ -42,52 +43,72 @@ def words(line: str) -> list[str]:
     return [token for token in line.split() if token[0].isalnum()]
 
 
-@lru_cache(maxsize=2048)
-def pattern(listed: Sequence[str], fillers: Sequence[str], *, joins: bool) -> re.Pattern[str]:
+def pattern(
+    listed: Sequence[str],
+    fillers: Sequence[str],
+    *,
+    joins: bool,
+    lists: Mapping[str, Sequence[str]] | None = None,
+) -> re.Pattern[str]:
     """Make the pattern that finds any of some phrases in a line.
 
     Args:
         listed: Phrases.
         fillers: Words that may stand before the beginning of a sentence: `so`, `well`.
         joins: As for `line`.
+        lists: Phrases that others name in braces.
 
     Raises:
-        ValueError: If a phrase has no word.
+        ValueError: If a phrase has no word, or names a list that there isn't.
     """
     filler = "|".join(re.escape(line(word, joins=joins)[3:-3]) for word in fillers)
     begin = rf"(?<=[.?!:,\"'] )(?:(?:{filler}) [,:]? ?)*" if filler else r"(?<=[.?!:,\"'] )"
-    found = "|".join(_phrase(phrase, begin, joins=joins) for phrase in listed)
+    listing = _Lists(lists or {}, begin, joins)
+    found = "|".join(listing.phrase(phrase) for phrase in listed)
     return re.compile(rf"(?<= )(?:{found})(?= )" if found else r"(?!)")
 
 
-def _phrase(phrase: str, begin: str, *, joins: bool) -> str:
-    body = phrase.strip()
-    first, last = body.startswith("^"), body.endswith("$")
-    parts = body.strip("^$ ").split()
-    if not parts:
-        raise ValueError(f"a phrase without a word: `{phrase}`")
-    out = ""
-    for n, part in enumerate(parts):
-        if part == "...":
-            out += rf"(?:{_WORD}+ {_BREAK}){{0,{GAP}}}"
-            continue
-        out += _part(part, joins=joins)
-        if n < len(parts) - 1:
-            out += f" {_BREAK}"
-    return (begin if first else "") + out + (r"(?= [.?!])" if last else "")
+@dataclass(frozen=True)
+class _Lists:
+    """Makes the patterns of phrases that may name lists."""
 
+    lists: Mapping[str, Sequence[str]]
+    begin: str  # the pattern of the beginning of a sentence
+    joins: bool
 
-def _part(part: str, *, joins: bool) -> str:
-    choices = []
-    for choice in part.split("/"):
+    def phrase(self, phrase: str) -> str:
+        """Make the pattern of one phrase."""
+        body = phrase.strip()
+        first, last = body.startswith("^"), body.endswith("$")
+        parts = body.strip("^$ ").split()
+        if not parts:
+            raise ValueError(f"a phrase without a word: `{phrase}`")
+        out = ""
+        for n, part in enumerate(parts):
+            if part == "...":
+                out += rf"(?:{_WORD}+ {_BREAK}){{0,{GAP}}}"
+            elif len(part) > 1 and part.endswith("?"):
+                out += rf"(?:{self._part(part[:-1])} {_BREAK})?"
+            else:
+                out += self._part(part) + (f" {_BREAK}" if n < len(parts) - 1 else "")
+        return (self.begin if first else "") + out + (r"(?= [.?!])" if last else "")
+
+    def _part(self, part: str) -> str:
+        choices = [self._choice(choice) for choice in part.split("/")]
+        return choices[0] if len(choices) == 1 else f"(?:{'|'.join(choices)})"
+
+    def _choice(self, choice: str) -> str:
+        if choice.startswith("{"):
+            name = choice.strip("{}")
+            if name not in self.lists:
+                raise ValueError(f"there is no list `{name}`")
+            return f"(?:{'|'.join(self.phrase(phrase) for phrase in self.lists[name])})"
         if choice == "#":
-            choices.append(r"\d[^ ]*")
-        elif choice == "_":
-            choices.append(_WORD + "+")
-        elif choice in '?!:,"':
-            choices.append(re.escape(choice))
-        else:
-            head = rf"{_WORD}*" if choice.startswith("*") else ""
-            tail = rf"{_WORD}*" if choice.endswith("*") else ""
-            choices.append(head + re.escape(line(choice.strip("*"), joins=joins)[3:-3]) + tail)
-    return choices[0] if len(choices) == 1 else f"(?:{'|'.join(choices)})"
+            return r"\d[^ ]*"
+        if choice == "_":
+            return _WORD + "+"
+        if choice in '?!:,"':
+            return re.escape(choice)
+        head = rf"{_WORD}*" if choice.startswith("*") else ""
+        tail = rf"{_WORD}*" if choice.endswith("*") else ""
+        return head + re.escape(line(choice.strip("*"), joins=self.joins)[3:-3]) + tail

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from bumble.choosing import feelings, language_file, phrases
 from bumble.choosing.language_file import Language
@@ -16,6 +17,9 @@ from bumble.choosing.language_file import Language
 MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
+TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
+BARE_WORDS = 3  # beside the request, from which it may be about more than itself
+_ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
 MANY_WORDS = 14  # from here on something else may be told beside the weather
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
@@ -48,6 +52,7 @@ class Verdict:
     leans: bool  # what stands where nobody else is asked
     least_share: float = LEAST_SHARE  # from which a model's word keeps what is open
     confided: bool = False
+    hushes: Literal["", "before", "after"] = ""  # what beside itself it asks to be silent about
     feelings: tuple[str, ...] = ()
     corrects: bool = False  # whether it puts right what was said before
 
@@ -116,14 +121,23 @@ class Wording:
 
     @property
     def tells_in_asking(self) -> bool:
-        """Whether a question tells something: of the speaker, or much of anything."""
+        """Whether a question tells something: of the speaker, or much of anything.
+
+        A name by itself is what is asked for.
+        """
+        if not any(map(self.has, ("life", "taste", "decided", "changed"))):
+            return False
         return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)
 
     @property
     def absurd(self) -> bool:
-        """Whether a thing or a small animal does, in one sentence, what only people do."""
-        ends = [match.end() for match in self.language.hits("things", self.line)]
-        starts = [match.start() for match in self.language.hits("roles", self.line)]
+        """Whether a thing, an animal or a leg does, in one sentence, what only people do."""
+        return self._close("things", "roles") or self._close("creatures", "offices")
+
+    def _close(self, first: str, second: str) -> bool:
+        """Whether one cue stands shortly before another, with nobody of the speaker's between."""
+        ends = [match.end() for match in self.language.hits(first, self.line)]
+        starts = [match.start() for match in self.language.hits(second, self.line)]
         between = [
             self.line[end:start]
             for end in ends
@@ -180,6 +194,7 @@ def judge(text: str, code: str) -> Verdict:
         leans=points >= KEEPS if keep is None else keep,
         least_share=LEAST_SHARES[points] if is_told else LEAST_SHARE,
         confided=confided,
+        hushes=hushes(wording),
         feelings=feelings.named(text, wording.line, language),
         corrects=wording.has("changed") and not wording.laughs and not wording.asks,
     )
@@ -243,11 +258,31 @@ def is_confided(wording: Wording) -> bool:
     `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
     what was said elsewhere.
     """
-    if not wording.has("confided"):
+    told = _told_in_confidence(wording)
+    if told is None:
         return False
+    return len(wording.words) >= TELLING_WORDS or told >= LEAST_TOLD_WORDS
+
+
+def hushes(wording: Wording) -> Literal["", "before", "after"]:
+    """Return where that lies which a message asks to be silent about, if not in itself.
+
+    `This stays between us:` is about what comes next, `tell nobody` about what came before.
+    """
+    told = _told_in_confidence(wording)
+    if told is None:
+        return ""
+    if _ANNOUNCES.search(wording.text):
+        return "after"
+    return "before" if told <= BARE_WORDS and wording.points < KEEPS else ""
+
+
+def _told_in_confidence(wording: Wording) -> int | None:
+    """Count the words beside a request to be silent; None without one."""
+    if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
+        return None
     outside = wording.language.patterns.get("not_confided")
     rest = outside.sub(" ", wording.line) if outside else wording.line
     if not wording.language.has("confided", rest):
-        return False
-    told = wording.language.patterns["confided"].sub(" ", rest)
-    return len(phrases.words(told)) >= LEAST_TOLD_WORDS
+        return None
+    return len(phrases.words(wording.language.patterns["confided"].sub(" ", rest)))

@@ -7,20 +7,42 @@ are taken out before anybody reads it. Pure functions.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 SWITCHES = ("think", "verbose", "reasoning")  # on, or off
-UNKNOWN_HERE = ("elevated", "queue")  # of other tools: taken out, without effect
-SHORTCUTS = ("status", "context", "usage", "me")  # carried out where an owner's message has them
-OFF = frozenset({"off", "none", "no"})
-ON = frozenset({"on", "yes", "low", "medium", "high", "hard", "harder"})
-_WORDS = "|".join(sorted(OFF | ON, key=len, reverse=True))
+OFF = frozenset({"off", "none", "no", "false"})
+LEVELS = frozenset({"minimal", "low", "medium", "high", "xhigh", "max", "maximum", "full"})
+ON = LEVELS | {"on", "yes", "true", "hard", "harder", "deep", "deeper", "adaptive", "stream"}
+UNKNOWN_HERE = {  # of other tools: taken out with their words, without effect
+    "elevated": OFF | ON | {"ask"},
+    "queue": OFF | ON | {"collect", "steer", "steer-backlog", "followup", "interrupt", "reset"},
+}
+SHORTCUTS = {  # carried out where an owner's message has them, with the words each takes
+    "status": frozenset[str](),
+    "context": frozenset({"list", "detail"}),
+    "usage": frozenset({"tokens", "on", "off"}),
+    "me": frozenset[str](),
+}
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+def _with_words(words: Mapping[str, frozenset[str]]) -> str:
+    """Match any of some names, each with one of its words behind it or without."""
+    return "|".join(
+        rf"{name}(?:[ \t]+(?:{_alternatives(taken)})(?![\w-]))?" if taken else name
+        for name, taken in words.items()
+    )
+
+
 _DIRECTIVE = re.compile(
-    rf"(?<!\S)/(?:(?P<switch>{'|'.join((*SWITCHES, *UNKNOWN_HERE))})"
-    rf"(?:[ \t]+(?P<value>{_WORDS})(?![\w-]))?"
+    rf"(?<!\S)/(?:(?P<switch>{_with_words(dict.fromkeys(SWITCHES, OFF | ON) | UNKNOWN_HERE)})"
     r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
 )
-_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{'|'.join(SHORTCUTS)})(?=\s|$)")
+_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
 
 
 @dataclass(frozen=True)
@@ -45,7 +67,7 @@ class Typed:
     wishes: Wishes = Wishes()
     model: str | None = None  # that was asked for; empty: which one it is
     ignored: tuple[str, ...] = ()  # directives that mean nothing here
-    shortcuts: tuple[str, ...] = ()
+    shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
 
 
 def parse(text: str, *, shortcuts: bool) -> Typed:
@@ -59,15 +81,24 @@ def parse(text: str, *, shortcuts: bool) -> Typed:
     inline = list(_SHORTCUT.finditer(text)) if shortcuts else []
     if not matches and not inline:
         return Typed(text)
-    switches = {match["switch"]: match["value"] not in OFF for match in matches if match["switch"]}
+    switches = {
+        name: word not in OFF
+        for name, word in (_parted(match["switch"]) for match in matches if match["switch"])
+    }
     models = [match["name"] or "" for match in matches if match["model"]]
     return Typed(
         _without(text, sorted(match.span() for match in (*matches, *inline))),
         Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
         models[-1] if models else None,
         tuple(name for name in switches if name in UNKNOWN_HERE),
-        tuple(dict.fromkeys(match["shortcut"] for match in inline)),
+        tuple(dict.fromkeys(_parted(match["shortcut"]) for match in inline)),
     )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part a command from its word; empty: it has none."""
+    name, *word = text.split()
+    return name, " ".join(word)
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:

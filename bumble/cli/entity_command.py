@@ -28,12 +28,13 @@ from bumble.cli.options import (
 from bumble.cli.run_job import JobFlags
 
 Body = Callable[..., None]  # of a command, called with the opened entity
-READING = {"entity": (EntityOption, None), "now": (NowOption, None), "json": (JsonOption, False)}
-WRITING = {
+READING = {  # whatever opens an entity may have to finish what a killed process left
     "lock_timeout": (LockTimeoutOption, None),
-    "seed": (SeedOption, None),
-    **READING,
+    "entity": (EntityOption, None),
+    "now": (NowOption, None),
+    "json": (JsonOption, False),
 }
+WRITING = {"seed": (SeedOption, None), **READING}
 FLAGS = {
     "check": (CheckOption, False),
     "dry_run": (DryRunOption, False),

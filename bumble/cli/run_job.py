@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from bumble.runtime import job
 from bumble.runtime.job import Condition, Due, JobResult
 
 if TYPE_CHECKING:
-    from bumble.runtime.runner import Settled
+    from bumble.runtime.runner import Pass, Settled
     from bumble.runtime.runtime import Runtime
 
 
@@ -161,6 +161,20 @@ def gates(due: Due[Any]) -> list[dict[str, Any]]:
         }
         for condition in due.conditions
     ]
+
+
+def showing_reminders(opened: Opened, each: Pass) -> Pass:
+    """Return a pass; on a terminal, that of the reminders prints those for the owner."""
+    if each.name != "reminders" or not sys.stdout.isatty():
+        return each
+    from bumble.upkeep import reminders
+
+    say = None if opened.shell.json else output.line  # as JSON it stands in the result
+    return replace(
+        each,
+        check=partial(reminders.check, watched=True),
+        run=partial(reminders.run, say=say),
+    )
 
 
 def why_not(due: Due[Any]) -> str:

@@ -1,4 +1,4 @@
-"""`bumble belief`: list, add, edit, confirm and contradict what the entity holds true."""
+"""`bumble belief`: list, add, edit, confirm, contradict and remove what the entity holds true."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from bumble.cli.listing import (
 )
 from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.facts.beliefs import confirmed, plan_confirm, plan_contradict, strength
 from bumble.records import base, beliefs
@@ -38,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what it holds to be true.",
 )
+TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
 ]
@@ -123,6 +125,9 @@ def add(
     confidence: Annotated[
         float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
     ] = TOLD_CONFIDENCE,
+    source: Annotated[
+        str, typer.Option(help=f"Where it is from: {', '.join(TOLD_SOURCES)}.")
+    ] = TOLD_SOURCES[0],
     evidence: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
@@ -134,6 +139,8 @@ def add(
     The same claim twice is one belief.
     """
     _check_category(category)
+    if source not in TOLD_SOURCES:
+        raise UsageError(f"--source {source}: there are {', '.join(TOLD_SOURCES)}.")
     rests_on = tuple(text_input.one_line(line, "evidence") for line in evidence or ())
     with text_input.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same_claim = _same(opened, claim, category)
@@ -148,6 +155,7 @@ def add(
         belief = beliefs.new(
             *(belief_id, claim, category, confidence, at),
             evidence=rests_on,
+            origin=source,
             provenance=Provenance(by="belief add"),
         )
         planned = [beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")]
@@ -240,6 +248,26 @@ def contradict(
         id=belief.id,
         before=round(before, 4),
         after=round(after, 4),
+    )
+
+
+@app.command()
+@writes
+def remove(opened: Opened, belief_id: IdArgument, *, dry_run: DryRunOption = False) -> None:
+    """Remove a belief's file, and the links that others have to it."""
+    belief = _load(_path(opened, belief_id))
+    linked = readable(
+        opened,
+        beliefs.paths(opened.entity.beliefs),
+        _load,
+        keep=lambda other: belief.id in other.contradicts,
+    )
+    planned: list[Change | None] = [
+        beliefs.plan_forget(belief, f"no longer: {output.shorten(belief.text, 50)}")
+    ]
+    planned += [beliefs.plan_unlinked(other, belief.id) for other in linked.records]
+    commit.commit(
+        opened, "belief remove", planned, f"Removed {belief.id}.", dry_run=dry_run, id=belief.id
     )
 
 

@@ -13,7 +13,14 @@ from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
 from bumble.cli import directives, turn_view
 from bumble.cli.directives import Wishes
-from bumble.cli.options import EntityOption, JsonOption, NowOption, SeedOption, YesOption
+from bumble.cli.options import (
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +96,7 @@ def chat(
     usage: UsageOption = False,
     max_tool_rounds: RoundsOption = None,
     debug_prefix: DebugPrefixOption = False,
+    lock_timeout: LockTimeoutOption = None,
     json: JsonOption = False,
     yes: YesOption = False,
     now: NowOption = None,
@@ -111,7 +119,11 @@ def chat(
     text = _message(message)
     ctx.with_resource(shell.stops.watched())
     opened = open_entity(
-        ctx, entity, incognito=incognito, cognition__loop__max_tool_rounds=max_tool_rounds
+        ctx,
+        entity,
+        incognito=incognito,
+        cognition__loop__max_tool_rounds=max_tool_rounds,
+        limits__lock_timeout_seconds=lock_timeout,
     )
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
@@ -181,9 +193,8 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
     if not typed:
         return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    alone = f"/{name}" == text.strip() or name == "model"
-    parsed = directives.parse(text, shortcuts=False)
-    if alone and name in ELSEWHERE:
+    parsed = directives.parse(text, shortcuts=True)
+    if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
     if text.startswith("/") and parsed.text.startswith("/"):
         raise UsageError(
@@ -196,6 +207,8 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
         output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
     for ignored in parsed.ignored:
         output.say(f"/{ignored} has no effect here.")
+    for shortcut, _ in parsed.shortcuts:
+        output.say(f"/{shortcut} has no effect inside a message; here: {ELSEWHERE[shortcut]}")
     return ChatInput(parsed.text, typed, parsed.wishes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,9 @@ from bumble import files
 from bumble.agent import context_report
 from bumble.agent.context_report import Part, Report
 from bumble.app import conversation, output
-from bumble.app.opening import Opened, open_entity
+from bumble.app.opening import Opened
 from bumble.cli import directives
-from bumble.cli.options import EntityOption, JsonOption, NowOption
+from bumble.cli.entity_command import reads
 from bumble.errors import UsageError
 from bumble.records import scratch
 
@@ -41,18 +41,15 @@ EstimateOption = Annotated[
 
 
 @app.command("list")
+@reads
 def list_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
     estimate: EstimateOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what is in the prompt, and the size of each part."""
-    opened = _opened(ctx, entity, now)
     report = _report(opened, speaker, message, estimate=estimate)
     output.result(
         opened.shell, "context list", context_report.to_data(report), list(listed(report))
@@ -60,53 +57,45 @@ def list_(
 
 
 @app.command()
+@reads
 def detail(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
     estimate: EstimateOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show each skill, tool and block by its size, and the token budget."""
-    opened = _opened(ctx, entity, now)
     report = _report(opened, speaker, message, estimate=estimate)
     output.result(
-        opened.shell, "context detail", context_report.to_data(report), list(_detailed(report))
+        opened.shell, "context detail", context_report.to_data(report), list(detailed(report))
     )
 
 
 @app.command("json")
+@reads
 def json_(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
     estimate: EstimateOption = False,
-    entity: EntityOption = None,
-    now: NowOption = None,
 ) -> None:
     """Print the report as JSON."""
-    opened = _opened(ctx, entity, now)
     opened.shell.json = True
     report = _report(opened, speaker, message, estimate=estimate)
     output.result(opened.shell, "context json", context_report.to_data(report), "")
 
 
 @app.command()
+@reads
 def prompt(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Print the next request, word for word."""
-    opened = _opened(ctx, entity, now)
     turn = _estimated(opened, speaker, message)[1]
     messages = [
         {"role": message.role, "content": message.content} for message in turn.request.messages
@@ -117,17 +106,14 @@ def prompt(
 
 
 @app.command()
+@reads
 def diff(
-    ctx: typer.Context,
+    opened: Opened,
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
-    entity: EntityOption = None,
-    now: NowOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what differs between the last request and the next, and from which byte on."""
-    opened = _opened(ctx, entity, now)
     sent = conversation.last_request(opened.entity)
     before = _joined(sent)
     turn = _estimated(opened, speaker, message)[1]
@@ -143,12 +129,6 @@ def diff(
 
 def _joined(messages: list[tuple[str, str]]) -> str:
     return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
-
-
-def _opened(ctx: typer.Context, entity: Any, now: str | None) -> Opened:
-    opened = open_entity(ctx, entity)
-    opened.shell.set_now(now)
-    return opened
 
 
 def _report(opened: Opened, speaker: str | None, message: str | None, *, estimate: bool) -> Report:
@@ -188,7 +168,7 @@ def listed(report: Report) -> Iterator[str]:
         sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
         yield f"- {file.name}: {file.status} | {sizes}"
     if report.scratch_notes:
-        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}, not in the prompt"
+        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
     skill_chars = sum(part.chars for part in report.skills)
     yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
     yield f"Tools: {', '.join(part.name for part in report.tools)}"
@@ -215,7 +195,7 @@ def listed(report: Report) -> Iterator[str]:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 
 
-def _detailed(report: Report) -> Iterator[str]:
+def detailed(report: Report) -> Iterator[str]:
     yield from listed(report)
     groups = (
         ("System prompt, by part", report.system),

@@ -13,7 +13,7 @@ from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.runtime.runtime import Runtime
-from bumble.sleep import dream, dream_pool
+from bumble.sleep import dream, dream_pool, living_memory
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[
@@ -23,13 +23,26 @@ ForceOption = Annotated[
 
 @app.command()
 @runs_job
-def command(opened: Opened, flags: JobFlags, *, force: ForceOption = False) -> None:
+def command(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: ForceOption = False,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="Write working memory anew instead; `tick` does both."),
+    ] = False,
+) -> None:
     """Let the entity dream, if it is deep in the night and nobody talks.
 
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
     opened = dreaming(opened)
     with conversation.open_life(opened, "dream", yes=flags.yes) as life:
+        if memory:
+            look = partial(living_memory.check, force=force)
+            run_job.carry_out(opened, life, "dream", look, living_memory.run, flags)
+            return
         due = partial(dream.check, force=force, seed=opened.shell.seed)
         if flags.check:
             condition_report = due(life)

@@ -1,4 +1,4 @@
-"""`bumble episode`: list, show, add and edit what happened."""
+"""`bumble episode`: list, show, add, edit and remove what happened."""
 
 from __future__ import annotations
 
@@ -160,6 +160,18 @@ def edit(
         lambda text: episodes.parse(text, path.stem),
         source=source,
         dry_run=dry_run,
+    )
+
+
+@app.command()
+@writes
+def remove(opened: Opened, episode_id: IdArgument, *, dry_run: DryRunOption = False) -> None:
+    """Remove an episode's file; the conversation it came from stays."""
+    episode = _load(_path(opened, episode_id))
+    title = output.shorten(episode.telling.narrative, 50)
+    planned = [episodes.plan_forget(opened.entity.episodes, episode, f"forget: {title}")]
+    commit.commit(
+        opened, "episode remove", planned, f"Removed {episode.id}.", dry_run=dry_run, id=episode.id
     )
 
 

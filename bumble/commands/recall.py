@@ -90,14 +90,14 @@ def recall(
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near
 
-    asked = _query(query)
+    asked = query_of(query)
     body, at = body_view.body_of(opened), opened.shell.now()
-    search = _search(opened, body, at, speaker, person, session)
+    search = search_of(opened, body, at, speaker, person, session)
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
     _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
-    memory = _memory(opened, embedder, place)
+    memory = memory_of(opened, embedder, place)
     hits = _hits(opened, memory, body, search, asked, _kinds(kind or ()), limit, plain=plain)
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, body, search.mood, at, hit))
@@ -121,7 +121,7 @@ def recall(
         output.say(_nothing(opened, place, person=person, plain=plain))
 
 
-def _search(
+def search_of(
     opened: Opened,
     body: BodyConfig,
     at: datetime,
@@ -149,7 +149,7 @@ def _search(
     )
 
 
-def _memory(opened: Opened, embedder: Embedder | None, place: Place) -> Memory:
+def memory_of(opened: Opened, embedder: Embedder | None, place: Place) -> Memory:
     from bumble.index.memory import Memory
 
     return Memory(
@@ -184,7 +184,7 @@ def _hits(
     )
 
 
-def _query(words: Sequence[str]) -> str:
+def query_of(words: Sequence[str]) -> str:
     text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
     if not text.strip():
         raise UsageError("There is nothing to look for: the query is empty.")

@@ -23,7 +23,7 @@ from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import base, reminders
 from bumble.records.base import Provenance
-from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
+from bumble.records.reminders import COMMAND, SESSION, Reminder
 from bumble.text import moments
 
 app = typer.Typer(
@@ -65,7 +65,8 @@ def add(
         Literal["journal", "session", "command"] | None,
         typer.Option(
             "--deliver",
-            help="Into the journal, the person's conversation (with --for), or to --command.",
+            help="In the person's next talk, or on the owner's terminal (the default); into the "
+            "journal; or to --command.",
         ),
     ] = None,
     command: Annotated[
@@ -79,13 +80,17 @@ def add(
     editor: EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Add a reminder; `bumble tick` says it."""
+    """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
     from bumble.agent import participants
 
     made_at = opened.shell.now().astimezone(opening.zone(opened))
     due = _due(opened, at, after, cron, made_at)
-    how = deliver or (COMMAND if command else SESSION if person else JOURNAL)
-    whom = participants.person(opened.entity, opened.identity, person) if person else None
+    how = deliver or (COMMAND if command else SESSION)
+    for_owner = how == SESSION and not person
+    whom = (
+        participants.person(opened.entity, opened.identity, person) if person or for_owner else None
+    )
+    audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
@@ -96,9 +101,7 @@ def add(
                 person=whom.id if whom else "",
                 deliver=how,
                 command=tuple(shlex.split(command or "")),
-                provenance=Provenance(
-                    by="remind add", trust="owner", audience=(whom.id,) if whom else ()
-                ),
+                provenance=Provenance(by="remind add", trust="owner", audience=audience),
             )
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
@@ -206,15 +209,17 @@ def run(opened: Opened, flags: JobFlags) -> None:
     from dataclasses import replace
 
     from bumble.app import conversation
+    from bumble.runtime.runner import Pass
     from bumble.upkeep import reminders as delivery
 
+    pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
     with conversation.open_life(opened, "remind run") as life:
         run_job.carry_out(
             opened,
             replace(life, writes=not flags.dry_run),
             "remind run",
-            delivery.check,
-            delivery.run,
+            pass_.check,
+            pass_.run,
             flags,
         )
 

@@ -28,13 +28,13 @@ HELP = """\
 /help       this list
 /status     which entity, model and conversation this is, how full the window, what waits
 /me         how the entity sees you
-/context    what the last request was made of
-/usage      what the last answer cost
+/context    what the last request was made of; `detail`: part by part
+/usage      what the last answer cost; `tokens`: say it after every answer, `off`: no more
 /compact    show this conversation shorter from now on; nothing of it is lost
 /think      think before answers, `off`: never; until the next conversation
 /verbose    say which rule and which tools an answer used; `off` stops it
 /reasoning  show what the model thought, where it says; `off` stops it
-/model      which model answers
+/model      which model answers; with a name: another one, until you leave
 /new        begin a new conversation
 /quit       leave (also Ctrl-D)
 Inside a message /think, /verbose and /reasoning hold for that message alone.
@@ -87,24 +87,35 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
 def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
     """Carry out or answer what was typed; whether that ends the conversation."""
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    if text.startswith("/") and (text == f"/{name}" or name == "model") and name in COMMANDS:
-        return COMMANDS[name](mind, talk, text.removeprefix(f"/{name}").strip())
+    if name in COMMANDS:
+        words = text.removeprefix(f"/{name}").strip()
+        if words and name != "model" and words not in directives.SHORTCUTS.get(name, ()):
+            output.say(_unknown_words(name))
+            return False
+        return COMMANDS[name](mind, talk, words)
     typed = directives.parse(text, shortcuts=mind.person.trust == "owner")
     if text.startswith("/") and typed.text.startswith("/"):
         output.say(f"There is no command /{name}; /help lists them. It was not sent.")
         return False
-    for shortcut in typed.shortcuts:
-        COMMANDS[shortcut](mind, talk, "")
+    for shortcut, word in typed.shortcuts:
+        COMMANDS[shortcut](mind, talk, word)
     for ignored in typed.ignored:
         output.say(f"/{ignored} has no effect here.")
     if typed.model is not None:
-        _model(mind, talk, typed.model)
+        output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
         _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
     else:
         talk.wishes = typed.wishes.over(talk.wishes)
         _confirm(typed.wishes)
     return False
+
+
+def _unknown_words(name: str) -> str:
+    """Say which words a command takes."""
+    words = sorted(directives.SHORTCUTS.get(name, ()))
+    takes = f"takes {' or '.join(words)}" if words else "stands alone"
+    return f"/{name} {takes}. Nothing was sent."
 
 
 def _confirm(wishes: Wishes) -> None:
@@ -195,7 +206,7 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     from bumble.runtime import people
 
-    person = people.find_person(mind.life, mind.person.id)
+    person = people.readable_person(mind.life, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")
         return False
@@ -207,12 +218,18 @@ def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
     report = mind.report()
-    output.say("\n".join(context.listed(report)) if report else "Nothing has been sent yet.")
+    shown = context.detailed if rest == "detail" else context.listed
+    output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
 
 def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    output.say(turn_view.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
+    if rest:
+        talk.usage = rest not in directives.OFF
+        does = "says" if talk.usage else "does not say"
+        output.say(f"Each answer {does} what it cost from now on.")
+    else:
+        output.say(turn_view.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
     return False
 
 
@@ -226,9 +243,9 @@ def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
     if not rest:
         output.say(mind.status()[-1])
         return False
+    mind.switch_model(rest)
     output.say(
-        f"A conversation keeps its model. Leave, and `bumble config set llm.model {rest}`;\n"
-        "`bumble model list` names those there are."
+        f"{mind.status()[-1]}\nUntil you leave; to keep it: bumble config set llm.model {rest}"
     )
     return False
 

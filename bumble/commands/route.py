@@ -33,17 +33,23 @@ def route(
     Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
     """
     from bumble.agent import route
-    from bumble.runtime import body_state
+    from bumble.runtime import body_state, people, spoken
+    from bumble.text import languages
 
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
     with conversation.open_life(opened, "route") as life:
         soma = body_state.read(life, life.now())
+        owner = people.owner_id(life.entity, life.identity)
+        before = spoken.by_person(life.entity, life.config.language, owner)
+        language = languages.spoken([message], before) or before
+        able = life.abilities.tier("talk", language) == "write"
         decision = route.decide(
-            None if no_model else life.model,
+            life.model if able and not no_model else None,
             message,
             opened.config.cognition.router,
+            language,
             mood=body_state.mood(life, soma).name,
             intensity=body_state.intensity(life, soma),
         )

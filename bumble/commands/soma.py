@@ -15,7 +15,7 @@ from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES, BodyConfig
 from bumble.body.soma import Soma
-from bumble.cli import listing, run_job
+from bumble.cli import anchors_view, listing, run_job
 from bumble.cli.entity_command import reads, runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
@@ -38,10 +38,14 @@ AsOption = Annotated[
     ),
 ]
 
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Show which anchors there are, and what stirs them.")
+]
+
 
 @app.callback(invoke_without_command=True)
 @reads
-def show(opened: Opened, *, as_: AsOption = None) -> None:
+def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False) -> None:
     """Look at the body.
 
     Its values are those of the present, computed from the file; looking writes nothing.
@@ -52,7 +56,11 @@ def show(opened: Opened, *, as_: AsOption = None) -> None:
         output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
         return
     data = _data(opened, presence)
-    output.result(opened.shell, "soma", data, _lines(opened, presence, data))
+    lines = _lines(opened, presence, data)
+    if explain:
+        anchored = anchors_view.of(opened, presence)
+        data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
+    output.result(opened.shell, "soma", data, lines)
 
 
 @app.command()
@@ -102,7 +110,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
         "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
-        "tier": ebb.tier(loud, config.ebb),
+        "tier": ebb.shown_tier(soma, config.soma, config.ebb),
         "affects": [
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects

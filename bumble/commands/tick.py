@@ -63,6 +63,7 @@ def tick(
     dreaming = dream.dreaming(opened)
     asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
+    wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
     with conversation.open_life(opened, command, yes=flags.yes) as life, closing(asleep):
         if flags.check:

@@ -15,6 +15,7 @@ from bumble.cli.options import DryRunOption
 from bumble.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None)
+PASSED_SHOWN = 5
 
 
 @app.command()
@@ -51,6 +52,7 @@ def undo(
     waiting = commits_view.look(opened)
     root = opened.entity.root
     commit = undo.choose(root, what, last=last, cycle=cycle, waiting=waiting)
+    passed = undo.passed_over(root, commit) if last else []
     plan = undo.plan(root, commit, force=force)
     changes = plan.change_set.changes
     versions = [
@@ -72,10 +74,15 @@ def undo(
         "undoes": commits_view.data(plan.commit),
         "changes": rows,
         "stays": list(plan.stays),
+        "passed_over": [commits_view.data(newer) | {"why": why} for newer, why in passed],
     }
     output.result(
         opened.shell, "undo", data, lines if changes else [f"Nothing of {title} is left."]
     )
+    for newer, why in passed[:PASSED_SHOWN]:
+        output.say(f'passed over: "{newer.title}" ({newer.short}): {why}')
+    if len(passed) > PASSED_SHOWN:
+        output.say(f"passed over: {len(passed) - PASSED_SHOWN} more, as `bumble log` shows them")
     for kept_file in plan.stays:
         output.say(f"left as it is: {kept_file}")
     if changes and dry_run:

@@ -100,6 +100,7 @@ class CompactionSteps:
     records: list[Compaction] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passes: int = 0
+    obstacle: str = ""  # why no more could be gained
 
     def add(self, record: Compaction) -> None:
         """Add a record, and show the conversation with it."""
@@ -163,8 +164,10 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
     before = measure(life, job.session, job.stable_tokens)
     after = measure(life, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
-    did = ", ".join(dict.fromkeys(kinds)) or "nothing could be made shorter"
-    reason = _reason(life, steps, after)
+    reason = _reason(life, job, steps, after)
+    fits = not (reason or job.only_prune)
+    nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
+    did = ", ".join(dict.fromkeys(kinds)) or nothing
     headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
     data = {
         "session": job.session.id,
@@ -189,18 +192,24 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
     return JobResult(f"compact: {job.session.id}", plan, lines, data)
 
 
-def _reason(life: Runtime, steps: CompactionSteps, after: ContextSize) -> str:
+def _reason(life: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
     """Say why a conversation is still longer than it should be; empty if it is not."""
     if after.history <= after.target:
         return ""
     config = life.config.cognition.history_compression
     bounds = boundaries(steps.session.messages, config, after.room // 2)
-    if bounds is None:
-        return "still longer than wanted: what is protected at its ends is all there is"
-    protected = len(steps.session.messages) - (bounds[1] - bounds[0])
-    return (
-        f"still longer than wanted: the {protected} protected messages at its ends take most of it"
-    )
+    protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
+    if job.only_prune:
+        why = "only tool results and long texts were looked at"
+    elif steps.obstacle:
+        why = steps.obstacle
+    elif bounds is None:
+        why = "what is protected at its ends is all there is"
+    elif steps.passes >= config.compaction_max_passes:
+        why = f"{steps.passes} passes were made, and no more are allowed"
+    else:
+        why = f"the {protected} protected messages at its ends take most of it"
+    return f"still longer than wanted: {why}"
 
 
 def make(life: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
@@ -254,9 +263,13 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     shorter = measure(life, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
+        steps.obstacle = "a summary came out as long as what it would stand for"
         return False
     steps.add(record)
-    return gained >= size.history * config.compaction_min_gain_ratio
+    enough = gained >= size.history * config.compaction_min_gain_ratio
+    if not enough:
+        steps.obstacle = f"another pass would gain less than {config.compaction_min_gain_ratio:.0%}"
+    return enough
 
 
 def _summary_input(

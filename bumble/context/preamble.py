@@ -4,33 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
 from bumble.context import handover
-from bumble.records import narrative
+from bumble.errors import RecordInvalidError
+from bumble.records import narrative, self_model
 from bumble.records.sessions import Session
 from bumble.runtime import people
+from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
 from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
+LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
+ANCHOR_TOKENS = 60  # of an anchor that came back
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
 def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()) -> str:
-    """Put the body into words within its budget, as loud as it is; in a reflex only its mood.
+    """Put the body into words within its budget, as loud as it is; in a reflex in one line.
 
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
     """
-    level = ebb.tier(ebb.loudness(soma, life.body.soma, life.body.ebb), life.body.ebb)
+    level = ebb.shown_tier(soma, life.body.soma, life.body.ebb)
     room = life.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return _within(room, _body_block(life, soma, "quiet", room))
+        return _within(room, _body_block(life, soma, level, room).partition("\n")[0])
     met = people.interactions(life)
     if level == "quiet":
         line = _body_block(life, soma, level, room)
@@ -69,6 +74,36 @@ def _within(room: int, *texts: str) -> str:
     return next((text for text in texts if len(text) <= room), "")
 
 
+def anchor_text(stirring: Stirring | None) -> str:
+    """Name the anchor that came back by itself."""
+    if stirring is None:
+        return ""
+    anchor = stirring.anchor
+    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    text = tokens.cut(f"- {anchor.label}{about}", ANCHOR_TOKENS)
+    return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
+
+
+def tools_text(life: Runtime, profile: ProfileName, names: Sequence[str], at: datetime) -> str:
+    """Say which tools have often failed lately, where there is one to be chosen."""
+    if profile == "reflex":
+        return ""
+    try:
+        served = self_model.tools(self_model.read(life.entity.self_model))
+    except RecordInvalidError:  # `doctor` says so; a talk goes on without
+        return ""
+    shaky = [
+        f"`{name}` failed {tool.failed} of {tool.used} times"
+        for name, tool in served.items()
+        if name in names
+        and tool.failed >= LEAST_FAILED
+        and tool.failing_share >= SHAKY_SHARE
+        and tool.last_failed is not None
+        and at - tool.last_failed < LATELY
+    ]
+    return f"Of your tools, {', '.join(shaky)}." if shaky else ""
+
+
 def found_brief(life: Runtime, session: Session) -> handover.Brief | None:
     """Return the brief of the last conversation, in the first turns of the next one."""
     spoken = sum(message.role == "user" for message in session.messages)
@@ -82,7 +117,8 @@ def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> 
 
 def phenotype(life: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
-    story = narrative.told_to(narrative.read(life.entity.narrative), readers)
+    whole = life.read_or(lambda: narrative.read(life.entity.narrative), None)
+    story = narrative.told_to(whole, readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
@@ -115,7 +151,7 @@ def now_text(
         lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
     if other_ids:
         names = [
-            person.name if (person := people.find_person(life, other)) else other
+            person.name if (person := people.readable_person(life, other)) else other
             for other in other_ids
         ]
         lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")

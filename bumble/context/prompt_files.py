@@ -1,10 +1,11 @@
-"""The owner's own files in every prompt (GENOME.md, MEMORY.md…): how much of each goes in.
+"""The files in every prompt (GENOME.md, working/MEMORY.md…): how much of each goes in.
 
 Each is optional and capped, and all of them together are; what was cut says so in its place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +13,9 @@ from bumble import files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
-from bumble.records import base
+from bumble.records import base, working
 
-LIVING_MEMORY = "working/MEMORY.md"  # capped by lines too: it is rewritten again and again
+LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
 Status = Literal["OK", "TRUNCATED", "MISSING"]
 
 
@@ -33,8 +34,12 @@ class BootstrapFile:
         return len(self.text)
 
 
-def read(entity: Entity, config: PromptConfig) -> tuple[BootstrapFile, ...]:
+def read(
+    entity: Entity, config: PromptConfig, readers: Sequence[str] = ()
+) -> tuple[BootstrapFile, ...]:
     """Read the files in the configured order; what is not there never fails anything.
+
+    Of the living memory only what all readers may meet is there.
 
     Raises:
         RecordInvalidError: If one is there and is no text.
@@ -43,6 +48,8 @@ def read(entity: Entity, config: PromptConfig) -> tuple[BootstrapFile, ...]:
     own_files = []
     for name in config.bootstrap_files:
         raw = _raw(entity, name)
+        if raw is not None and name == LIVING_MEMORY:
+            raw = working.shown(raw, readers)
         own_file = (
             BootstrapFile(name, "MISSING", 0, "")
             if raw is None

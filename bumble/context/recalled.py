@@ -21,20 +21,25 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, episodes, kinds, knowledge, provenance, skills
+from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
+from bumble.records.kinds import RECALLED
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
+from bumble.text import stop_words, tokens, words
+from bumble.text.words import one_line
 
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
 CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
+MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 COMPANY_TOKENS = 60  # of each who is there
+SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
 
 def blocks(
@@ -57,6 +62,7 @@ def blocks(
         *_relationships(life, session, person, at),
         *_knowledge(life, search, session, shown),
         *_memories(life, search, session, shown),
+        *_projects(life.entity, session),
         *_skills(life.entity, life.config, session),
         *_just_before(life, search, session, shown),
     ]
@@ -66,18 +72,29 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(life, session, at)
-    known = people.find_person(life, person)
+    known = people.readable_person(life, person)
     if known is None or not base.may_read(known.audience, session.people):
         return []
     budget = life.config.memory.relational.max_context_tokens
     told = [
         *([f"- {quotes.plain(known.text)}"] if known.text else []),
         *([f"- between you: {known.dynamic}"] if known.dynamic else []),
+        *_scalar(life, known, at),
         *(f"- still open: {topic}" for topic in known.unresolved),
     ]
     heading = f"What you know of {prompts.harmless(known.name)}:"
     tier = known.provenance.trust
     return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+
+
+def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
+    """Say in numbers how the two stand, where no portrait is kept that says it in words."""
+    config, scores = life.config.memory.relational, person.scores
+    if config.enabled or not person.source.meta.get("scores"):
+        return []
+    stage = people.standing(person, config.stages, at).stage
+    numbers = f"familiarity {scores.familiarity:.0%}, warmth {scores.warmth:.0%}"
+    return [f"- how you stand: {stage}, {numbers}, trust {scores.trust:.0%}"]
 
 
 def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
@@ -97,17 +114,30 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for one in session.people:
-        known = people.find_person(life, one)
+        known = people.readable_person(life, one)
         if known is None:
             lines.append(("", f"- {one}: you have just met"))
             continue
         standing = people.standing(known, config.stages, at)
-        shared = base.may_read(known.audience, session.people)
-        about = f" {quotes.plain(known.text)}" if shared and known.text else ""
+        about = _shared(life, known, session.people)
+        about = f" {about}" if about else ""
         talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
         told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
         lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
     return _blocks("relationship", "Who is here:", lines)
+
+
+def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
+    """Say what all of some people may know of one: the portrait, else what names them."""
+    if person.text and base.may_read(person.audience, readers):
+        return quotes.plain(person.text)
+    hits = life.memory.search(person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers)
+    name_words = set(stop_words.words(person.name))
+    return " ".join(
+        one_line(hit.text)
+        for hit in hits
+        if not provenance.is_untrusted(hit.trust) and name_words <= set(stop_words.words(hit.text))
+    )
 
 
 def _knowledge(
@@ -115,7 +145,7 @@ def _knowledge(
 ) -> list[Block]:
     limit = life.config.memory.knowledge.max_sections
     hits = _unasked(life, search, session.messages[-1].text, ("knowledge",), limit)
-    book = knowledge.read(life.entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -162,6 +192,19 @@ def _just_before(
     length = config.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
+
+
+def _projects(entity: Entity, session: Session) -> list[Block]:
+    """Say how the projects stand that the message is about, and no others."""
+    message = session.messages[-1].text
+    lines = [
+        (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
+        for project in projects.readable(entity.projects)
+        if project.status != projects.DONE
+        and base.may_read(project.provenance.audience, session.people)
+        and any(words.names(label, message) for label in (project.title, *project.tags))
+    ]
+    return _blocks("projects", "What is being worked on:", lines[:MOST_PROJECTS])
 
 
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
@@ -233,14 +276,14 @@ def find(
         body: What a feeling counts.
         search: Who meets it, in which mood.
         query: What was said, or asked.
-        kinds: Kinds of record; empty: all.
+        kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
         newer: Whether the newest word on each stands beside it.
     """
     hits = memory.search(
         query,
-        kinds=kinds,
+        kinds=kinds or RECALLED,
         limit=limit,
         audience=search.readers,
         people=search.people,
@@ -251,8 +294,15 @@ def find(
         factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
     )
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
-    standing = _believed(memory.entity, config, near, search.at)
-    return newer_words.beside(memory.entity, standing, search.readers) if newer else standing
+    if not newer:
+        return _believed(memory.entity, config, near, search.at)
+    return standing(memory.entity, config, search, near)
+
+
+def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits as they stand now: without what gave way, with what was put right since."""
+    believed = _believed(entity, config, hits, search.at)
+    return newer_words.beside(entity, believed, search.readers)
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -290,12 +340,12 @@ def _unasked(
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
-    return _beside_prompt(life.entity, hits)
+    return _beside_prompt(life, hits)
 
 
-def _beside_prompt(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(life: Runtime, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    book = knowledge.read(entity.knowledge)
+    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     always = {("knowledge", section.title) for section in book.sections if system.always(section)}
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
@@ -335,11 +385,21 @@ class Answer:
 
 def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
+    search = question_of(life, session, unseen)
+    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
+    return worded(life, hits)
+
+
+def question_of(life: Runtime, session: Session, unseen: Sequence[str]) -> Search:
+    """Return the search that the entity makes itself in a conversation."""
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    search = Search(session.people, mood, at, session.id, unseen)
-    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
-    hits = _beside_prompt(life.entity, hits)
+    return Search(session.people, mood, at, session.id, unseen)
+
+
+def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
+    """Word what came to mind for the entity that asked for it."""
+    hits = _beside_prompt(life, hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []

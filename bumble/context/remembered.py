@@ -293,7 +293,7 @@ def _is_ending(word: str, other: str) -> bool:
 
 def _quote(life: Runtime, hit: Hit) -> Quote:
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
-    known = people.find_person(life, person) if person else None
+    known = people.readable_person(life, person) if person else None
     return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
 
 

@@ -90,15 +90,24 @@ def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]
 
 
 def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
-    """Keep the notes that say most, as far as there is room, for they only grow; none twice."""
-    lines = [
-        SpokenLine(name, HEADINGS[name], text)
-        for name in HEADINGS
-        for text in notes[name].splitlines()
-    ]
-    chosen = excerpt.choose(lines, limit_tokens)
+    """Keep the notes that say most, as far as there is room, for they only grow; none twice.
+
+    Each heading that has any first gets its share, so that none is crowded out by another.
+    """
+    lines = {
+        name: [SpokenLine(name, HEADINGS[name], text) for text in dict.fromkeys(said.splitlines())]
+        for name, said in notes.items()
+        if said
+    }
+    share = limit_tokens // max(1, len(lines))
+    chosen = [line for each in lines.values() for line in excerpt.choose(each, share)]
+    left = limit_tokens - sum(map(excerpt.cost, chosen))
+    rest = [line for each in lines.values() for line in each if line not in chosen]
+    covered = " ".join(line.text for line in chosen)
+    chosen += excerpt.choose(rest, left, covered)
     return {
-        name: "\n".join(line.text for line in chosen if line.message == name) for name in HEADINGS
+        name: "\n".join(line.text for line in lines.get(name, ()) if line in chosen)
+        for name in HEADINGS
     }
 
 

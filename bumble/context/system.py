@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bumble import prompts
 from bumble.context import prompt_files
 from bumble.context.prompt_files import BootstrapFile
-from bumble.entity.config import Identity, PromptConfig
+from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.llm.protocol import Message, Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
@@ -76,6 +78,7 @@ def of_entity(
     config: PromptConfig,
     readers: Sequence[str],
     mood: str = "",
+    topics: str = "",
 ) -> Stable:
     """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
@@ -86,11 +89,16 @@ def of_entity(
         config: Which files of the owner's go in, and how long.
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
+        mood: The mood, if it goes there.
+        topics: The overview of what memory is about.
 
-    Raises:
-        RecordInvalidError: If one of them can't be read.
+    A file that a hand has broken is left out; the index names it.
     """
-    story = narrative_store.read(entity.narrative)
+    story, book = None, knowledge_store.EMPTY
+    with suppress(RecordInvalidError):
+        story = narrative_store.read(entity.narrative)
+    with suppress(RecordInvalidError):
+        book = knowledge_store.read(entity.knowledge)
     return stable(
         identity,
         tools,
@@ -99,10 +107,12 @@ def of_entity(
             for skill in skills_store.read(entity.skills)
             if base.may_read(skill.provenance.audience, readers)
         ],
-        knowledge_store.read(entity.knowledge),
+        book,
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
-        prompt_files.read(entity, config),
+        prompt_files.read(entity, config, readers),
         mood,
+        topics,
+        home=entity.root.name,
     )
 
 
@@ -114,6 +124,9 @@ def stable(
     narrative: str,
     own_files: Sequence[BootstrapFile] = (),
     mood: str = "",
+    topics: str = "",
+    *,
+    home: str = "",
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -121,6 +134,7 @@ def stable(
     parts = {
         "monologue": who.monologue.strip(),
         "voice": who.voice.strip(),
+        "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "tools": "\n".join(tool_line(tool) for tool in tools),
@@ -128,7 +142,8 @@ def stable(
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
-        "runtime": f"Your days are counted in the time zone {identity.timezone}.",
+        "runtime": _runtime(identity, tools, home),
+        "topics": _section("# What your memories are about, as of this morning", topics),
     }
     page = prompts.load("system")
     fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
@@ -138,6 +153,28 @@ def stable(
         tuple(own_files),
         listed,
     )
+
+
+def _character(who: Persona) -> str:
+    """Say what became of the entity beside its first words: traits, behaviours, curiosity."""
+    levels = ", ".join(f"{name} {level:g}" for name, level in who.traits.items())
+    lines = [
+        f"Your traits, from 0 to 1: {levels}." if levels else "",
+        *(f"- {text}" for text in who.behaviours),
+        f"You would like to know more about: {'; '.join(who.curiosity)}." if who.curiosity else "",
+    ]
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def _runtime(identity: Identity, tools: Sequence[Tool], home: str) -> str:
+    """Say where and in what the entity lives, and which of its files it may touch."""
+    lines = [f"Your days are counted in the time zone {identity.timezone}."]
+    if home:
+        named = prompts.harmless(home)
+        lines.append(f"You run in bumble, and your memory is the files of a folder, {named}/.")
+        if any(tool.name == "read_file" for tool in tools):
+            lines.append("The files you can read and write lie in its workspace/.")
+    return " ".join(lines)
 
 
 def _is_told(story: Narrative) -> bool:
@@ -185,7 +222,7 @@ def files(own_files: Sequence[BootstrapFile]) -> str:
     return "\n".join(
         prompts.tagged("file", own_file.text, f' name="{own_file.name}"')
         for own_file in own_files
-        if own_file.text
+        if own_file.text and own_file.name != prompt_files.LIVING_MEMORY
     )
 
 
@@ -203,7 +240,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     for block in blocks:
         if not block.text:
             continue
-        fitting = block if not chosen or block.tokens <= left else _fit(block, left)
+        fitting = block if not chosen or block.tokens <= left else cut_block(block, left)
         if fitting is None:
             continue
         chosen.append(fitting)
@@ -211,7 +248,7 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
     return tuple(chosen)
 
 
-def _fit(block: Block, left: int) -> Block | None:
+def cut_block(block: Block, left: int) -> Block | None:
     """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []

@@ -20,6 +20,7 @@ from bumble.records.sessions import Compaction, Session
 from bumble.text import tokens
 
 CLEARED = "[Old tool output cleared to save context space]"
+SPEAKS_FIRST = "[Nobody has said anything yet]"
 CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
@@ -215,8 +216,9 @@ def result_text(tool: str, text: str) -> str:
 
 
 def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Join neighbours of one role: chat templates want them to alternate."""
-    joined: list[Message] = []
+    """Join neighbours of one role: chat templates want them to alternate, from a user's on."""
+    begins = bool(messages) and messages[0].role == "assistant"
+    joined = [Message("user", SPEAKS_FIRST)] if begins else []
     for message in messages:
         if joined and joined[-1].role == message.role:
             joined[-1] = Message(message.role, f"{joined[-1].content}\n\n{message.content}")

@@ -173,8 +173,12 @@ class PromptConfig:
     bootstrap_max_chars: Count
     bootstrap_total_max_chars: Count
     living_memory_max_lines: Count
+    living_memory_max_tokens: Count
     reference_max_files: Count
     reference_max_bytes: Count
+    topics: bool
+    topics_max_tokens: Count
+    topics_min_window_tokens: Count
     host_command: Annotated[tuple[str, ...], YOURS]
 
 
@@ -258,7 +262,9 @@ class ToolsConfig:
     """What the entity may use."""
 
     files: bool
+    anchors: bool
     notes: bool
+    projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount
     command_variables: Annotated[tuple[str, ...], OWNERS]
@@ -283,6 +289,22 @@ class AutomationsConfig:
 
     max_count: Count
     max_failures: Positive
+
+
+@dataclass(frozen=True)
+class WakeConfig:
+    """When the entity may wake by itself."""
+
+    enabled: bool
+    min_gap_seconds: Amount
+    min_silence_seconds: Amount
+    quiet_hours: tuple[Annotated[int, Range(0, 23)], ...]
+    max_per_day: Count
+    timer_minutes: Annotated[tuple[Amount, ...], Length((2,))]
+
+    def __post_init__(self) -> None:
+        if self.timer_minutes[0] > self.timer_minutes[1]:
+            raise ValueError("the first of `timer_minutes` must not be above the second")
 
 
 @dataclass(frozen=True)
@@ -323,6 +345,7 @@ class Config:
     tools: ToolsConfig
     limits: LimitsConfig
     automations: AutomationsConfig
+    wake: WakeConfig
     git: GitConfig
     output: OutputConfig
     log: LogConfig
@@ -352,6 +375,8 @@ class Persona:
     monologue: str = ""
     voice: str = ""
     traits: Mapping[str, Share] = field(default_factory=dict)
+    behaviours: tuple[str, ...] = ()  # what it does when it talks with somebody
+    curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
 @dataclass(frozen=True)

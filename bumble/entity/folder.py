@@ -45,6 +45,11 @@ class Entity:
         return self._own("narrative.md")
 
     @property
+    def working_memory(self) -> Path:
+        """Living notes for the coming days, which the dream rewrites."""
+        return self._own("working/MEMORY.md")
+
+    @property
     def soma(self) -> Path:
         """The body: values with the time they were true."""
         return self._own("soma.yaml")
@@ -80,6 +85,11 @@ class Entity:
         return self.root / "dreams"
 
     @property
+    def topics(self) -> Path:
+        """`<slug>.md`."""
+        return self.root / "topics"
+
+    @property
     def sessions(self) -> Path:
         """`<id>/messages.jsonl` and what belongs to that conversation."""
         return self.root / "sessions"
@@ -98,6 +108,26 @@ class Entity:
     def checks(self) -> Path:
         """`<name>.yaml`."""
         return self.root / "checks"
+
+    @property
+    def anchors(self) -> Path:
+        """`<slug>.yaml`."""
+        return self.root / "anchors"
+
+    @property
+    def projects(self) -> Path:
+        """`<slug>.md`."""
+        return self.root / "projects"
+
+    @property
+    def self_model(self) -> Path:
+        """How its tools have served."""
+        return self._own("self_model.yaml")
+
+    @property
+    def evolution(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "evolution"
 
     @property
     def workspace(self) -> Path:

@@ -61,6 +61,15 @@ class Settings:
         for keys, value in setting_layers.leaves(self.values):
             yield ".".join(keys), urls.masked(value), self._origin(keys)
 
+    def flags(self) -> dict[str, object]:
+        """Return what flags of the command override: dotted key to value."""
+        return {
+            ".".join(keys): value
+            for layer in self.layers
+            if layer.kind == "flag"
+            for keys, value in setting_layers.leaves(layer.values)
+        }
+
     def _origin(self, keys: Keys) -> str:
         holders = (layer for layer in reversed(self.layers) if layer.depth(keys) == len(keys))
         return next(holders).origin(keys)

@@ -36,10 +36,10 @@ HISTORY = ".history"
 _NAME = re.compile(r"[0-9a-f]{16}")
 _ANY_FILE = (HISTORY, "workspace", "sessions")  # blobs of sessions have no ending
 _BY_NAME = (
-    *("entity.yaml", "soma.yaml", "state.yaml", "forgotten.jsonl"),
+    *("entity.yaml", "soma.yaml", "state.yaml", "self_model.yaml", "forgotten.jsonl"),
     *(".gitignore", ".gitattributes"),
 )
-_YAML = "checks/"  # the one folder whose records are YAML
+_YAML = ("checks/", "anchors/")  # the folders whose records are YAML
 WORKSPACE, KEPT = "workspace", ".gitkeep"  # the second is empty, in the template of a new entity
 # On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
 _GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")

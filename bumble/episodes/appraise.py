@@ -31,8 +31,9 @@ from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.grounding import grounded, support
 from bumble.llm import structured
 from bumble.records import session_files, sessions, state
+from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import body_state, cursors, job_request
+from bumble.runtime import anchor_recall, body_state, cursors, job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -41,6 +42,7 @@ from bumble.text.words import one_line
 KEY: cursors.Key = (cursors.APPRAISE,)
 STRETCH_CHARS = 2400  # of what is appraised, as the model sees it
 BEFORE_CHARS, BEFORE_MESSAGES = 500, 2  # what was said just before it
+QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 LEAST_CHARS = 60  # of each message, however many there are
 MAX_TOKENS = 256
 TEMPERATURE = 0.3
@@ -257,7 +259,11 @@ def _felt(
                 )
             return soma
 
-        return [*added, *([body_state.plan(life, at, move, why)] if left else [])]
+        if not left:
+            return [*added]
+        moved = body_state.plan(life, at, move, why)
+        soma = move(body_state.read(life, at))
+        return [*added, moved, *_anchored(life, session, soma, assessments, left)]
 
     their_message, assessment = assessments[-1]
     points = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
@@ -282,6 +288,30 @@ def _felt(
         },
         trailers=traced([], model) + tuple(("Evidence", message.id) for message, _ in assessments),
     )
+
+
+def _anchored(
+    life: Runtime,
+    session: Session,
+    soma: Soma,
+    assessments: Sequence[tuple[Message, Appraisal]],
+    left: float,
+) -> list[Change | None]:
+    """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
+    charged = [(each.imprint, message) for message, each in assessments if each.imprint]
+    if not charged:
+        return []
+    imprint, message = max(charged, key=lambda pair: pair[0].intensity)
+    origin = Provenance(
+        by=cursors.APPRAISE,
+        sources=(message.id,),
+        trust=message.trust,
+        audience=session.people,
+    )
+    quote = f'{_name(message)}: "{words.shorten(message.text, QUOTE_CHARS)}"'
+    label = words.shorten(imprint.trigger, LABEL_CHARS)
+    strength = imprint.intensity * left
+    return anchor_recall.plan_charged(life, soma, label, quote, strength, origin)
 
 
 def _line(at: datetime, message: Message, assessment: Appraisal, model: str) -> Appraised:

@@ -148,7 +148,7 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
         return _passed_over(life, job, sentence, data, noticed)
     # who had been there by then: somebody who joins later was not told it
     until = [message for message in session.messages if message.at <= job.messages[-1].at]
-    audience = tuple(dict.fromkeys((session.by, *_people(session, until))))
+    audience = tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
     if wording is not None:
         result = episode_text.quoted(sayings, wording)
         origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience)
@@ -238,11 +238,11 @@ def id_of(job: RememberJob) -> str:
 def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Describe who took part in some messages, and when."""
     names = {}
-    for person in _people(session, messages):
+    for person in _heard_by(session, messages):
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
-        names[person] = next(filter(None, stated_names), person.replace("-", " ").title())
+        names[person] = next(filter(None, stated_names), "") or _name(life, person)
     at = messages[0].at.astimezone(life.zone)
     return Scene(
         life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
@@ -254,6 +254,19 @@ def _people(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
         message.speaker for message in messages if message.role == "user" and message.speaker
     )
     return tuple(speakers) or ((session.by,) if session.by else ())
+
+
+def _heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return who took part in some messages, and who only listened."""
+    return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
+
+
+def _name(life: Runtime, person: str) -> str:
+    file = life.entity.root / relationships.path(person)
+    with contextlib.suppress(RecordInvalidError):
+        if file.is_file():
+            return base.load(file, relationships.parse).name
+    return person.replace("-", " ").title()
 
 
 def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
@@ -327,7 +340,7 @@ def _episode(
         job.messages[0].at.astimezone(life.zone),
         weight.total,
         result.telling.text,
-        people=_people(session, job.messages),
+        people=_heard_by(session, job.messages),
         imprints=_imprints(life, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,

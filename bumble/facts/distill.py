@@ -19,6 +19,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
+from bumble.body import ebb
 from bumble.choosing import by_form
 from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
@@ -283,6 +284,7 @@ def _result(
     dropped = len(rejected) + extraction.malformed
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
+    lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
     store = partial(store_extracted.plan, life, window, memories)
     outcome = _window_result(life, session, window, store, "\n".join(lines))
     reasons = [
@@ -290,7 +292,12 @@ def _result(
         for rejection in rejected
     ]
     kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
-    data = {"kept": kept_items, "dropped": reasons, "malformed": extraction.malformed}
+    data = {
+        "kept": kept_items,
+        "dropped": reasons,
+        "malformed": extraction.malformed,
+        "faults": list(extraction.faults),
+    }
     return JobResult(
         outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
     )
@@ -413,6 +420,7 @@ def _options(life: Runtime, session: Session, window: Window) -> Options:
         relational,
         config.max_delta,
         READ_CHARS if life.local else None,
+        ebb.reflection_line(body_state.read(life, life.now()), life.body.soma),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
@@ -24,6 +25,7 @@ Kind = Literal["knowledge", "relational", "belief"]
 PURPOSE = "distill"
 CATEGORIES = ("preference", "correction", "world_fact", "self_insight")
 SELF_INSIGHT = "self_insight"
+FAULT_CHARS = 200  # of what is wrong with a part of an answer
 LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get
 
 
@@ -48,7 +50,12 @@ class Extraction:
 
     items: tuple[ExtractedItem, ...] = ()
     journal: str = ""
-    malformed: int = 0  # parts of the answer that could not be read
+    faults: tuple[str, ...] = ()  # of the parts of the answer that could not be read
+
+    @property
+    def malformed(self) -> int:
+        """How many parts could not be read."""
+        return len(self.faults)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ class Options:
     relational: Literal["none", "notes", "scalar"]  # none: a reflection has seen to it
     max_delta: float = 0.1
     most_chars: int | None = None  # of a whole window; None: all of it
+    body: str = ""  # how the entity feels, in a line
 
 
 def draw(
@@ -89,6 +97,7 @@ def draw(
         ),
         "known": _render_known(known_sections),
         "relational": _RELATIONAL[options.relational],
+        "body": options.body and f"{options.body}\n",
     }
     request = Request(
         job_request.messages(PURPOSE, slots),
@@ -106,9 +115,10 @@ def draw(
 
 _RELATIONAL = {
     "none": "",
-    "notes": 'This time also "relational": what a message shows of a person or of how they stand '
-    'to you: "person", "note".\n',
-    "scalar": 'This time also "relational": what a message shows of a person: "person", "note", '
+    "notes": 'This time also "relational": what a message shows of a person, also one who is only '
+    'spoken of, or of how they stand to you: "person" (the name), "note".\n',
+    "scalar": 'This time also "relational": what a message shows of a person: "person" (the name), '
+    '"note", '
     'and by how much it changes your warmth and trust, from -0.1 to 0.1: "warmth_delta", '
     '"trust_delta".\n',
 }
@@ -160,7 +170,7 @@ def _schema(window: Window, options: Options) -> dict[str, Any]:
         ),
     }
     if options.relational != "none":
-        note = {"from": cited, "person": {"enum": window.speakers}, "note": text}
+        note = {"from": cited, "person": title, "note": text}
         deltas = {"warmth_delta": delta, "trust_delta": delta}
         scalar = options.relational == "scalar"
         fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)
@@ -186,20 +196,23 @@ def _salvaged(error: AnswerInvalidError) -> Any:
 def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options) -> Extraction:
     """Read every part of an answer that is as it should be."""
     items: list[ExtractedItem] = []
-    malformed = 0
+    faults: list[str] = []
     for name, make in (("knowledge", _fact), ("beliefs", _belief), ("relational", _note)):
         raw_items = answer.get(name, [])
         if name not in fields or not isinstance(raw_items, list):
-            malformed += bool(raw_items)
+            faults += [f"{name}: not asked for, or no list"] if raw_items else []
             continue
-        validator = Draft202012Validator(_loose(fields[name]["items"]))
+        item_schema = _loose(fields[name]["items"])
+        validator = Draft202012Validator(item_schema)
         for raw_item in raw_items:
-            if validator.is_valid(raw_item):
-                items.append(make(raw_item, options))
+            fitting = structured.fitted(raw_item, item_schema)
+            error = best_match(validator.iter_errors(fitting))
+            if error is None:
+                items.append(make(fitting, options))
             else:
-                malformed += 1
+                faults.append(f"{name}: {error.json_path}: {error.message}"[:FAULT_CHARS])
     journal = answer.get("journal_entry", "")
-    return Extraction(tuple(items), journal if isinstance(journal, str) else "", malformed)
+    return Extraction(tuple(items), journal if isinstance(journal, str) else "", tuple(faults))
 
 
 def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def _checked(window: Window, item: ExtractedItem, before: str) -> tuple[Extracte
     own = [n for n in item.cited if window.is_persons(n)]
     if not own and item.category != SELF_INSIGHT:
         return item, "no person said it"
+    if item.kind == "relational" and not _is_somebody(window, item.person):
+        return item, f'"{item.person}" is nobody who speaks or is named there'
     if what := secrets.find_secret(f"{item.title}\n{item.text}"):
         return item, f"it holds {what}"
     if secrets.HIDDEN in f"{item.title}{item.text}":
@@ -91,6 +93,16 @@ def _checked(window: Window, item: ExtractedItem, before: str) -> tuple[Extracte
     if own and not _in_their_words(window, item, own):
         return item, "it shares no word with what they said"
     return replace(item, cited=cited), ""
+
+
+def _is_somebody(window: Window, name: str) -> bool:
+    """Whether somebody of a name speaks in a window, or a person names them there."""
+    if name in window.speakers:
+        return True
+    said = [window.messages[n - 1].text for n in window.numbers if window.is_persons(n)]
+    named = {word for text in said for word in claims.claims(text) if word.isalpha()}
+    parts = name.split()
+    return name != window.entity and bool(parts) and all(part in named for part in parts)
 
 
 def _completed(

@@ -74,6 +74,8 @@ class MemoryForms:
     summary: Plain  # before the lines that stand for a conversation's middle
     dream: Annotated[str, Slots(("first", "second"))]  # two memories side by side
     automation: Annotated[str, Slots(("task", "date"))]  # an entry of the diary
+    grown: Annotated[str, Slots(("count", "total"))]  # reasons of what is proposed by rule
+    topical: Plain
     passing: tuple[str, ...] = ()  # words that tell nothing as a title
     emotions: Mapping[Emotion, str] = field(default_factory=dict)  # words that name each
 

@@ -96,7 +96,7 @@ def choose(
     while left:
         values = [(_worth(candidates[n], words[n] - covered_words, weights), n) for n in left]
         fitting = [
-            pair for pair in values if pair[0] > 0 and _cost(candidates[pair[1]]) <= budget_tokens
+            pair for pair in values if pair[0] > 0 and cost(candidates[pair[1]]) <= budget_tokens
         ]
         if not fitting:
             break
@@ -104,7 +104,7 @@ def choose(
         chosen.append(best)
         left.remove(best)
         covered_words |= words[best]
-        budget_tokens -= _cost(candidates[best])
+        budget_tokens -= cost(candidates[best])
     return [candidates[n] for n in sorted(chosen)]
 
 
@@ -124,8 +124,9 @@ def _weights(candidates: Sequence[SpokenLine], words: Sequence[frozenset[str]]) 
 
 
 def _worth(line: SpokenLine, new: frozenset[str], weights: Mapping[str, float]) -> float:
-    return line.weight * sum(weights[word] for word in new) / math.pow(_cost(line), COST_POWER)
+    return line.weight * sum(weights[word] for word in new) / math.pow(cost(line), COST_POWER)
 
 
-def _cost(line: SpokenLine) -> int:
+def cost(line: SpokenLine) -> int:
+    """Estimate what a line takes of a budget."""
     return tokens.estimate(str(line)) + LINE_TOKENS

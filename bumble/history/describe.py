@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from bumble.entity.folder import ENTITY_FILE
 from bumble.history.log import Version
 from bumble.records import (
+    anchors,
     automations,
     beliefs,
     checks,
@@ -24,6 +25,8 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    projects,
+    proposals,
     relationships,
     reminders,
     sessions,
@@ -332,6 +335,52 @@ def _describe_check(name: str, before: str | None, after: str | None) -> Iterato
     yield from _describe_lines(name, before, after)
 
 
+def _describe_anchor(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(anchors.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        anchor = new or old
+        if anchor is not None:
+            yield f'{_new_or_gone(old)} anchor "{anchor.label}"'
+            yield from _quoted(anchor.description)
+        return
+    if old.recalled != new.recalled:
+        yield f'anchor "{new.label}": recalled {old.recalled} -> {new.recalled} times'
+    yield from _describe_text(f'anchor "{new.label}" says', old.description, new.description)
+
+
+def _describe_project(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(projects.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        project = new or old
+        if project is not None:
+            yield f"{_new_or_gone(old)} project {project.title} ({project.status})"
+            yield from _quoted(project.why)
+        return
+    if old.status != new.status:
+        yield f"project {new.title}: {old.status} -> {new.status}"
+    yield from (f"project {new.title}: next {step}" for step in new.steps if step not in old.steps)
+    yield from (
+        f"project {new.title}: no longer next {step}" for step in old.steps if step not in new.steps
+    )
+    yield from _describe_text(f"project {new.title}: why", old.why, new.why)
+
+
+def _describe_proposal(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(proposals.parse, name, text) for text in (before, after))
+    if new is None or old is None:
+        proposal = new or old
+        if proposal is not None:
+            yield f"{_new_or_gone(old)} proposal {name}"
+            yield from _quoted("\n".join(f"{item.text}: {item.reason}" for item in proposal.items))
+        return
+    if old.status != new.status:
+        yield f"proposal {name}: {old.status} -> {new.status}"
+
+
+def _describe_self_model(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    yield "how its tools have served"
+
+
 DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "episode": _describe_episode,
     "belief": _describe_belief,
@@ -342,11 +391,17 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "reminder": _describe_reminder,
     "automation": _describe_automation,
     "check": _describe_check,
+    "topic": _describe_lines,
+    "anchor": _describe_anchor,
+    "project": _describe_project,
+    "proposal": _describe_proposal,
+    "self_model": _describe_self_model,
     "knowledge": _describe_knowledge,
     "journal": _describe_journal,
     "narrative": _describe_narrative,
     "soma": _describe_soma,
     "state": _describe_state,
     "scratch": _describe_lines,
+    "working": _describe_lines,
     "handover": _describe_lines,
 }

@@ -16,7 +16,16 @@ from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
-from bumble.records import kinds, mapping_files, narrative, relationships, soma, state
+from bumble.records import (
+    kinds,
+    mapping_files,
+    narrative,
+    relationships,
+    self_model,
+    soma,
+    state,
+    topics,
+)
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
@@ -100,6 +109,17 @@ def _record_merger(kind: Kind, rules: Rules) -> Merge:
     return merge
 
 
+def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
+    """Return what merges records of a kind that are YAML; a side that is none is refused."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            kind.parse(text, "record")
+        return _merge_yaml((base, current, incoming), rules)
+
+    return merge
+
+
 def _merge_person(base: str, current: str, incoming: str) -> Merged:
     """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
     people = [relationships.parse(text, "person") for text in (base, current, incoming)]
@@ -136,6 +156,13 @@ def _written_at(person: relationships.Relationship) -> float:
 def _merge_narrative(base: str, current: str, incoming: str) -> Merged:
     for text in (current, incoming):
         narrative.parse(text)
+    return _later_text(base, current, incoming)
+
+
+def _merge_drawn(base: str, current: str, incoming: str) -> Merged:
+    """Take the catalysts that were drawn later, all of them."""
+    for text in (current, incoming):
+        topics.parse(text, "topic")
     return _later_text(base, current, incoming)
 
 
@@ -228,6 +255,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "journal": merge_sections.journal,
     "narrative": _merge_narrative,
     "handover": _later_text,
+    "topic": _merge_drawn,
     "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,
@@ -235,4 +263,8 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "dream": _record_merger(kinds.DREAM, merge_rules.record),
     "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
     "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
+    "project": _record_merger(kinds.PROJECT, merge_rules.project),
+    "proposal": _record_merger(kinds.PROPOSAL, merge_rules.proposal),
+    "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
+    "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

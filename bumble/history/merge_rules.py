@@ -31,7 +31,7 @@ from bumble.history.merge_values import (
     plain,
     unchanged,
 )
-from bumble.records import beliefs, relationships
+from bumble.records import beliefs, projects, relationships
 
 Values = Mapping[str, Any]
 
@@ -126,6 +126,7 @@ def state(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "sessions": nested({}, moved),
         "consolidate": _consolidation,
         "dream": _dream_count,
+        "wake": nested({"recent": _wakes, "reason": _either}),
     }
     return mapping(base, current, incoming, rules, by_kind)
 
@@ -147,6 +148,18 @@ def _dream_count(base: Any, current: Any, incoming: Any) -> Any:
     merged = mapping(base, current, incoming, {"day": lambda *_: day, "count": counted}, by_kind)
     counts = [side.get("count", 0) if side.get("day") == day else 0 for side in sides]
     return {**merged, "count": counted(*counts)} if "count" in merged else merged
+
+
+def _wakes(base: Any, current: Any, incoming: Any) -> Any:
+    """Hold the wakes of both sides, each of which begins with its time; the next one trims them."""
+    sides = [side if isinstance(side, list) else [] for side in (current, incoming)]
+    return sorted({str(wake) for side in sides for wake in side}) or ABSENT
+
+
+def _either(base: Any, current: Any, incoming: Any) -> Any:
+    """Take what either says of why it last stayed asleep: the next decision tells it anew."""
+    texts = [str(side) for side in (current, incoming) if side is not ABSENT and side is not None]
+    return max(texts, default=ABSENT)
 
 
 def belief(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -277,6 +290,56 @@ def automation(base: Values, current: Values, incoming: Values) -> dict[str, Any
         "failures": lambda *_: last.get("failures", ABSENT),
     }
     return mapping(base, current, incoming, rules)
+
+
+def anchor(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge an anchor: recalls of both sides count, and it was recalled when it was last."""
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "hormones": lambda *_: _newer(current, incoming, "at").get("hormones", ABSENT),
+        "at": later,
+        "strength": greater,
+        "recalled": counted,
+        "last_recalled": later,
+        "stirred": later,
+    }
+    return mapping(base, current, incoming, rules)
+
+
+def project(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge a project: people, tags and steps of both; done on either side it is done."""
+
+    def status(_: Any, current: Any, incoming: Any) -> Any:
+        order = (projects.ACTIVE, projects.PAUSED, projects.DONE)
+        sides = [projects.ACTIVE if side is ABSENT else side for side in (current, incoming)]
+        if not all(side in order for side in sides):
+            raise Clash
+        return max(sides, key=order.index)
+
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "status": status,
+        "next": joined,
+        "people": joined,
+        "tags": joined,
+    }
+    return mapping(base, current, incoming, rules)
+
+
+def proposal(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge a proposal: what was decided later stands."""
+    last = _newer(current, incoming, "decided")
+    rules: dict[str, Rule] = {
+        **ORIGIN,
+        "status": lambda *_: last.get("status", ABSENT),
+        "decided": later,
+    }
+    return mapping(base, current, incoming, rules)
+
+
+def self_model(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge how tools served: uses of both sides add up."""
+    return mapping(base, current, incoming, {}, by_kind)
 
 
 def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:

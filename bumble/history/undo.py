@@ -8,6 +8,7 @@ the same thing again.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -179,6 +180,23 @@ def choose(
     paths = {touched.path for touched in touching[0].touched}
     _check_settled(waiting, [note for note in waiting.notes if not paths.isdisjoint(note.after)])
     return touching[0]
+
+
+def passed_over(root: Path, chosen: Commit) -> list[tuple[Commit, str]]:
+    """Return the commits newer than the one that `--last` chose, each with why it stays."""
+    undone = taken_back(log.read(root, cycle=UNDO))
+    newer = itertools.takewhile(lambda commit: commit.id != chosen.id, log.read(root))
+    return [(commit, _why_passed(commit, undone)) for commit in newer]
+
+
+def _why_passed(commit: Commit, undone: set[str]) -> str:
+    if not commit.cycle:
+        return "not made by bumble"
+    if commit.id in undone:
+        return "undone already"
+    if commit.cycle == UNDO:
+        return "an undo"
+    return "a conversation" if commit.cycle == "chat" else "nothing that is undone"
 
 
 def _may_be_meant(note: Note, cycle: str) -> bool:

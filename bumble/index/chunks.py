@@ -25,9 +25,11 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
     relationships,
     session_files,
     skills,
+    topics,
 )
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
@@ -102,6 +104,8 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
         "message": partial(_messages, name=name),
         "narrative": _narrative,
         "dream": _dream,
+        "topic": _topic,
+        "project": _project,
     }
     return _numbered(readers[kind](path))
 
@@ -241,6 +245,21 @@ def _skill(path: Path) -> Iterator[Chunk]:
     )
 
 
+def _project(path: Path) -> Iterator[Chunk]:
+    project = projects.load(path)
+    line = _body_line(project.source.source, project.why)
+    tags = ", ".join(project.tags)
+    yield from _chunks(
+        "project",
+        project.id,
+        project.text,
+        line,
+        project.provenance,
+        head=f"{tags}\n" if tags else "",
+        people=project.people,
+    )
+
+
 def _person(path: Path) -> Iterator[Chunk]:
     person = base.load(path, relationships.parse)
     about = [
@@ -279,6 +298,20 @@ def _dream(path: Path) -> Iterator[Chunk]:
         head=f"({spoken_date(dream.at.date())}) ",
         at=dream.at.isoformat(),
     )
+
+
+def _topic(path: Path) -> Iterator[Chunk]:
+    topic = base.load(path, topics.parse)
+    for catalyst in topic.catalysts:
+        yield from _chunks(
+            "topic",
+            topic.id,
+            catalyst.text,
+            catalyst.line,
+            topic.provenance,
+            head=f"{topic.name}: ",
+            at=topic.at.isoformat() if topic.at else "",
+        )
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,14 @@ create table vectors (id integer primary key, vector blob);
 create table coarse (id integer primary key, bits blob);
 create table queue (id integer primary key);
 """
+# Which texts the catalysts of topics point to; an index from before there were any gets it, too.
+_LINKS = """
+create table if not exists links (
+  catalyst integer, chunk integer, similarity real, primary key (catalyst, chunk)
+) without rowid;
+create index if not exists links_chunk on links (chunk);
+create table if not exists linked (id integer primary key);
+"""
 _CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
     " language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
@@ -296,8 +304,10 @@ class Database:
         self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
-        for table in ("vectors", "coarse"):
+        for table in ("vectors", "coarse", "linked"):
             self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
+        for end in ("catalyst", "chunk"):
+            self.run(f"delete from links where {end} = ?", [(chunk_key,) for chunk_key in ids])
 
     def _loosen(self, hashes: Iterable[str]) -> None:
         """Remember texts that a chunk holds no more; another may."""
@@ -305,7 +315,7 @@ class Database:
 
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
-        for table in ("vectors", "coarse", "embeddings"):
+        for table in ("vectors", "coarse", "embeddings", "links", "linked"):
             self.run(f"delete from {table}")
         self.forget_tokens()
 
@@ -327,6 +337,10 @@ class Database:
     def has_loose(self) -> bool:
         """Whether a chunk has let go of a text since unused embeddings were dropped."""
         return bool(self.rows("select exists (select 1 from loose)")[0][0])
+
+    def has_links(self) -> bool:
+        """Whether it can hold which texts catalysts point to."""
+        return bool(self.rows("select count(*) from sqlite_master where name = 'linked'")[0][0])
 
     def keeps_tokens(self) -> bool:
         """Whether the tokens of a text are kept wherever its vector is."""
@@ -488,7 +502,7 @@ def create(path: Path) -> Database:
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
-            connection.execute(_SCHEMA)
+            connection.execute(_SCHEMA + _LINKS)
         database = Database(path, connection)
         database.set_meta("schema", SCHEMA_VERSION)
         return database
@@ -503,7 +517,11 @@ def open_to_write(path: Path) -> Database:
     """
     with _writable(path):
         files.detach(path)
-    return _opened(path, apsw.SQLITE_OPEN_READWRITE)
+    database = _opened(path, apsw.SQLITE_OPEN_READWRITE)
+    if not database.has_links():
+        with database.transaction():
+            database.run(_LINKS)
+    return database
 
 
 def open_to_read(path: Path) -> Database:

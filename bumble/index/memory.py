@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from bumble.embed.protocol import Embedder
@@ -17,8 +18,10 @@ from bumble.index import place, search, sync
 from bumble.index.conversation import Shares
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
-from bumble.index.search import Factor, Filter, Hit
+from bumble.index.search import Factor, Filter, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
+
+T = TypeVar("T")
 
 
 class Memory:
@@ -108,20 +111,32 @@ class Memory:
             unseen=tuple(unseen),
         )
         weight = 1 - self.config.lexical_weight
+        return self._look(
+            lambda index: search.search(
+                index,
+                query,
+                self.embedder,
+                only=only,
+                limit=limit,
+                dense_weight=weight,
+                factor=factor,
+                shares=Shares() if self.config.late_interaction else None,
+                asker=asker,
+            )
+        )
 
-        def look() -> list[Hit]:
+    def pointers(self, query: str, only: Filter, limit: int) -> list[Pointer]:
+        """Find the catalysts that a query meets, and what they point to; see `search.pointers`."""
+        return self._look(
+            lambda index: search.pointers(index, query, self.embedder, only=only, limit=limit)
+        )
+
+    def _look(self, ask: Callable[[Index], list[T]]) -> list[T]:
+        """Ask the index, mended where it is damaged."""
+
+        def look() -> list[T]:
             with search.opened(self.entity, self.place) as index:
-                return search.search(
-                    index,
-                    query,
-                    self.embedder,
-                    only=only,
-                    limit=limit,
-                    dense_weight=weight,
-                    factor=factor,
-                    shares=Shares() if self.config.late_interaction else None,
-                    asker=asker,
-                )
+                return ask(index)
 
         if self.syncs:
             folder = (self.place or place.of(self.entity)).fulltext

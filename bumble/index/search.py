@@ -21,13 +21,14 @@ from typing import Any
 from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, place, ranking, rerank, terms
+from bumble.index import fulltext, links, place, ranking, rerank, terms
 from bumble.index.conversation import Shares
 from bumble.index.database import Database, encoded, open_to_read, packed, unpacked
 from bumble.index.fulltext import Fulltext
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Question, Ranked, RankShare
+from bumble.records import kinds
 
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
@@ -196,6 +197,62 @@ def search(
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
     return [_hit(candidate, mean, weight) for candidate, weight in best]
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A catalyst that a query met, and the records it points to."""
+
+    topic: str  # the file's stem
+    text: str
+    relevance: float  # its calibrated likeness to the query, in [0, 1]
+    hits: tuple[tuple[Hit, float], ...]  # each with the calibrated likeness of the two
+
+
+def pointers(
+    index: Index, query: str, embedder: Embedder | None, *, only: Filter, limit: int
+) -> list[Pointer]:
+    """Find the catalysts that a query meets, and what they point to; the nearest first.
+
+    Args:
+        index: An open index.
+        query: What is looked for.
+        embedder: The one that made the vectors; without one no catalyst is met.
+        only: Which chunks count; catalysts themselves by who may read them alone.
+        limit: How many catalysts at most.
+
+    Raises:
+        IndexUnusableError: If the vectors are another model's.
+    """
+    if embedder is None or not _is_comparable(index, embedder) or not index.database.has_links():
+        return []
+    kind = kinds.TOPIC.passages
+    where, values = _conditions(Filter(kinds=(kind,), audience=only.audience), index)
+    vector = embedder.embed_query(query)
+    near = index.database.nearest(vector, limit, where, values)
+    mean = embedder.unrelated_cosine
+    keys = [key for key, _ in near]
+    where, values = _conditions(only, index)
+    pointed = links.pointed_to(index.database, keys, where, values)
+    chunk_ids = {chunk for rows in pointed.values() for chunk, _ in rows}
+    rows = {int(row[0]): row for row in _rows(index, [*keys, *sorted(chunk_ids)])}
+    cosines = index.database.cosines(vector, sorted(chunk_ids))
+    met = []
+    for key, cosine in near:
+        relevance = max(0.0, (cosine - mean) / (1 - mean))
+        hits = tuple(
+            (_bare(rows[chunk], cosines.get(chunk), mean), max(0.0, (like - mean) / (1 - mean)))
+            for chunk, like in pointed.get(key, ())
+        )
+        if relevance and hits:
+            met.append(Pointer(str(rows[key][2]), str(rows[key][6]), round(relevance, 6), hits))
+    return met
+
+
+def _bare(row: tuple[Any, ...], cosine: float | None, mean: float) -> Hit:
+    """Return a record as a hit that no ranking has scored."""
+    parts = Parts(0.0, 0.0, cosine, 0.0, None, 0.0, 0.0, 1.0, ())
+    return _hit(_Scored(row, parts), mean, 1.0)
 
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:

@@ -24,7 +24,7 @@ from bumble import files
 from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
-from bumble.index import chunks, fulltext, ingest, place
+from bumble.index import chunks, fulltext, ingest, links, place
 from bumble.index.database import Database, create, encoded, open_to_read, open_to_write
 from bumble.index.fulltext import IndexedTerms, Stamp
 from bumble.index.ingest import Progress, Reading
@@ -151,6 +151,7 @@ def _sync(
         embedded = 0
         if making.embedder:
             embedded = _embed(database, making.embedder, tell, by_token=making.by_token)
+            links.refresh(database)
         if database.has_loose():
             with database.transaction():
                 database.drop_unused_embeddings()

@@ -17,6 +17,7 @@ from jsonschema.exceptions import best_match
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Message, Model, Request
+from bumble.text import tokens
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
@@ -68,6 +69,9 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         error = best_match(validator.iter_errors(value))
         if error is None:
             return value
+        fitting = fitted(value, schema)
+        if validator.is_valid(fitting):
+            return fitting
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"
     raise ValueError(problem[:500])
@@ -85,6 +89,45 @@ def beginning_with(words: Sequence[str], max_chars: int) -> dict[str, Any]:
     starts = "|".join(re.sub(r"[^\w ]", ".", word) for word in words)
     pattern = f'^({starts})[^\\n\\r\\t\\\\"]{{3,{max_chars}}}$'
     return {"type": "string", "pattern": pattern}
+
+
+def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Cut and clamp a value to the lengths and ranges of its schema, where no grammar did.
+
+    Nothing is made up: what is missing or of another type stays as it is.
+    """
+    if "enum" in schema:
+        return _nearest(value, schema["enum"])
+    if isinstance(value, str):
+        return tokens.cut_chars(value, schema.get("maxLength", len(value)))
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return min(max(value, schema.get("minimum", value)), schema.get("maximum", value))
+    if isinstance(value, list):
+        items = [fitted(item, schema.get("items", {})) for item in value]
+        return items[: schema.get("maxItems", len(items))]
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        open_to_more = schema.get("additionalProperties", True) is not False
+        return {
+            key: fitted(part, fields.get(key, {}))
+            for key, part in value.items()
+            if open_to_more or key in fields
+        }
+    return value
+
+
+def _nearest(value: Any, choices: Sequence[Any]) -> Any:
+    """Return the choice that is meant: the nearest of numbers that are a scale, else by letters."""
+    if isinstance(value, str):
+        same = value.strip().casefold()
+        return next(
+            (each for each in choices if isinstance(each, str) and each.casefold() == same), value
+        )
+    if isinstance(value, int | float) and all(isinstance(each, float) for each in choices):
+        return min(choices, key=lambda each: abs(each - value))
+    return value
 
 
 def _without_patterns(schema: Any) -> Any:

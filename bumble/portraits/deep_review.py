@@ -125,9 +125,10 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
         if now is None or portrait_update.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
             return []
-        # not the count of now: a talk in between is yet to be looked at
-        more: dict[str, Any] = {"reviewed_at_count": person.interaction_count}
+        more: dict[str, Any] = {}
         if update.good:
+            # not the count of now: a talk in between is yet to be looked at
+            more["reviewed_at_count"] = person.interaction_count
             more["pending"] = tuple(note for note in now.pending if note not in notes)
             more["last_reflection"] = life.now()
         return [portrait_update.plan(life, person, update, origin, more)]

@@ -178,6 +178,14 @@ def plan_update(
     return base.plan_edit(path(belief.id), belief.source, document, why)
 
 
+def plan_unlinked(belief: Belief, other_id: str) -> Change | None:
+    """Plan to take out the link to a belief that goes."""
+    left = [linked_id for linked_id in belief.contradicts if linked_id != other_id]
+    document = base.with_values(belief.source, {"contradicts": left or None})
+    why = f"{other_id} is gone"
+    return base.plan_edit(path(belief.id), belief.source, document, why)
+
+
 def plan_forget(belief: Belief, why: str) -> Change:
     """Plan to remove a belief's file."""
     return base.plan_remove(path(belief.id), belief.source, why)

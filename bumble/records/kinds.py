@@ -8,7 +8,7 @@ test of the records holds that table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from glob import escape
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -27,14 +28,19 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    projects,
+    proposals,
     relationships,
     reminders,
     scratch,
+    self_model,
     session_files,
     sessions,
     skills,
     soma,
     state,
+    topics,
+    working,
 )
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.sessions import Session
@@ -316,6 +322,50 @@ def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
     return (view,)
 
 
+def _topic(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    topic = base.load(path, topics.parse)
+    sources = unite(*(catalyst.sources for catalyst in topic.catalysts))
+    times = {"at": topic.at}
+    return _whole(topic.id, topic.source, topic.at, sources=sources, times=times)
+
+
+def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    anchor = anchors.load(path)
+    view = RecordView(
+        id=anchor.id,
+        text=f"{anchor.label}\n{anchor.description}".rstrip(),
+        origin=anchor.provenance,
+        sources=anchor.provenance.sources,
+        at=anchor.at,
+        line=1,
+        document=anchor.source,
+        times={"at": anchor.at}
+        | ({"last_recalled": anchor.last_recalled} if anchor.last_recalled else {}),
+    )
+    return (view,)
+
+
+def _project(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    project = projects.load(path)
+    (view,) = _whole(project.id, project.source, people=project.people)
+    return (replace(view, text=project.text),)
+
+
+def _proposal(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    proposal = proposals.load(path)
+    sources = unite(*(item.sources for item in proposal.items))
+    (view,) = _whole(
+        proposal.id, proposal.source, proposal.at, sources=sources, times={"at": proposal.at}
+    )
+    text = "\n".join(f"{item.text}: {item.reason}" for item in proposal.items)
+    return (replace(view, text=text),)
+
+
+def _self_model(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    self_model.read(path)
+    return ()
+
+
 def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
     story = base.load(path, narrative.parse)
     return _whole("narrative", story.source, story.at, times={"at": story.at})
@@ -364,6 +414,20 @@ def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
             text = scratch.shown(line).strip()
             views.append(RecordView("", text, origin, origin.sources, line=number, source=line))
     return views
+
+
+def _working(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{line.section}, line {line.number}".removeprefix(", "),
+            line.text,
+            line.origin,
+            line.origin.sources,
+            line=line.number,
+            source=line.source,
+        )
+        for line in working.parse(base.read_text(path))
+    ]
 
 
 def _session(path: Path, _: tzinfo) -> Sequence[RecordView]:
@@ -470,6 +534,18 @@ SCRATCH = Kind(
     "union",
     file_name="scratch notes",
 )
+WORKING = Kind(
+    "working",
+    "line of working memory",
+    "lines of working memory",
+    "working_memory",
+    (working.PATH,),
+    working.parse,
+    _working,
+    "parts",
+    "union",
+    file_name="working memory",
+)
 EPISODE = Kind(
     "episode",
     "episode",
@@ -554,6 +630,22 @@ DREAM = Kind(
     explained=True,
     counted=True,
 )
+TOPIC = Kind(
+    "topic",
+    "topic",
+    "topics",
+    "topics",
+    (f"{topics.FOLDER}/*.md",),
+    topics.parse,
+    _topic,
+    "file",
+    "bumble",
+    text_keys=("name",),
+    own_words=True,
+    passages="topic",
+    explained=True,
+    counted=True,
+)
 REMINDER = Kind(
     "reminder",
     "reminder",
@@ -591,6 +683,62 @@ CHECK = Kind(
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
 )
+ANCHOR = Kind(
+    "anchor",
+    "anchor",
+    "anchors",
+    "anchors",
+    (f"{anchors.FOLDER}/*.yaml",),
+    anchors.parse,
+    _anchor,
+    "file",
+    "bumble",
+    text_keys=("label", "description"),
+    explained=True,
+)
+PROJECT = Kind(
+    "project",
+    "project",
+    "projects",
+    "projects",
+    (f"{projects.FOLDER}/*.md",),
+    projects.parse,
+    _project,
+    "file",
+    "bumble",
+    people_keys=("people", "audience"),
+    text_keys=("title", "next", "tags"),
+    passages="project",
+    explained=True,
+    edit="bumble project edit",
+)
+PROPOSAL = Kind(
+    "proposal",
+    "proposal",
+    "proposals",
+    "proposals",
+    (f"{proposals.FOLDER}/*.md",),
+    proposals.parse,
+    _proposal,
+    "file",
+    "bumble",
+    prefix=proposals.PREFIX,
+    text_keys=("traits", "behaviours", "curiosity"),
+    own_words=True,
+    explained=True,
+)
+SELF_MODEL = Kind(
+    "self_model",
+    "view of its tools",
+    "views of its tools",
+    "self_model",
+    (self_model.PATH,),
+    self_model.parse,
+    _self_model,
+    "listed",
+    "bumble",
+    file_name="view of its tools",
+)
 SESSION = Kind(
     "session",
     "conversation",
@@ -624,8 +772,9 @@ HANDOVER = Kind(
     "bumble",
 )
 KINDS = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SCRATCH),
-    *(EPISODE, BELIEF, SKILL, DREAM, REMINDER, AUTOMATION, CHECK, SESSION, HANDOVER),
+    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH, WORKING),
+    *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT),
+    *(PROPOSAL, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
@@ -635,4 +784,6 @@ PREFIXES: Mapping[str, str] = {
     if prefix
 }
 INDEXED = tuple(kind.passages for kind in KINDS if kind.passages)
+# What a search looks through that names no kind: a question that a topic raises answers nothing.
+RECALLED = tuple(passages for passages in INDEXED if passages != TOPIC.passages)
 UNASKED = tuple(kind.passages for kind in KINDS if kind.unasked)

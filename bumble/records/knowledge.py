@@ -103,9 +103,12 @@ def _bare(title: str) -> str:
     return re.sub(r"^\s*#+(?:\s+|$)|\s+#+\s*$", "", title)
 
 
+EMPTY = Knowledge("", (), None)
+
+
 def read(file: Path) -> Knowledge:
     """Read the file; none at all counts as an empty one."""
-    return base.load(file, parse) if file.exists() else Knowledge("", (), None)
+    return base.load(file, parse) if file.exists() else EMPTY
 
 
 def find(knowledge: Knowledge, title: str) -> Section | None:

@@ -26,6 +26,10 @@ MEMORY_TOOLS = frozenset(
         "read_skill",
         "update_skill",
         "working_memory_note",
+        "list_projects",
+        "update_project",
+        "make_anchor",
+        "recall_anchor",
     }
 )
 

@@ -182,9 +182,8 @@ def paths(folder: Path) -> list[Path]:
 
 
 def read(folder: Path) -> Iterator[Relationship]:
-    """Yield everybody, by id."""
-    for file in paths(folder):
-        yield base.load(file, parse)
+    """Yield everybody whose file can be read, by id; one broken file stops no talk."""
+    yield from base.load_all(paths(folder), lambda file: base.load(file, parse))[0]
 
 
 def match(people: Iterable[Relationship], name: str) -> Relationship | None:

@@ -2,7 +2,8 @@
 
     - 2026-05-24 12:00 [directive] Sam wants short answers. <!-- {by: chat, from: [ses_1]} -->
 
-They stand in no prompt and are not searched; putting memory in order moves them to the journal.
+The newest stand before each message; they are not searched. Putting memory in order moves them to
+the journal.
 Knows nothing of models or prompts.
 """
 

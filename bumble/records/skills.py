@@ -93,9 +93,8 @@ def load(file: Path) -> Skill:
 
 
 def read(folder: Path) -> Iterator[Skill]:
-    """Yield every skill, by slug."""
-    for file in paths(folder):
-        yield load(file)
+    """Yield every skill that can be read, by slug; one broken file stops no talk."""
+    yield from base.load_all(paths(folder), load)[0]
 
 
 def match(skills: Iterable[Skill], name: str) -> Skill | None:

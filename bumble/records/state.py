@@ -26,6 +26,9 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "distill": {EACH: {"at": datetime, "hash": str, "tried": str, "failed": int}},
     "consolidate": {"at": datetime, "count": int},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
+    "working": {"at": datetime},
+    "wake": {"recent": list, "reason": str},
+    "evolve": {"interactions": int, "at": datetime},
     "handover": {"without": list},
 }
 

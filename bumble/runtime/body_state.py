@@ -16,6 +16,7 @@ from bumble.body.affects import Mood
 from bumble.body.config import SomaConfig
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import soma as store
 from bumble.records.mapping_files import MappingFile
@@ -29,12 +30,9 @@ SPOKE = "message_out"
 
 
 def read(life: Runtime, at: datetime) -> Soma:
-    """Return the body as it is at a time; nothing is written.
-
-    Raises:
-        RecordInvalidError: If the file does not hold a body.
-    """
-    return _at(life, store.read(life.entity.soma), at)
+    """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
+    new = body.birth(at, life.body.soma)
+    return life.read_or(lambda: _at(life, store.read(life.entity.soma), at), new)
 
 
 def _at(life: Runtime, file: MappingFile, at: datetime) -> Soma:
@@ -87,8 +85,20 @@ def plan(life: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) ->
         move: Takes the body at that time and returns it moved.
         why: For the change set.
     """
-    file = store.read(life.entity.soma)
-    moved = move(_at(life, file, at))
+    return plan_moved(life.entity, at, life.zone, life.body.soma, move, why)
+
+
+def plan_moved(
+    entity: Entity,
+    at: datetime,
+    zone: tzinfo,
+    config: SomaConfig,
+    move: Callable[[Soma], Soma],
+    why: str,
+) -> Change | None:
+    """Plan to let something move a body of which no more than the folder is open."""
+    file = store.read(entity.soma)
+    moved = move(present(entity.soma, file, at, zone, config))
     mapping = body.to_mapping(moved)
     gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
     values = {key: value for key, value in mapping.items() if value is not None}

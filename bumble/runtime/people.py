@@ -7,6 +7,7 @@ model of `bumble.body.familiarity` moves them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,7 +17,8 @@ from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.config_memory import StagesConfig
 from bumble.entity.folder import Entity
-from bumble.records import base, relationships
+from bumble.errors import RecordInvalidError
+from bumble.records import base, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.relationships import Note, Relationship, Scores
 from bumble.records.sessions import Session
@@ -29,6 +31,11 @@ def find_person(life: Runtime, person: str) -> Relationship | None:
     """Read the file of a person; None where there is none."""
     file = life.entity.root / relationships.path(person)
     return base.load(file, relationships.parse) if file.exists() else None
+
+
+def readable_person(life: Runtime, person: str) -> Relationship | None:
+    """Read the file of a person for a talk; None where there is none that can be read."""
+    return life.read_or(lambda: find_person(life, person), None)
 
 
 def plan_met(
@@ -48,11 +55,36 @@ def plan_met(
     return Change(met.path, met.why, met.data)
 
 
+def plan_heard_of(
+    life: Runtime, person: str, name: str, at: datetime, session: Session
+) -> Change | None:
+    """Plan a file for somebody who hears a talk without speaking; None where there is one."""
+    if (life.entity.root / relationships.path(person)).exists():
+        return None
+    origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
+    stub = relationships.new(name, at, provenance=origin, id=person)
+    return relationships.plan_new(stub, f"meet {name}")
+
+
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
     owner = identity.owner.name or "you"
     match = relationships.match(list(relationships.read(entity.relationships)), owner)
-    return match.id if match else relationships.person_id(owner)
+    return match.id if match else _earlier_owner(entity) or relationships.person_id(owner)
+
+
+def _earlier_owner(entity: Entity) -> str:
+    """Return who spoke as the owner last, under whatever name; empty: nobody has.
+
+    An owner who takes another name stays who they are.
+    """
+    for path in reversed(session_files.paths(entity.sessions)):
+        with suppress(RecordInvalidError):
+            for message in reversed(session_files.load(path).messages):
+                if message.trust == "owner" and message.speaker:
+                    file = entity.root / relationships.path(message.speaker)
+                    return message.speaker if file.exists() else ""
+    return ""
 
 
 def plan_felt(

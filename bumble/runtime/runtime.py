@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 from bumble.abilities.tiers import ABLE, Abilities
@@ -17,11 +17,13 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
 from bumble.grounding import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
 
+T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
 TEMPERATURE = 0.7  # for models of which the catalog knows nothing
 
@@ -49,6 +51,18 @@ class Runtime:
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
+
+    said_once: set[str] = field(default_factory=set)  # of what `tell` hears, by this process
+
+    def read_or(self, read: Callable[[], T], instead: T) -> T:
+        """Read a file for a talk; one that a hand has broken is left out, and that is said once."""
+        try:
+            return read()
+        except RecordInvalidError as error:
+            if str(error) not in self.said_once:
+                self.said_once.add(str(error))
+                self.tell(f"left out: {error}")
+            return instead
 
     @property
     def zone(self) -> ZoneInfo:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import base, relationships, session_files
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.text import languages, words
 
@@ -51,9 +52,17 @@ def by_person(entity: Entity, setting: str, person: str) -> str:
 
 def _overruled(entity: Entity, setting: str, person: str) -> str:
     """Return the language that the owner set for a person, or for all; empty if they did not."""
-    file = entity.root / relationships.path(person)
-    owners_word = base.load(file, relationships.parse).language if file.exists() else ""
+    record = _record(entity, person)
+    owners_word = record.language if record else ""
     return owners_word or ("" if setting == AUTO else setting)
+
+
+def _record(entity: Entity, person: str) -> Relationship | None:
+    """Read the file of a person; None where there is none that can be read."""
+    file = entity.root / relationships.path(person)
+    with suppress(RecordInvalidError):  # a talk tells of it, and goes on
+        return base.load(file, relationships.parse) if file.exists() else None
+    return None
 
 
 def _texts(session: Session, person: str) -> list[str]:
@@ -77,6 +86,6 @@ def _before(entity: Entity, person: str, *, not_session: str = "") -> str:
             texts = _texts(session_files.find(entity.sessions, latest.id), person) + texts
     if heard := languages.spoken(texts):
         return heard
-    file = entity.root / relationships.path(person)
-    portrait = base.load(file, relationships.parse).text if file.exists() else ""
+    record = _record(entity, person)
+    portrait = record.text if record else ""
     return languages.language(portrait[:MAX_MESSAGE_CHARS])

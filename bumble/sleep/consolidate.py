@@ -2,9 +2,9 @@
 
 Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
 faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
-reviewed, the story is told. Nothing that only ages is written: how much is left of a memory is
-computed on reading. The last step notes that it was done; a run that was killed before goes on
-where it stopped.
+reviewed, the story is told, questions are drawn that topics raise. Nothing that only ages is
+written: how much is left of a memory is computed on reading. The last step notes that it was done;
+a run that was killed before goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ from bumble.runtime import last_activity
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
+from bumble.topics import catalysts
+from bumble.topics.catalysts import Drawing
 
 SECTION = "consolidate"
-MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
+MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ConsolidationPart("notes", scratch_to_journal.check, scratch_to_journal.run),
         ConsolidationPart("portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
+        ConsolidationPart("topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False),
     )
 
 
@@ -292,3 +295,17 @@ def story_due(life: Runtime) -> Due[narrate.NarrateJob]:
         return Due((turn,), ())
     due_story = narrate.check(life)
     return replace(due_story, conditions=(turn, *due_story.conditions))
+
+
+# topics
+
+
+def catalysts_due(life: Runtime) -> Due[Drawing]:
+    """Find the topics whose catalysts are to be drawn; not before something new was lived."""
+    _, _, last_fingerprint = _past(life)
+    new = signature(life) != last_fingerprint
+    lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
+    if not new:
+        return Due((lived,), ())
+    due_topics = catalysts.check(life)
+    return replace(due_topics, conditions=(lived, *due_topics.conditions))

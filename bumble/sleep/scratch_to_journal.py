@@ -31,13 +31,14 @@ def run(life: Runtime, job: int) -> JobResult:
     amount = "1 note" if job == 1 else f"{job} notes"
     return JobResult(
         title=f"{amount} to the journal",
-        plan=lambda: _moved(life, at),
+        plan=lambda: plan_moved(life, at),
         lines=(f"{amount} moved to the journal.",),
         data={"notes": job},
     )
 
 
-def _moved(life: Runtime, at: datetime) -> Sequence[Change]:
+def plan_moved(life: Runtime, at: datetime) -> Sequence[Change]:
+    """Plan to move all notes to the journal."""
     path = life.entity.root / scratch.PATH
     lines = scratch.lines(path)
     if not lines:

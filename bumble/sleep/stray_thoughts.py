@@ -66,6 +66,7 @@ class ThoughtSeed:
 
     text: str
     audience: tuple[str, ...]  # empty: everyone
+    fresh: bool = False  # of a dream since the last thought, which comes up first
 
 
 def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
@@ -111,9 +112,13 @@ def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
     if wording is not None:
         return _by_form(life, job, soma, at, wording)
     candidates = list(_pieces(life, soma, at))
-    audience = _audience(life, candidates)
-    open_pieces = [piece for piece in candidates if is_open(piece.audience, audience)]
-    pieces = life.rng.sample(open_pieces, min(PIECES, len(open_pieces)))
+    fresh = [piece for piece in candidates if piece.fresh]
+    audience = _audience(life, fresh or candidates)
+    first = life.rng.sample(fresh, min(1, len(fresh)))
+    others = [
+        piece for piece in candidates if piece not in first and is_open(piece.audience, audience)
+    ]
+    pieces = [*first, *life.rng.sample(others, min(PIECES - len(first), len(others)))]
     try:
         thoughts = _asked(life, shown_to(soma, audience), pieces)
         problem = None
@@ -181,7 +186,7 @@ def _outcome(
     """Report the thoughts, of `count` that came, and plan to hear them."""
     fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
     audience = new[0].audience if new else ()
-    name = life.model.name if model is None else model
+    name = model if model is not None else life.model.name if new else ""
     return JobResult(
         title="noise: a stray thought",
         plan=lambda: _plan(life, job, at, new),
@@ -214,8 +219,10 @@ def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
             yield from _piece(person.text, tail, person.provenance, (person.id,))
     for place in dreams.paths(entity.dreams)[-1:]:
         dream = base.load(place, dreams.parse)
+        fresh = soma.noise_ticked_at is None or dream.at > soma.noise_ticked_at
         for text in dream.fragments:
-            yield from _piece(text, tail, dream.provenance)
+            for piece in _piece(text, tail, dream.provenance):
+                yield replace(piece, fresh=fresh)
     story = narrative.read(entity.narrative)
     if story:
         yield from _piece(narrative.uncited(story.text), tail, story.provenance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+CUT_MARK = " …"
 MESSAGE_TOKENS = 10  # what a chat template puts around a message
 
 
@@ -19,5 +20,14 @@ def cut(text: str, tokens: int) -> str:
     """Return as much of a text as fits, ended at a word, the cut marked."""
     if estimate(text) <= tokens:
         return text
-    head = text[: max(tokens * 4 - 2, 0)]
-    return head[: head.rfind(" ") if " " in head[-40:] else len(head)].rstrip() + " …"
+    return cut_chars(text, max(tokens * 4, 2))
+
+
+def cut_chars(text: str, chars: int) -> str:
+    """Return as much of a text as so many characters hold, ended at a word, the cut marked."""
+    if len(text) <= chars:
+        return text
+    if chars < len(CUT_MARK):
+        return text[:chars]
+    head = text[: chars - len(CUT_MARK)]
+    return head[: head.rfind(" ") if " " in head[-40:] else len(head)].rstrip() + CUT_MARK

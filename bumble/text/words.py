@@ -29,6 +29,7 @@ MONTHS = (
     "november nov novembre noviembre novembro",
     "december dec dez dezember decembre diciembre dezembro",
 )
+NAMING_WORDS = 2  # of a label that a text has to have, to be about what it names
 OWN_LETTERS = 2  # at the end of stems that begin alike
 _MONTH_NAMES = frozenset(" ".join(MONTHS).split())
 _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges of these
@@ -104,6 +105,13 @@ def _stemmer(code: str) -> Stemmer.Stemmer:
 def stems(text: str, language: str) -> set[str]:
     """Return the stems of the words of a text that are no stop words."""
     return {stem(word, language) for word in stop_words.telling_words(text)}
+
+
+def names(label: str, text: str) -> bool:
+    """Whether a text has the words of a label in any form: two of the telling ones, or all."""
+    code = language(text, label)
+    own = stems(label, code)
+    return bool(own) and len(own & stems(text, code)) >= min(NAMING_WORDS, len(own))
 
 
 def akin(stem: str, other: str, shared_letters: int) -> bool:

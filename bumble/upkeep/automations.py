@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import budget, loop, participants, route, tools, turn
+from bumble.agent import budget, loop, participants, route, tools, turn, turn_record
 from bumble.agent.completion_gate import Gate
 from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
@@ -75,7 +76,8 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        writes = [] if failed else done.plans
+        served = partial(turn_record.plan_tools, life, done, at)
+        writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
@@ -141,12 +143,11 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
         if call.name == tools.COMMAND.name and not life.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         result = tools.run(call.name, call.arguments, context)
-        change = result.plan() if result.plan else None
-        if change is None or change.adds:
-            return result
-        if change.path in written:  # the second would be planned on a file without the first
-            return tools.Result(f"failed: {change.path} was written already", failed=True)
-        written.add(change.path)
+        changed = [change for plan in result.plans if (change := plan()) and not change.adds]
+        for change in changed:
+            if change.path in written:  # the second would be planned on a file without the first
+                return tools.Result(f"failed: {change.path} was written already", failed=True)
+        written.update(change.path for change in changed)
         return result
 
     return loop.run(

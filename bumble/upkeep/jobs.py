@@ -10,8 +10,8 @@ from bumble.episodes import appraise, remember
 from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
-from bumble.sleep import consolidate, dream, stray_thoughts
-from bumble.upkeep import automations, reminders
+from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
+from bumble.upkeep import automations, day_prefix, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -31,7 +31,11 @@ AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
     Pass("consolidate", consolidate.check, consolidate.run),
     Pass("dream", dream.check, dream.run),
+    Pass("working memory", living_memory.check, living_memory.run),
+    Pass("evolve", evolve.check, evolve.run),
+    Pass("prefix", day_prefix.check, day_prefix.run),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
+    Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
 
 

@@ -20,6 +20,7 @@ from bumble.upkeep.message_index import MessageIndex
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
+NAMED_BY_FILE = (kinds.ANCHOR.name, kinds.PROJECT.name)  # their files are named for their titles
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -129,6 +130,9 @@ class Library:
             return [time for time in times if time.startswith(wanted.replace("T", " "))]
         if kind == "narrative":
             return ["narrative"] if files.same_name(wanted) == kind else []
+        if kind in NAMED_BY_FILE:
+            stems = {path.stem for path in kinds.BY_NAME[kind].paths(self.entity)}
+            return [stem for stem in (wanted, files.file_name(wanted)) if stem in stems][:1]
         if kind == "message":
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
         return [record_id for record_id in self._list_ids(kind) if record_id == wanted]

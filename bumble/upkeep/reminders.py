@@ -1,31 +1,55 @@
 """Delivering reminders that are due: late rather than never, each of them once.
 
-That a reminder was said is written in the same change set as what was said. A command is run
-before, since a kill in between must not lose it: it alone may then run twice.
+One for a person waits until that is said in a talk the person is in, or printed on the owner's
+terminal; nothing else delivers it. That it was said is written in the same change set as what was
+said. A command is run, and a line printed, before: a kill in between must not lose it, so that
+these alone may come twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from bumble import files
 from bumble.agent import programs
+from bumble.agent.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
-from bumble.records import base, journal, reminders, session_files, sessions
-from bumble.records.reminders import COMMAND, SESSION, Reminder
+from bumble.records import base, journal, reminders, sessions
+from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
+from bumble.records.sessions import Session
+from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.upkeep import schedule
+from bumble.upkeep import schedule, wake_gates
 
 TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(life: Runtime) -> Due[Reminder | Path]:
-    """Find the reminders to be said now, the longest due first; then the files that are none."""
+def check(life: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
+    """Find the reminders to be said now, the longest due first; then the files that are none.
+
+    Args:
+        life: Whose reminders.
+        watched: Whether the owner sees what is printed.
+    """
+    due, readable, broken = _due(life)
+    ready = tuple(
+        reminder for reminder in due if waits_for(life, reminder, watched=watched) is None
+    )
+    waiting = len(due) - len(ready)
+    summary = f"{len(ready)} of {readable}"
+    summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
+    summary += f", {len(broken)} can't be read" if broken else ""
+    gate = Condition("due", summary, "at least 1", bool(ready or broken))
+    return Due((gate,), (*ready, *broken))
+
+
+def _due(life: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
+    """Return the reminders that are due, how many there are in all, and the broken files."""
     at = life.now()
     paths = reminders.paths(life.entity.reminders)
     readable, broken = base.load_all(paths, reminders.load)
@@ -33,24 +57,56 @@ def check(life: Runtime) -> Due[Reminder | Path]:
         (reminder for reminder in readable if reminder.is_due(at)),
         key=lambda reminder: (reminder.at, reminder.id),
     )
-    ready = tuple(reminder for reminder in due if waits_for(life, reminder) is None)
-    summary = f"{len(ready)} of {len(readable)}"
-    summary += f", {len(broken)} can't be read" if broken else ""
-    gate = Condition("due", summary, "at least 1", bool(ready or broken))
-    return Due((gate,), (*ready, *broken))
+    return due, len(readable), broken
 
 
-def waits_for(life: Runtime, reminder: Reminder) -> str | None:
+def for_talk(life: Runtime, session: Session) -> Delivery:
+    """Return what is to be said in a talk before its next message: to those in it, and to all."""
+    at = life.now()
+    messages: list[sessions.Message] = []
+    noted: list[Change] = []
+    for reminder in _due(life)[0] if life.writes else ():
+        is_private = not base.may_read(reminder.provenance.audience, session.people)
+        if reminder.deliver != SESSION or reminder.person not in session.people or is_private:
+            continue
+        try:
+            following = _following(life, reminder, at)
+        except RecordInvalidError:
+            continue  # `doctor` and `tick` tell of it
+        change = reminders.plan_delivered(reminder, at, following, _why(reminder))
+        if change is not None:
+            message_id = base.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+            extra = {"unprompted": True, "reminder": reminder.id}
+            text = worded(reminder, at)
+            messages.append(
+                sessions.Message(message_id, at, "assistant", text, trust="entity", extra=extra)
+            )
+            noted.append(change)
+    return Delivery(tuple(messages), tuple(noted))
+
+
+def waits_for(life: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
-    if reminder.deliver == SESSION and not _session_id(life, reminder.person):
-        return f"{reminder.person} has not talked to {life.identity.name} yet"
+    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(life, life.now()):
+        return "these are quiet hours, and nobody asked for it"
+    if reminder.deliver == SESSION and not (
+        watched and reminder.person == people.owner_id(life.entity, life.identity)
+    ):
+        return f"a talk with {reminder.person}"
     if reminder.deliver == COMMAND and not life.config.tools.run_command:
         return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
     return None
 
 
-def run(life: Runtime, job: Reminder | Path) -> JobResult:
+def run(
+    life: Runtime, job: Reminder | Path, *, say: Callable[[str], None] | None = None
+) -> JobResult:
     """Say a reminder.
+
+    Args:
+        life: Whose.
+        job: The reminder, or a file that is none.
+        say: Prints one for a person; None: what the job did is printed.
 
     Raises:
         RecordInvalidError: If its schedule is none, or the file no reminder.
@@ -59,15 +115,13 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
     at = life.now()
     reminder = reminders.load(job) if isinstance(job, Path) else job
     path = life.entity.root / reminders.path(reminder.id)
-    try:
-        following = schedule.following(reminder.repeat, at, life.zone) if reminder.repeat else None
-    except ValueError as error:
-        line = reminder.source.line_of("repeat")
-        raise RecordInvalidError(path, str(error), line) from error
-    message_id = base.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+    following = _following(life, reminder, at)
     text = worded(reminder, at)
     if reminder.deliver == COMMAND and life.writes:
         _run_command(life, reminder, text)
+    printed = reminder.deliver == SESSION and say is not None and life.writes
+    if printed and say is not None:
+        say(text)
 
     def plan() -> Sequence[Change | None]:
         if not path.exists():
@@ -75,39 +129,42 @@ def run(life: Runtime, job: Reminder | Path) -> JobResult:
         now = reminders.load(path)
         if not now.is_due(at):
             return []  # another process was faster
-        why = f"say: {' '.join(reminder.text.split())[:60]}"
+        why = _why(reminder)
         noted = reminders.plan_delivered(now, at, following, why)
-        return [_plan_delivery(life, reminder, text, message_id, at, why), noted] if noted else []
+        if reminder.deliver != JOURNAL or noted is None:
+            return [noted]
+        return [journal.plan_add(at, text, life.zone, why, tags=(TAG,)), noted]
 
-    spoken = f"{reminder.deliver}: {text}"
+    lines = () if printed else (f"{reminder.deliver}: {text}",)
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
-    return JobResult(f"remind: {reminder.id}", plan, (spoken,), data, (("Evidence", reminder.id),))
+    return JobResult(f"remind: {reminder.id}", plan, lines, data, (("Evidence", reminder.id),))
 
 
 def worded(reminder: Reminder, at: datetime) -> str:
-    """Word a reminder; one that comes late says so."""
+    """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
+    if wake_gates.is_of_wake(reminder.provenance):
+        return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
     return f"Reminder{due}: {reminder.text}"
 
 
-def _plan_delivery(
-    life: Runtime, reminder: Reminder, text: str, message_id: str, at: datetime, why: str
-) -> Change | None:
-    if reminder.deliver == COMMAND:
-        return None
-    if reminder.deliver == SESSION:
-        session = session_files.find(life.entity.sessions, _session_id(life, reminder.person))
-        extra = {"unprompted": True, "reminder": reminder.id}
-        message = sessions.Message(message_id, at, "assistant", text, trust="entity", extra=extra)
-        return sessions.plan_append(session, [message], why)
-    return journal.plan_add(at, text, life.zone, why, tags=(TAG,))
+def _why(reminder: Reminder) -> str:
+    return f"say: {' '.join(reminder.text.split())[:60]}"
 
 
-def _session_id(life: Runtime, person: str) -> str:
-    """Return the conversation a person last spoke in; empty: none."""
-    newest = session_files.newest(life.entity.sessions, person)
-    return newest.id if newest else ""
+def _following(life: Runtime, reminder: Reminder, at: datetime) -> datetime | None:
+    """Return when a reminder is to be said next; None: never again.
+
+    Raises:
+        RecordInvalidError: If its schedule is none.
+    """
+    try:
+        return schedule.following(reminder.repeat, at, life.zone) if reminder.repeat else None
+    except ValueError as error:
+        path = life.entity.root / reminders.path(reminder.id)
+        line = reminder.source.line_of("repeat")
+        raise RecordInvalidError(path, str(error), line) from error
 
 
 def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -106,3 +107,23 @@ def test_what_was_said_cannot_end_the_judges_tags() -> None:
     text = model.requests[0].messages[0].content
     assert text.count("</reply>") == 1
     assert text.count("</results>") == 1
+
+
+PROMISE = "Gern, ich schaue gleich nach."
+
+
+def test_a_promise_in_a_reflex_is_judged_by_rule_where_the_model_cannot() -> None:
+    found, model = gate_of(judges=False)
+    gate = replace(found, language="de")
+    assert gate.missing(PROMISE, []) == "this only announces something"
+    assert gate.missing(PROMISE, [DID]) == ""
+    assert gate.missing("Das freut mich.", []) == ""
+    assert model.requests == []
+
+
+def test_an_able_model_is_asked_in_a_reflex_about_what_looks_like_a_promise() -> None:
+    found, model = gate_of(judge("CONTINUE", "nobody looked"), judges=False)
+    gate = replace(found, language="de", weighs_promises=True)
+    assert gate.missing("Das freut mich.", []) == ""
+    assert gate.missing(PROMISE, []) == "nobody looked"
+    assert len(model.requests) == 1

@@ -249,6 +249,7 @@ def test_an_answer_that_was_given_before_is_worded_anew(ada: Entity) -> None:
     ("question", "act_of_it"),
     [
         ("was machst du eigentlich gern?", "likes"),
+        ("erzähl mir was über dich", "self"),
         ("wie alt bist du?", "origin"),
         ("weißt du wer ich bin?", "knows"),
         ("what do you like doing all day?", "likes"),

@@ -141,7 +141,7 @@ def test_an_answer_that_is_cut_off_keeps_what_was_said() -> None:
     rest = Reply(say("stormy night."))
     done, model = run([Reply(cut, finish_reason="length"), rest], person)
     assert "You were cut off there." in model.requests[1].messages[-1].content
-    assert done.said == person.heard == "It was a dark and\n\nstormy night."
+    assert done.said == person.heard == "It was a dark and stormy night."
     assert done.stopped == "done"
 
 

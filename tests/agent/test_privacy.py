@@ -88,7 +88,7 @@ def asking() -> ScriptedModel:
             act("recall", query="The secret is lighthousejournal lighthousediary lighthousedream"),
             act("recall", query="lighthousejournal"),
             act("recall", query="Sam"),
-            act("list_skills", filter=""),
+            act("list_skills"),
             act("list_skills", filter="secret"),
             act("read_skill", name="The secret"),
             act("read_skill", name="The secrets"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.agent import route
+from bumble.agent import route, route_words
 from bumble.entity import settings
 from bumble.llm.scripted import Reply, ScriptedModel
 
@@ -98,3 +98,74 @@ def test_what_is_light_or_plain_asks_no_model(text: str) -> None:
 
 def test_no_model_leaves_it_to_the_rules() -> None:
     assert route.decide(None, LONG, CONFIG).rule == "small_talk"
+
+
+WEIGHTY = [
+    ("en", "My mother died last week"),
+    ("en", "Calculate 17 * 23 + 4"),
+    ("en", "Run the tests"),
+    ("de", "mein bruder ist gestern verunglückt"),
+    ("de", "sortier mir die adressen nach ort"),
+    ("de", "bist du manchmal traurig?"),
+    ("de", "soll ich das angebot annehmen oder warten?"),
+    ("fr", "mon fils a recommencé la drogue"),
+    ("fr", "résume ce contrat en cinq points"),
+    ("es", "me han despedido hoy"),
+    ("es", "cómo se calcula el interés compuesto"),
+    ("it", "mia sorella è in ospedale"),
+    ("it", "correggi il codice"),
+    ("pt", "estou com medo do resultado"),
+    ("pt", "qual a diferença entre um ETF e um fundo?"),
+    ("nl", "mijn vader is gisteren overleden"),
+    ("nl", "3 x 17 + 2"),
+    ("ja", "母が亡くなりました"),
+]
+LIGHT = [
+    ("de", "grüß dich, alles klar?"),
+    ("de", "hahaha ich sterbe"),
+    ("de", "es schneit!"),
+    ("fr", "trop mignon ce chien"),
+    ("fr", "ça va ?"),
+    ("es", "qué hambre tengo"),
+    ("it", "mare o montagna?"),
+    ("pt", "kkkk adorei"),
+    ("nl", "goedemorgen"),
+    ("nl", "hoe gaat het?"),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), WEIGHTY)
+def test_what_is_heavy_or_work_is_thought_about_in_any_language(language: str, text: str) -> None:
+    assert route.route(text, CONFIG, language).profile == "deliberate"
+
+
+@pytest.mark.parametrize(("language", "text"), LIGHT)
+def test_what_is_light_is_a_reflex_in_any_language(language: str, text: str) -> None:
+    assert route.route(text, CONFIG, language).profile == "reflex"
+
+
+def test_a_language_without_words_in_doubt_gets_thought() -> None:
+    doubt = route.route("ik weet niet meer wat ik moet", CONFIG, "nl")
+    assert (doubt.profile, doubt.rule) == ("deliberate", "unknown_language")
+
+
+def test_every_list_of_a_language_can_be_read_and_all_languages_have_all() -> None:
+    for language in ("de", "en", "es", "fr", "it", "pt"):
+        assert set(route_words.load(language).patterns) == set(route_words.CUES)
+
+
+@pytest.mark.parametrize(
+    ("language", "reply", "is_promise"),
+    [
+        ("en", "Sure, I'll look it up for you.", True),
+        ("en", "Shall I look it up? I'll be here.", False),
+        ("de", "Klar, ich schaue gleich nach.", True),
+        ("de", "Soll ich gleich nachsehen?", False),
+        ("fr", "Je vais chercher ça.", True),
+        ("nl", "Ik zoek het op.", False),
+    ],
+)
+def test_a_promise_shows_by_the_words_of_a_language(
+    language: str, reply: str, is_promise: bool
+) -> None:
+    assert route_words.promises(reply, language) is is_promise

@@ -60,7 +60,9 @@ def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Ent
         assert "without mentioning it" in text
     assert "It felt like this: a kite in the wind" in high
     assert "bees do not queue" in high
-    assert preamble.body_text(life, moved(life, felt=6, social=95), "reflex").count("\n") == 0
+    reflex = preamble.body_text(life, moved(life, felt=6, social=95), "reflex")
+    assert reflex.startswith("Body: loud. Mood: affectionate")
+    assert "\n" not in reflex
 
 
 @pytest.mark.parametrize("budget", [0, 5, 12, 40, 70, 100, 180, 400])

@@ -16,7 +16,7 @@ from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support import kills
-from tests.support.absent_model import Absent
+from tests.support.absent_model import Absent, Leaving
 from tests.support.turns import Clock, life_of, say, stored, talk
 
 PASS = Pass("notice", notice.check, notice.run)
@@ -209,3 +209,52 @@ def test_a_process_killed_while_it_notices_loses_no_message(ada: Entity) -> None
     settle(choosing(ada, label(0.7)))
     lines = [line for line in stored(ada).source.splitlines() if '"type":"notice"' in line]
     assert len(lines) == len(notices_of(ada)) == 2
+
+
+def test_a_message_that_asks_for_silence_makes_the_one_before_confided(ada: Entity) -> None:
+    clock = Clock()
+    talked(ada, "i got the job in leeds, starting on 3 may", "don't tell anyone", clock=clock)
+    settle(choosing(ada, label(0.7), label(0.1)))
+    first, _ = notices_of(ada)
+    assert (first.keep, first.confided) == (True, True)
+
+
+def test_a_request_for_silence_reaches_what_was_noticed_before_it_came(ada: Entity) -> None:
+    clock = Clock()
+    talked(ada, "i got the job in leeds, starting on 3 may", clock=clock)
+    settle(choosing(ada, label(0.7)))
+    assert [each.confided for each in notices_of(ada)] == [False]
+    talk(life_of(ada, ScriptedModel([say("Fine.")]), clock), "don't tell anyone")
+    settle(choosing(ada, label(0.1)))
+    assert notices_of(ada)[0].confided
+
+
+def test_an_announced_confidence_is_the_next_message_not_the_one_before(ada: Entity) -> None:
+    talked(
+        ada,
+        "i got the job in leeds, starting on 3 may",
+        "this stays between us:",
+        "i owe my uncle 4000 pounds since march",
+    )
+    settle(choosing(ada, label(0.1), label(0.1)))
+    first, _, third = notices_of(ada)
+    assert (first.confided, third.confided) == (False, True)
+
+
+def test_a_request_for_silence_does_not_reach_what_was_said_long_before(ada: Entity) -> None:
+    clock = Clock()
+    life = life_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
+    talk(life, "i got the job in leeds, starting on 3 may")
+    clock.at += timedelta(minutes=20)
+    talk(life, "don't tell anyone")
+    settle(choosing(ada, label(0.1)))
+    assert [each.confided for each in notices_of(ada)] == [False, False]
+
+
+def test_what_was_asked_stays_when_the_model_goes_away_in_the_middle(ada: Entity) -> None:
+    talked(ada, OPEN, "the harbour was full of boats and gulls")
+    *_, failed = settle(replace(choosing(ada), model=Leaving([label(0.7)])))
+    assert failed.problem is not None
+    assert [each.share for each in notices_of(ada)] == [0.7]
+    settle(choosing(ada, label(0.2)))
+    assert [each.share for each in notices_of(ada)] == [0.7, 0.2]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from bumble.choosing import language_file, rules
+from bumble.choosing import language_file, phrases, rules
 
 MARKS = Path(__file__).parents[2] / "bench" / "data" / "choosing" / "marks.yaml"
 LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
@@ -257,3 +257,22 @@ def test_what_only_begins_like_an_order_or_a_saying_is_not_dropped(
     text: str, language: str
 ) -> None:
     assert rules.judge(text, language).keep is not False
+
+
+def test_a_pet_that_files_tax_returns_is_a_jest_and_a_pet_that_is_ill_is_none() -> None:
+    assert rules.judge("my cat did the tax return, the bank owes us 800 tins", "en").why == "absurd"
+    assert rules.judge("unser kater hat die gewerkschaft gegründet", "de").why == "absurd"
+    assert rules.judge("our cat has asthma since march, she needs a spray", "en").keep
+
+
+def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
+    pattern = phrases.pattern(
+        ("{nobody} really? knows",), (), joins=True, lists={"nobody": ("no one", "nobody")}
+    )
+    lines = [
+        phrases.line(f"{text} it", joins=True) for text in ("no one knows", "nobody really knows")
+    ]
+    assert all(pattern.search(line) for line in lines)
+    assert not pattern.search(phrases.line("everybody knows it", joins=True))
+    with pytest.raises(ValueError, match="no list"):
+        phrases.pattern(("{who} knows",), (), joins=True)

@@ -29,8 +29,10 @@ WRITING = [
     ["belief", "confirm", "bel_1"],
     ["belief", "contradict", "bel_1"],
     ["belief", "edit", "last"],
+    ["belief", "remove", "bel_1"],
     ["episode", "add", "We lay in the sun"],
     ["episode", "edit", "last"],
+    ["episode", "remove", "last"],
 ]
 APPEND = "file.write_bytes(file.read_bytes() + b'\\nmore\\n')"
 EDITING = [argv for argv in WRITING if argv[1] == "edit"]

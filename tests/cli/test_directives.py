@@ -18,11 +18,15 @@ from bumble.cli.directives import Typed, Wishes
         ("a /verbose b /reasoning off c", "a b c", Wishes(verbose=True, reasoning=False)),
         ("see /think/notes and /thinking", "see /think/notes and /thinking", Wishes()),
         ("and/think", "and/think", Wishes()),
+        ("/think max", "", Wishes(think=True)),
+        ("/verbose full and /elevated ask", "and", Wishes(verbose=True)),
+        ("/queue collect", "", Wishes()),
         ("line\n/think on\nmore", "line\n\nmore", Wishes(think=True)),
     ],
 )
 def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
-    assert directives.parse(text, shortcuts=False) == Typed(left, wishes)
+    typed = directives.parse(text, shortcuts=False)
+    assert (typed.text, typed.wishes) == (left, wishes)
 
 
 def test_a_model_is_named_and_others_are_ignored() -> None:
@@ -31,8 +35,13 @@ def test_a_model_is_named_and_others_are_ignored() -> None:
 
 
 def test_shortcuts_are_for_those_who_may() -> None:
-    assert directives.parse("Hi /status you", shortcuts=True).shortcuts == ("status",)
+    assert directives.parse("Hi /status you", shortcuts=True).shortcuts == (("status", ""),)
     assert directives.parse("Hi /status you", shortcuts=False) == Typed("Hi /status you")
+
+
+def test_a_shortcut_takes_its_word_with_it() -> None:
+    typed = directives.parse("Hi /context detail and /usage tokens, Ada", shortcuts=True)
+    assert typed == Typed("Hi and, Ada", shortcuts=(("context", "detail"), ("usage", "tokens")))
 
 
 def test_wishes_for_one_message_stand_over_those_that_hold() -> None:

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+from bumble import files
 from bumble.cli.listing import short_ids
+from bumble.entity import changes
 from tests.support.command_line import GROUPS, commands
 from tests.support.running import Run
 
@@ -55,8 +57,15 @@ def test_json_is_wrapped_and_names_its_command(full: Run, argv: list[str]) -> No
 
 def test_every_command_takes_what_every_command_takes() -> None:
     for group, name, opts in commands():
-        assert {"--entity", "-e", "--json"} <= opts, f"{group} {name}"
-        assert ("--dry-run" in opts) == ("--lock-timeout" in opts), f"{group} {name}"
+        assert {"--entity", "-e", "--json", "--lock-timeout"} <= opts, f"{group} {name}"
+
+
+def test_a_lock_that_opening_needs_is_waited_for_as_long_as_said(full: Run) -> None:
+    full.file(".bumble/intents/0123456789abcdef").mkdir(parents=True)
+    root = full.entity.root
+    with files.lock(changes.lock_path(root), place=root, timeout_seconds=0):
+        ran = full("belief", "list", "--lock-timeout", "0")
+    assert (ran.code, "(waited 0 s)" in ran.err) == (11, True)
 
 
 @pytest.mark.parametrize("argv", READING, ids=" ".join)

@@ -176,3 +176,20 @@ def test_an_archived_belief_is_shown_with_all_and_comes_back_when_confirmed(kett
     assert "archived" in kettle.ok("belief", "list", "--all").out
     kettle.ok("belief", "confirm", "last")
     assert [one["archived"] for one in kettle.ok("belief", "list", "--json").data] == [False]
+
+
+def test_a_belief_that_is_removed_is_linked_by_none(kettle: Run) -> None:
+    first = only_id(kettle)
+    kettle.ok("belief", "add", "The kettle is silent")
+    kettle.ok("belief", "contradict", first, "--with", "last")
+    kettle.ok("belief", "remove", first, "--dry-run")
+    assert kettle.file(f"beliefs/{first}.md").exists()
+    kettle.ok("belief", "remove", first)
+    assert not kettle.file(f"beliefs/{first}.md").exists()
+    assert kettle.ok("belief", "show", "last", "--json").data["contradicts"] == []
+
+
+def test_what_was_observed_says_so(run: Run) -> None:
+    run.ok("belief", "add", "Sam types late at night", "--source", "observation")
+    assert run.ok("belief", "show", "last", "--json").data["source"] == "observation"
+    assert run("belief", "add", "Sam is kind", "--source", "hearsay").code == 2

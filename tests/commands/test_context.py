@@ -191,5 +191,16 @@ def test_a_name_that_is_no_name_is_refused(ada: Run) -> None:
 def test_scratch_notes_are_counted(ada: Run) -> None:
     assert "Scratch notes" not in ada.ok("context", "list", "--estimate").out
     ada.write("working/scratch.md", "- one\n- two\n")
-    told = "Scratch notes: 2 in working/scratch.md, not in the prompt"
+    told = "Scratch notes: 2 in working/scratch.md"
     assert told in ada.ok("context", "list", "--estimate").out
+
+
+def test_where_it_lives_and_how_it_stands_in_numbers_is_in_the_prompt(run: Run) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("config", "set", "memory.relational.enabled", "false")
+    run.ok("chat", "I went to the sea today, and it was cold.")
+    system, *_, last = run.ok("context", "prompt", "--json").data["messages"]
+    home = run.entity.root.name
+    assert f"your memory is the files of a folder, {home}/." in system["content"]
+    assert "- how you stand: forming, familiarity 2%, warmth 50%, trust 50%" in last["content"]

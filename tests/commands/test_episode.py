@@ -106,3 +106,11 @@ def test_feelings_source_and_reflection_are_shown(run: Run) -> None:
     line = run.ok("episode", "list").out
     assert "Sam told me of the tide. (excerpt)" in line
     assert "I felt it" not in line
+
+
+def test_an_episode_is_removed(run: Run) -> None:
+    run.ok("episode", "add", "We flew a kite.")
+    run.ok("episode", "remove", "last", "--dry-run")
+    [episode] = run.ok("episode", "list", "--json").data
+    run.ok("episode", "remove", episode["id"])
+    assert run.ok("episode", "list", "--json").data == []

@@ -24,6 +24,7 @@ def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
     lines += [("tool", f"result {n}") for n in range(4)]
     chatting.talk(run, [*lines, *[("sam", "yes"), ("ada", "yes")] * 10])
     run.ok("compact", "--prune-only")
+    run.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: write}"  # what is short has no results
     shown = run.ok("context", "prompt").out
     name = transcript.reference("green tea in the tin")
     assert "green tea" not in shown

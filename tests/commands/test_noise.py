@@ -68,6 +68,7 @@ def test_the_mark_of_a_dream_is_shown_and_for_whom_a_thought_is(ada: Run) -> Non
 
 def test_a_model_that_is_not_there_is_said_and_nothing_is_thought(ada: Run) -> None:
     ada.environ["BUMBLE_LLM_MODEL"] = "qwen3-1.7b"
+    ada.environ["BUMBLE_LLM_ABILITIES_MEMORY"] = "{any: write}"  # or thoughts come by form
     ran = ada.ok("noise", "tick", "-v")
     assert "No thought came" in ran.out
     assert ada.ok("noise", "--json").data == []

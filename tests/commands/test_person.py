@@ -115,13 +115,28 @@ def test_a_name_that_is_not_there_names_the_nearest(bo: Run) -> None:
 
 
 def test_forget_names_what_it_cannot_decide(full: Run) -> None:
-    full.ok("remind", "add", "Call Sam.", "--at", "2031-01-01 09:00")
+    full.ok("remind", "add", "Call Sam.", "--at", "2031-01-01 09:00", "--deliver", "journal")
     data = full.ok("person", "forget", "Sam", "--dry-run", "--json").data
     places = {entry["path"]: entry["reason"] for entry in data["undecided"]}
     assert "entity.yaml" in places
     (reminder,) = (path for path in places if path.startswith("reminders/"))
     ran = full.ok("person", "forget", "Sam", "--yes")
     assert f"undecided: {reminder}: {places[reminder]}." in ran.err
+
+
+def test_an_owner_of_another_name_stays_who_they_are(run: Run) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("chat", "I am Sam.")
+    settings = run.text("entity.yaml")
+    run.write("entity.yaml", settings.replace("name: Sam", "name: Alexandra"))
+    run.ok("chat", "And now I am called Alexandra.")
+    run.ok("chat", "By that name.", "--as", "Alexandra")
+    assert [one["id"] for one in run.ok("person", "list", "--json").data] == ["sam"]
+    messages = run.ok("session", "show", "--json").data["messages"]
+    assert {one["trust"] for one in messages if one["role"] == "user"} == {"owner"}
+    run.ok("chat", "Hello.", "--as", "Kim")
+    assert {one["id"] for one in run.ok("person", "list", "--json").data} == {"sam", "kim"}
 
 
 def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:

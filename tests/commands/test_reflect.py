@@ -99,7 +99,7 @@ def test_forget_asks_and_then_leaves_nothing(talking: Run) -> None:
     assert talking("person", "forget", "Sam").code == 13
     assert talking.ok("person", "forget", "Sam", "--dry-run").out
     assert talking.state() == before
-    assert "git's history" in talking.ok("person", "forget", "Sam", "--yes").err
+    assert "Copies of the folder elsewhere" in talking.ok("person", "forget", "Sam", "--yes").err
     ran = talking.ok("recall", "Biscuit dog", "--json")
     assert ran.data["hits"] == [] if isinstance(ran.data, dict) else ran.data == []
     assert "Nothing to do" in talking.ok("person", "forget", "Sam", "--yes").out

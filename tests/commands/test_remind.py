@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 
 import pytest
@@ -31,7 +32,6 @@ def test_how_long_from_now_may_be_said_in_many_ways(run: Run, given: str, minute
         ("--at", "never"),
         ("--at", "2026-06-01", "--in", "2h"),
         ("--cron", "0 9 * *"),
-        ("--in", "2h", "--deliver", "session"),
         ("--in", "2h", "--deliver", "command"),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_time_without_offset_is_the_entitys(run: Run) -> None:
 
 def test_from_add_to_said(run: Run) -> None:
     run.ok("remind", "add", "Stand up", "--cron", "0 9 * * MON-FRI")
-    run.ok("remind", "add", "Water the plants", "--in", "1m")
+    run.ok("remind", "add", "Water the plants", "--in", "1m", "--deliver", "journal")
     rows = run.ok("remind", "list").out.splitlines()
     assert [row.split("  ")[-1] for row in rows] == ["Water the plants", "Stand up"]
     check = run.ok("remind", "run", "--check", "--json").data
@@ -74,11 +74,12 @@ def test_one_can_be_taken_back(run: Run) -> None:
 
 
 def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(run: Run) -> None:
-    run.write("script.yaml", "- Hello Kim.\n- Fine.\n- Fine again.\n")
+    run.write("script.yaml", "- Hello.\n- text: Fine.\n  always: true\n")
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     run.ok("chat", "Hi", "--as", "Kim")
     run.ok("remind", "add", "Call the bank", "--in", "1m", "--for", "kim")
     run.ok("remind", "run")
+    assert "in the meantime" not in run.ok("chat", "Hello", "--as", "Bo").err
     ran = run.ok("chat", "How are you?", "--as", "Kim")
     assert "Ada said in the meantime: Reminder: Call the bank" in ran.err
     assert "in the meantime" not in run.ok("chat", "And now?", "--as", "Kim").err
@@ -91,3 +92,40 @@ def test_a_program_needs_leave_and_says_so(run: Run) -> None:
     assert (one["deliver"], one["command"]) == ("command", ["notify-send", "Ada says"])
     run.ok("remind", "run")
     assert not run.ok("remind", "list", "--json").data[0]["done"]
+
+
+def test_one_without_more_reaches_its_owner_in_the_next_talk_and_once(run: Run) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("remind", "add", "Call the bank", "--in", "1m")
+    for quiet in (("remind", "run"), ("tick",), ("tick", "--json"), ("remind", "run", "-v")):
+        run.ok(*quiet)  # into a pipe
+    assert not run.ok("remind", "list", "--json").data[0]["done"]
+    ran = run.ok("chat", "Hi")
+    assert "Ada said in the meantime: Reminder: Call the bank" in ran.err
+    assert "in the meantime" not in run.ok("chat", "And now?").err
+    assert run.ok("remind", "list", "--all", "--json").data[0]["done"]
+    said = run.ok("session", "show", "--json").data["messages"]
+    assert [one["text"] for one in said][:3] == ["Reminder: Call the bank", "Hi", "Fine."]
+
+
+def test_somebody_else_who_begins_the_talk_hears_it_with_the_owner(run: Run) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("remind", "add", "Call the bank", "--in", "1m")
+    assert "in the meantime" not in run.ok("chat", "Hi", "--as", "Kim", "--incognito").err
+    assert "in the meantime" not in run.ok("chat", "Hi", "--as", "Kim").err
+    assert "Call the bank" in run.ok("chat", "Hi all", "--as", "Kim", "--with", "Sam").err
+
+
+@pytest.mark.parametrize("argv", [("remind", "run"), ("tick",)], ids=" ".join)
+def test_a_terminal_prints_it_and_that_is_its_delivery(
+    run: Run, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+) -> None:
+    run.ok("remind", "add", "Call the bank", "--in", "1m")
+    run.ok("remind", "add", "Call Bo", "--in", "1m", "--for", "Kim")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run.ok(*argv).out.startswith("Reminder: Call the bank\n")
+    assert "Call the bank" not in run.ok(*argv).out
+    [left] = run.ok("remind", "list", "--json").data
+    assert left["text"] == "Call Bo"

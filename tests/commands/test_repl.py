@@ -97,6 +97,7 @@ def test_the_shared_prefix_is_told_in_a_conversation_too(ada: Run) -> None:
         ("/context", "bumble context list"),
         ("/compact", "bumble compact"),
         ("/model qwen3-4b", "bumble config set llm.model"),
+        ("/context detail", "bumble context list"),
         ("/frobnicate now", "There is no command /frobnicate; nothing was sent."),
         ("/", "nothing was sent"),
         ("/think", "a directive alone needs a conversation"),
@@ -125,10 +126,42 @@ def test_every_command_of_a_conversation_has_a_counterpart_outside_of_it() -> No
     assert set(chat.ELSEWHERE) == set(repl.COMMANDS)
 
 
-def test_a_model_is_not_changed_in_a_conversation_but_it_says_how(ada: Run) -> None:
-    ran = typed(ada, "/model qwen3-4b", PLAIN)
-    assert "bumble config set llm.model qwen3-4b" in ran.err
+def test_another_model_goes_on_with_the_conversation_until_it_ends(ada: Run) -> None:
+    first = ada.environ["BUMBLE_LLM_MODEL"]
+    script(ada, act("say", text="I am another."))
+    other = ada.entity.root.parent / "other.jsonl"
+    other.write_text((other.parent / "script.jsonl").read_text())
+    script(ada, act("say", text="Hello Sam."))
+    ran = typed(ada, PLAIN, f"/model script:{other}", PLAIN, "/model", "/model nonesuch-9b")
+    assert "Ada> Hello Sam." in ran.out
+    assert "Ada> I am another." in ran.out
+    assert "Until you leave; to keep it: bumble config set llm.model script:" in ran.err
+    assert "nonesuch-9b" in ran.err
+    assert said(ada) == [PLAIN, PLAIN]
+    assert [call["model"] for call in calls(ada)] == [first, f"script:{other}"]
+    assert ada.ok("status", "--json").data["model"]["name"] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/context detail", "Token budget"),
+        ("/usage tokens", "Each answer says what it cost from now on."),
+        ("/think max", "/think is on until the next conversation."),
+        ("/context everything", "/context takes detail or list. Nothing was sent."),
+        ("/compact hard", "/compact stands alone. Nothing was sent."),
+    ],
+)
+def test_a_command_takes_its_words_with_it(ada: Run, text: str, told: str) -> None:
+    ran = typed(ada, PLAIN, text)
+    assert told.casefold() in ran.err.casefold()
     assert said(ada) == [PLAIN]
+
+
+def test_a_shortcut_in_one_message_is_taken_out_and_told_of(ada: Run) -> None:
+    ran = ada.ok("chat", "hey /status")
+    assert "/status has no effect inside a message; here: bumble status" in ran.err
+    assert said(ada) == ["hey"]
 
 
 def test_think_alone_holds_until_the_next_conversation(ada: Run) -> None:

@@ -239,3 +239,18 @@ def test_a_dry_run_asks_no_model(run: Run) -> None:
     before = looking.truths(run)
     assert '"type":"end"' in run.ok("session", "end", "--dry-run").out.replace(" ", "")
     assert looking.truths(run) == before
+
+
+def test_the_next_start_after_the_idle_time_leaves_the_brief_that_nobody_wrote(run: Run) -> None:
+    chat = {"purpose": "chat", "text": "Hello.", "always": True}
+    mended(run)
+    chatting.script(run, chat, BRIEF)
+    run.ok("config", "set", "cognition.gate.enabled", "false")
+    run.now += timedelta(hours=7)
+    brief = run.file(f"sessions/{TALKS}/handover.md")
+    for argv in (("--incognito", "Hello again."), ("--as", "Kim", "Hello.")):
+        run.ok("chat", *argv)
+        assert not brief.exists()
+    run.ok("chat", "Has the loudspeaker come?")
+    assert "Porto" in brief.read_text()
+    assert run.ok("context", "json").data["handover"]["session"] == TALKS

@@ -79,6 +79,16 @@ def test_a_record_that_moved_on_is_refused_by_name_and_nothing_is_written(dreame
     assert not dreamer.file("beliefs/bel_1.md").exists()
 
 
+def test_what_last_passes_over_is_told(dreamer: Run) -> None:
+    dreamer.write("notes.txt", "mine")
+    git(dreamer.entity.root, "add", "notes.txt")
+    git(dreamer.entity.root, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "mine")
+    ran = dreamer.ok("undo", "--last", "--dry-run")
+    assert 'passed over: "mine" (' in ran.err
+    assert "): not made by bumble" in ran.err
+    assert "gone: dream drm_1" in ran.out
+
+
 def test_dry_run_shows_it_and_writes_nothing(dreamer: Run) -> None:
     before = subjects(dreamer.entity.root)
     ran = dreamer.ok("undo", "--last", "--dry-run")

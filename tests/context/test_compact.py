@@ -232,6 +232,29 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
     assert compact.measure(life, made.session, 500).history <= int(WINDOW * 0.2)
 
 
+def test_no_heading_is_crowded_out_by_another() -> None:
+    crowd = "\n".join(f"Ilse{n} lives at {1000 + n} in Porto." for n in range(40))
+    notes = dict.fromkeys(summary.HEADINGS, "") | {"progress": crowd, "next_steps": "She comes."}
+    bounded = summary._bounded(notes, 120)
+    assert bounded["next_steps"] == "She comes."
+    assert bounded["progress"]
+    assert not bounded["goal"]
+
+
+def test_why_nothing_was_made_shorter_is_told_truly(newborn: Entity) -> None:
+    long, short = "The day was nice and we went on with it. " * 60, "Yes."
+    session = talk([said(n, short if n in (2, 3, 4) else long) for n in range(17)])
+    outcome = compact.run(small(newborn), CompactJob(session, 500, use_model=False))
+    assert not outcome.data["records"]
+    assert outcome.data["why_not"] == (
+        "still longer than wanted: a summary came out as long as what it would stand for"
+    )
+    brief = talk([said(0, short)])
+    outcome = compact.run(small(newborn), CompactJob(brief, 500))
+    assert outcome.lines[0].endswith("it is short enough as it is")
+    assert outcome.data["why_not"] is None
+
+
 def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
     broken = Reply("I would rather not.", purpose="compact", always=True)
     with pytest.raises(AnswerInvalidError):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -9,10 +10,12 @@ from bumble.agent import participants, turn
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.episodes import remember
 from bumble.errors import RefusedError
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
 from bumble.records.base import Provenance
+from bumble.runtime import job
 from bumble.text import tokens
 from tests.support.turns import NOON, Clock, act, life_of, say, talk
 
@@ -89,7 +92,7 @@ def test_what_one_told_in_private_reaches_no_other_prompt(
     model = ScriptedModel(
         [
             act("recall", query="who steals sweets at night"),
-            act("list_skills", filter=""),
+            act("list_skills"),
             act("read_skill", name="night sweets"),
             say("I don't know."),
         ]
@@ -143,3 +146,37 @@ def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None
     section = knowledge.find(knowledge.read(ada.knowledge), "Tea")
     assert section is not None
     assert section.provenance.audience == ("sam", "bo")
+
+
+def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada: Entity) -> None:
+    clock = Clock()
+    life = life_of(ada, ScriptedModel([say("Lovely.")]), clock)
+    sam, kim = (participants.person(ada, life.identity, name) for name in ("Sam", "Kim Lee"))
+    session, is_new = participants.open_session(life, sam, clock.at, present=[kim])
+    text = "We flew a red kite at the beach today, and it broke in the storm."
+    heard = participants.listen(life, session, is_new, sam, text, listeners=[kim])
+    assert relationships.find(ada.relationships, kim.id).names == ("Kim Lee",)
+    life.memory.sync()
+    turn.answer(life, turn.prepare(life, heard, sam, last_spoke=None), lambda _: None)
+    clock.at += timedelta(hours=8)
+    for _ in range(2):
+        for each in remember.check(life).jobs:
+            job.apply(life, remember.run(life, each))
+    [episode] = list(episodes.read(ada.episodes))
+    assert episode.people == ("sam", kim.id)
+    assert set(episode.provenance.audience) == {"sam", kim.id}
+
+
+def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
+    both = Provenance(audience=("sam", "bo"))
+    shared = episodes.new("ep_8", NOON, 0.9, "Bo mended the pump.", people=("bo",), provenance=both)
+    his = Provenance(audience=("bo",))
+    alone = episodes.new("ep_9", NOON, 0.9, "Bo is in debt.", people=("bo",), provenance=his)
+    planned = [episodes.plan_new(one, "") for one in (shared, alone)]
+    planned.append(relationships.plan_new(relationships.new("Bo", NOON, provenance=his), ""))
+    changes.apply(private.root, ChangeSet("", tuple(planned)))
+    model = ScriptedModel([say("Hello both.")])
+    in_company(private, model, "We are both here.", "Sam", "Bo")
+    asked = model.requests[0].messages[-1].content
+    assert "- Bo (forming, 0 talks so far): Bo mended the pump." in asked
+    assert "debt" not in asked

@@ -13,7 +13,7 @@ from bumble.episodes import appraise
 from bumble.episodes.appraise import AppraiseJob
 from bumble.errors import AnswerInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import session_files, state
+from bumble.records import anchors, session_files, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, cursors, runner
@@ -279,3 +279,28 @@ def test_the_check_neither_asks_nor_writes(ada: Entity) -> None:
     assert isinstance(appraise.check(life_of(ada, model)).jobs[0], AppraiseJob)
     assert model.requests == []
     assert ada.state.read_bytes() == before
+
+
+CHARGED = {"emotion": "amused", "intensity": 0.9, "trigger": "the joke about bees"}
+
+
+def test_a_charged_turn_makes_one_anchor_of_what_was_said(ada: Entity) -> None:
+    clock = Clock()
+    talked(ada, "Do you know the joke about bees?", "And that joke about wasps?", clock=clock)
+    appraised(ada, felt(imprint=CHARGED), clock=clock)
+    [anchor] = anchors.readable(ada.anchors)
+    assert anchor.label == "the joke about bees"
+    assert anchor.description.endswith('"And that joke about wasps?"')
+    assert (anchor.provenance.by, anchor.provenance.audience) == ("appraise", ("sam",))
+    assert anchor.strength == pytest.approx(0.9, abs=0.01)
+    assert anchor.stirred is not None
+    talked(ada, "One more joke about bees and wasps!", clock=clock)
+    again = {**CHARGED, "trigger": "a joke about wasps"}
+    appraised(ada, felt(imprint=again), clock=clock)
+    assert len(anchors.readable(ada.anchors)) == 1  # the other is fresh
+
+
+def test_a_turn_that_is_not_charged_makes_no_anchor(ada: Entity) -> None:
+    talked(ada, "Do you know the joke about bees?")
+    appraised(ada, felt())
+    assert anchors.readable(ada.anchors) == []

@@ -184,6 +184,9 @@ def test_one_bad_part_does_not_cost_the_good_ones(ada: Entity) -> None:
     assert len(model.requests) == 2  # asked once more
     assert [one["kind"] for one in outcome.data["kept"]] == ["knowledge", "belief"]
     assert outcome.data["malformed"] == 1
+    assert "  dropped: could not be read: knowledge: $: 'from' is a required property" in (
+        outcome.lines
+    )
 
 
 def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
@@ -410,3 +413,25 @@ def test_a_miscounted_message_near_by_completes_the_evidence(ada: Entity) -> Non
     outcome = once(at_one(ada, answering(knowledge=[near, made_up])))
     assert [one["text"] for one in outcome.data["kept"]] == [near["body"]]
     assert outcome.data["dropped"][0]["reason"] == "nobody said Darjeeling"
+
+
+def test_a_note_on_somebody_who_is_only_spoken_of_makes_a_stub(ada: Entity) -> None:
+    said(ada, [("Sam", "My sister Fenja plays handball."), ("Ada", "Oh?"), *TALK])
+    notes = [
+        {"from": [1], "person": "Fenja", "note": "Fenja plays handball."},
+        {"from": [1], "person": "Wilhelmina", "note": "Wilhelmina plays handball."},
+    ]
+    answer = {"knowledge": [], "beliefs": [], "relational": notes, "journal_entry": ""}
+    life = at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")]))
+    session = session_files.find(ada.sessions, "ses_1")
+    waits = cursors.plan_heard(
+        state.read(ada.state), session, [(cursors.REFLECT, "sam")], session.messages[0].id, ""
+    )
+    assert waits is not None
+    life.apply(ChangeSet("", (waits,)))
+    outcome = once(life)
+    assert "Body: " in life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+    assert reasons(outcome) == ['"Wilhelmina" is nobody who speaks or is named there']
+    [stub] = [one for one in relationships.read(ada.relationships) if one.name == "Fenja"]
+    assert [note.text for note in stub.pending] == ["Fenja plays handball."]
+    assert stub.interaction_count == 0

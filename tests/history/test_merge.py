@@ -504,3 +504,38 @@ def test_a_transcript_that_git_joins_line_by_line_keeps_every_message(tmp_path: 
         (tmp_path / name).write_text(one.source)
     done = git.merge_file(tmp_path, "-p", "--union", "ours", "base", "theirs")
     assert [one.id for one in sessions.parse(done.text).messages] == ["msg_0", "msg_1", "msg_2"]
+
+
+def test_recalls_of_an_anchor_on_both_sides_count() -> None:
+    head = "label: The sea  # ours\nhormones: {dopamine: 0.5, cortisol: 0.1, oxytocin: 0.4}\n"
+    base, current, incoming = (
+        f"{head}at: 2026-05-24T12:00:00Z\nrecalled: {count}\n"
+        f"last_recalled: 2026-05-{day}T12:00:00Z\n"
+        for count, day in ((1, 25), (3, 27), (2, 26))
+    )
+    merged = merge("anchors/the-sea.yaml", base, current, incoming)
+    assert merged.clean
+    assert "recalled: 4\n" in merged.text
+    assert "last_recalled: 2026-05-27T12:00:00Z" in merged.text
+    assert "# ours" in merged.text
+
+
+def test_a_project_that_is_done_on_one_side_is_done_and_steps_of_both_stay() -> None:
+    base = "---\ntitle: Boat  # ours\nstatus: active\nnext: [sand]\n---\n\nTo sail.\n"
+    current = base.replace("active", "done").replace("[sand]", "[sand, paint]")
+    incoming = base.replace("active", "paused").replace("[sand]", "[sand, varnish]")
+    merged = merge("projects/boat.md", base, current, incoming)
+    assert merged.clean
+    assert "status: done" in merged.text
+    assert "next: [sand, paint, varnish]" in merged.text
+
+
+def test_uses_of_a_tool_on_both_sides_add_up() -> None:
+    base, current, incoming = (
+        f"tools:\n  recall: {{used: {used}, failed: {failed}, last: 2026-05-{day}T12:00:00Z}}\n"
+        for used, failed, day in ((3, 1, 24), (5, 1, 26), (4, 2, 25))
+    )
+    merged = merge("self_model.yaml", base, current, incoming)
+    assert merged.clean
+    assert "used: 6, failed: 2" in merged.text
+    assert "2026-05-26" in merged.text

@@ -95,3 +95,38 @@ def test_how_a_sentence_begins_is_for_a_grammar_and_refuses_nothing() -> None:
     assert structured.read('["I like tea"]', schema) == ["I like tea"]
     with pytest.raises(ValueError, match="is not of type"):
         structured.read("[1]", schema)
+
+
+RANGES = {
+    "type": "object",
+    "properties": {
+        "note": {"type": "string", "maxLength": 20},
+        "delta": {"type": "number", "minimum": -0.1, "maximum": 0.1},
+        "sure": {"enum": [0.3, 0.5, 0.7, 0.9]},
+        "who": {"enum": ["Sam", "Kim"]},
+        "tags": {"type": "array", "items": {"type": "string", "maxLength": 4}, "maxItems": 2},
+    },
+    "required": ["note", "delta"],
+    "additionalProperties": False,
+}
+
+
+def test_what_only_is_too_long_or_too_large_is_cut_and_clamped_at_the_first_answer() -> None:
+    text = (
+        '{"note": "He likes green tea a lot.", "delta": 5, "sure": 0.85, "who": "sam",'
+        ' "tags": ["a", "bbbbbb", "c"], "mood": "fine"}'
+    )
+    model = ScriptedModel([Reply(text=text)])
+    assert structured.answer(model, REQUEST, RANGES) == {
+        "note": "He likes green …",
+        "delta": 0.1,
+        "sure": 0.9,
+        "who": "Sam",
+        "tags": ["a", "bb …"],
+    }
+
+
+@pytest.mark.parametrize("text", ['{"delta": 0}', '{"note": 3, "delta": 0}', '{"who": "Bo"}'])
+def test_what_is_missing_or_something_else_is_not_made_up(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        structured.read(text, RANGES)

@@ -65,7 +65,7 @@ def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None
     assert not deep_review.check(life).due
 
 
-def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
+def test_a_review_that_fails_leaves_the_portrait_and_does_not_count_as_one(
     entity: Entity,
 ) -> None:
     life = life_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
@@ -74,7 +74,8 @@ def test_a_review_that_fails_leaves_the_portrait_and_is_not_asked_for_again(
     assert relationships.find(entity.relationships, "sam").text == "Sam likes the river."
     assert "nothing in the answer" in outcome.lines[0]
     assert "Model" not in dict(outcome.trailers)
-    assert not deep_review.check(life).due
+    assert relationships.find(entity.relationships, "sam").reviewed_at_count == 0
+    assert deep_review.check(life).due
 
 
 def test_the_material_keeps_to_its_budget(entity: Entity) -> None:

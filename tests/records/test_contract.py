@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from bumble.history import describe, merge
 from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
+    anchors,
     automations,
     base,
     beliefs,
@@ -36,13 +37,18 @@ from bumble.records import (
     knowledge,
     mapping_files,
     narrative,
+    projects,
+    proposals,
     relationships,
     reminders,
     scratch,
+    self_model,
     sessions,
     skills,
     soma,
     state,
+    topics,
+    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
@@ -91,6 +97,43 @@ REMINDER = reminders.new(
 AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
+)
+TOPIC = topics.new(
+    "Marzipan",
+    (topics.Catalyst("Why is it hidden?", ("msg_1", "ep_1")), topics.Catalyst("Who likes it?")),
+    AT,
+    fingerprint="0123456789abcdef",
+    provenance=FROM_MODEL,
+)
+ANCHOR = anchors.new(
+    "The sea",
+    "Sam was happy.",
+    {"dopamine": 0.7, "cortisol": 0.1, "oxytocin": 0.6},
+    AT,
+    0.9,
+    provenance=FROM_MODEL,
+)
+PROJECT = projects.plan_new(
+    "The boat",
+    projects.Edit(why="To sail.", steps=("sand it",), people=("sam",), tags=("water",)),
+    "begin",
+    provenance=FROM_MODEL,
+)
+BOAT = (PROJECT.data or b"").decode()
+PROPOSAL = proposals.new(
+    "evo_1",
+    AT,
+    100,
+    {
+        "traits": [proposals.Item("curiosity", "I asked.", ("ep_1",), 0.01)],
+        "behaviours": [proposals.Item("I ask twice.", "It helped.", ("ep_1",))],
+    },
+    "+traits: {curiosity: 0.51}",
+    provenance=FROM_MODEL,
+)
+SERVED = (
+    "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
+    "plain:\n  a: 1\n"
 )
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
@@ -161,6 +204,46 @@ CASES = {
         "ask: What?\nexpect: [tea]\nk: many\n",
         3,
     ),
+    "projects": Case(
+        BOAT,
+        projects.parse,
+        lambda project: project.source.text,
+        lambda project: projects.plan_edit(
+            project, projects.Edit(projects.DONE, steps=("varnish",)), "go on"
+        ),
+        r"status:|next:|\s*- ",
+        BOAT.replace("status: active", "status: sunk"),
+        3,
+    ),
+    "proposals": Case(
+        PROPOSAL.source.text,
+        proposals.parse,
+        lambda proposal: proposal.source.text,
+        lambda proposal: proposals.plan_decided(proposal, "applied", AT, "the owner agrees"),
+        r"status:|decided:",
+        "---\nat: 2026-05-24T03:12:47Z\ntraits: [{text: a, change: 0.5}]\n---\n",
+        3,
+    ),
+    "self_model": Case(
+        SERVED,
+        self_model.parse,
+        lambda file: file.source,
+        lambda file: self_model.plan_used(file, [], AT, "served"),
+        r"$^",
+        "tools:\n  recall:\n    used: often\n    last: 2026-05-24T03:12:47Z\n",
+        3,
+    ),
+    "anchors": Case(
+        ANCHOR.source.text,
+        anchors.parse,
+        lambda anchor: anchor.source.text,
+        lambda anchor: anchors.plan_recalled(
+            replace(anchor, recalled=0), AT, "felt again", stirred=True
+        ),
+        r"recalled:|last_recalled:|stirred:",
+        "label: x\nat: 2026-05-24T03:12:47Z\nhormones: {dopamine: 7, cortisol: 0, oxytocin: 0}\n",
+        3,
+    ),
     "dreams": Case(
         DREAM.source.text,
         dreams.parse,
@@ -169,6 +252,25 @@ CASES = {
         r"$^",
         "---\nat: 2026-05-24T03:12:47Z\npairs: [ep_1]\n---\n",
         3,
+    ),
+    "topics": Case(
+        TOPIC.source.text,
+        topics.parse,
+        lambda topic: topic.source.text,
+        lambda topic: topics.plan_draw(
+            topic,
+            topics.new(
+                "Marzipan",
+                (topics.Catalyst("Why now?", ("msg_2",)),),
+                AT + timedelta(days=1),
+                fingerprint="fedcba9876543210",
+                provenance=FROM_MODEL,
+            ),
+            "draw",
+        ),
+        r"at:|fingerprint:|- |a line by hand|<!-- note",
+        "---\nat: noon\n---\n\n- Why?\n",
+        2,
     ),
     "skills": Case(
         SKILL,
@@ -339,6 +441,10 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
         checks.plan_new(CHECK, "ask"),
+        topics.plan_draw(None, TOPIC, "draw"),
+        anchors.plan_new(ANCHOR, "feel"),
+        PROJECT,
+        proposals.plan_new(PROPOSAL, "grow"),
         skills.plan_set([], "Boil an egg", "d", "text", "learn", overwrite=True),
         narrative.plan_tell(None, "story", AT, FROM_MODEL, "tell"),
         knowledge.plan_set(knowledge.Knowledge("", (), None), "a", "b", "learn", by_entity=True),
@@ -466,7 +572,14 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
     automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
+    assert work.data is not None
+    grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
+    proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)
+    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
+    anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
+    topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -477,6 +590,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
         "soma": (soma.PATH, BODY.replace("wave", text)),
         "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
+        "working": (working.PATH, f"## Bond\n\n- {text} {comment}\n"),
         "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
         "episode": ("episodes/2026/05/ep_1.md", episode.source.text),
         "belief": ("beliefs/bel_1.md", belief.source.text),
@@ -486,6 +600,11 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "reminder": ("reminders/rem_1.md", reminder.source.text),
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
+        "topic": ("topics/tea.md", topic.source.text),
+        "project": ("projects/tea.md", work.data.decode()),
+        "proposal": ("evolution/evo_1.md", proposal.source.text),
+        "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
+        "anchor": ("anchors/tea.yaml", anchor.source.text),
         "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
         "handover": (
             "sessions/ses_1/handover.md",
@@ -540,7 +659,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
     file = put(entity, kind)
     kind.parse(file.read_text(), kind.stem(file))
     views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
-    if kind.name in ("soma", "state"):
+    if kind.name in ("soma", "state", "self_model"):
         assert views == []
         return
     assert views[0].origin.audience == ("sam",)
@@ -614,7 +733,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
-    names_nobody = kind.name in ("soma", "state")
+    names_nobody = kind.name in ("soma", "state", "self_model")
     assert strangers == ([] if knows_them or names_nobody else [entity.relative(file)])
     file.write_bytes(b"\xff")
     broken = [

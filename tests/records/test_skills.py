@@ -64,7 +64,8 @@ def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
     assert skills.find(tmp_path / "skills", "EGG").path == "skills/egg/SKILL.md"
     file.write_text("---\nname: [\n---\n")
     with pytest.raises(RecordInvalidError, match=r"SKILL\.md:\d"):
-        list(skills.read(tmp_path / "skills"))
+        skills.load(file)
+    assert list(skills.read(tmp_path / "skills")) == []
 
 
 def test_overwriting_has_to_be_asked_for(tmp_path: Path) -> None:

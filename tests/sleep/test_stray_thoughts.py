@@ -231,3 +231,14 @@ def test_the_example_of_the_prompt_is_no_thought(ada: Entity) -> None:
         ada, thoughts("what is outside, when one is never inside?", "rain, again")
     )
     assert outcome.data["thoughts"] == ["rain, again"]
+
+
+def test_a_dream_since_the_last_thought_comes_up_first(ada: Entity) -> None:
+    for number in range(4):
+        episode(ada, str(number), f"We spoke of rain, the {number}th time.", audience=("sam",))
+    origin = Provenance("dream", audience=("kim",))
+    one = dreams.new("drm_1", NOON, (), ("i plant whales",), "", provenance=origin)
+    changes.apply(ada.root, ChangeSet("", (dreams.plan_new(one, ""),)))
+    _, outcome, asked = ticked(ada, thoughts("whales again"))
+    assert "i plant whales" in asked
+    assert outcome.data["audience"] == ["kim"]

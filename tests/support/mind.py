@@ -231,5 +231,6 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "thoughts": _noise,
     "subject": _handover,
     "next_steps": _summary,
+    "phenotype": lambda _, fields: {key: [] for key in fields},  # nothing it would note for itself
     "verdict": lambda *_: {"verdict": "DONE", "missing": ""},
 }

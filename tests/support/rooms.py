@@ -23,6 +23,7 @@ ROOMS = (
     "imports",
     "runtime",
     "choosing",
+    "topics",
     "episodes",
     "facts",
     "portraits",

@@ -50,6 +50,9 @@ COMMANDS = {
     "narrate": "morning",
     "compact": "long",
     "soma tick": "evening",
+    "evolve --force": "morning",
+    "anchor recall sea": "morning",
+    "project done boat": "morning",
     "undo --cycle dream": "morning",
     "person forget Sam --yes": "morning",
 }
@@ -125,7 +128,9 @@ def _evening(place: Path, server: FakeServer) -> Stretch:
     (ada.entity.automations / "aut_plan.md").write_text(BRIEF)
     for n, line in enumerate(month.SAM[0].split("|") + month.SAM[1].split("|")[:1]):
         ada.ok(EVENING + timedelta(minutes=n), "chat", "--as", "Sam", f"{line}.")
-    ada.ok(EVENING, "remind", "add", "Tea", "--in", "1h")
+    ada.ok(EVENING, "remind", "add", "Tea", "--in", "1h", "--deliver", "journal")
+    ada.ok(EVENING, "anchor", "add", "sea")
+    ada.ok(EVENING, "project", "add", "boat")
     git(ada.entity.root, "add", "-A")
     git(ada.entity.root, "commit", "-qm", "an evening")
     shutil.rmtree(ada.entity.root / ".git" / "hooks")

@@ -18,7 +18,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.llm.scripted import ScriptedModel
-from bumble.records import reminders, session_files
+from bumble.records import reminders, session_files, sessions
+from bumble.records.base import Provenance
 from bumble.records.reminders import Reminder
 from bumble.runtime import job, runner
 from bumble.runtime.runner import Pass
@@ -91,35 +92,42 @@ def test_one_that_repeats_is_said_once_for_all_that_was_missed(ada: Entity) -> N
     assert run_all(life_at(ada, left.at)) == ["Reminder: Stand up"]
 
 
-def test_one_for_a_person_is_said_in_their_conversation_and_nowhere_else(ada: Entity) -> None:
+def test_one_for_a_person_waits_for_their_talk_and_for_nothing_else(ada: Entity) -> None:
     life = life_of(ada, ScriptedModel([say("Hello Kim."), say("Hello Sam.")]))
     talk(life, "Hi.", "Kim")
     talk(life, "Hi.")
-    before = ada.journal.read_bytes()
     remind(ada, "Call the bank", NOON, person="kim", deliver="session")
-    assert run_all(life_at(ada, NOON + timedelta(minutes=1))) == ["Reminder: Call the bank"]
+    before = truth(ada)
+    later = life_at(ada, NOON + timedelta(minutes=1))
+    assert run_all(later) == []
+    assert truth(ada) == before
     found = [session_files.load(file) for file in session_files.paths(ada.sessions)]
-    last = {one.by: one.messages[-1] for one in found}
-    assert (last["kim"].role, last["kim"].trust) == ("assistant", "entity")
-    assert last["kim"].text == "Reminder: Call the bank"
-    assert last["sam"].text == "Hello Sam."
-    assert ada.journal.read_bytes() == before
+    deliveries = {one.by: cycle.for_talk(later, one) for one in found}
+    assert not deliveries["sam"].messages
+    (message,) = deliveries["kim"].messages
+    assert (message.role, message.trust, message.unprompted) == ("assistant", "entity", True)
+    assert message.text == "Reminder: Call the bank"
 
 
-def test_it_waits_for_a_person_who_has_not_talked_yet(ada: Entity) -> None:
-    remind(ada, "Say hello", NOON, person="kim", deliver="session")
-    assert run_all(life_at(ada, NOON)) == []
-    talk(life_of(ada, ScriptedModel([say("Hello Kim.")])), "Hi.", "Kim")
-    assert len(run_all(life_at(ada, NOON + timedelta(hours=2)))) == 1
+def test_a_private_one_is_not_said_in_company(ada: Entity) -> None:
+    private = Provenance(audience=("kim",))
+    remind(ada, "Call the bank", NOON, person="kim", deliver="session", provenance=private)
+    life = life_at(ada, NOON)
+    alone, company = (sessions.new("ses_1", NOON, "kim", who) for who in ((), ("sam",)))
+    assert cycle.for_talk(life, alone).messages
+    assert not cycle.for_talk(life, company).messages
 
 
 def test_it_does_not_pass_for_the_answer_to_a_message(ada: Entity) -> None:
     with pytest.raises(UserError):
         talk(life_of(ada, ScriptedModel([])), "Do you hear me?")
     remind(ada, "Call the bank", NOON, person="sam", deliver="session")
-    run_all(life_at(ada, NOON + timedelta(minutes=1)))
     (file,) = session_files.paths(ada.sessions)
-    assert [one.text for one in session_files.load(file).unanswered] == ["Do you hear me?"]
+    session = session_files.load(file)
+    delivery = cycle.for_talk(life_at(ada, NOON + timedelta(minutes=1)), session)
+    assert [one.text for one in sessions.appended(session, delivery.messages).unanswered] == [
+        "Do you hear me?"
+    ]
 
 
 def command(place: Path, code: str = "") -> tuple[str, ...]:
@@ -197,12 +205,10 @@ def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
 
 @forks
 @kill_steps
-@pytest.mark.parametrize("deliver", ["journal", "session"])
 def test_a_kill_at_any_write_of_a_delivery_leaves_all_of_it_or_nothing(
-    ada: Entity, deliver: str, tmp_path: Path, step: int
+    ada: Entity, tmp_path: Path, step: int
 ) -> None:
-    talk(life_of(ada, ScriptedModel([say("Hello.")])), "Hi.")
-    remind(ada, "Tea", NOON, deliver=deliver, person="sam")
+    remind(ada, "Tea", NOON)
     at = NOON + timedelta(minutes=1)
     fresh = tmp_path / "fresh"
     shutil.copytree(ada.root, fresh)
@@ -211,7 +217,7 @@ def test_a_kill_at_any_write_of_a_delivery_leaves_all_of_it_or_nothing(
     after = truth(ada)
     assert {name for name in after if after[name] != before.get(name)} == {
         "reminders/rem_tea.md",
-        "journal.md" if deliver == "journal" else next(n for n in after if "sessions/" in n),
+        "journal.md",
     }
     outcomes = set()
     for n in range(1, 1000, step):

@@ -44,7 +44,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stretch]:
         lived(ada.entity)
         for n, line in enumerate(month.SAM[0].split("|") + month.SAM[1].split("|")):
             ada.ok(EVENING + timedelta(minutes=n), "chat", "--as", "Sam", f"{line}.")
-        ada.ok(EVENING, "remind", "add", "Tea", "--in", "1h")
+        ada.ok(EVENING, "remind", "add", "Tea", "--in", "1h", "--deliver", "journal")
         assert ada.findings == []
         yield ada
 

@@ -1,0 +1,63 @@
+"""Anchors as `soma --explain` shows them: what is left of each, likeness, the cool-down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bumble.app import output
+from bumble.app.body_view import Presence
+from bumble.app.opening import Opened
+from bumble.body import anchoring
+from bumble.cli import listing
+from bumble.records import anchors
+from bumble.runtime import anchor_recall
+
+BLENDS = (
+    (anchoring.ASKED, "asked for"),
+    (anchoring.WORDS, "its words in a message"),
+    (anchoring.ALIKE, f"a body like it, above {anchoring.ALIKE_ABOVE:g}"),
+)
+
+
+@dataclass(frozen=True)
+class AnchorsView:
+    """The anchors of a body, as data and as lines."""
+
+    data: dict[str, Any]
+    lines: list[str]
+
+
+def of(opened: Opened, presence: Presence) -> AnchorsView:
+    """Say how near each anchor is, and when one may come back by itself."""
+    listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
+    now, config = opened.shell.now(), presence.config.soma
+    stirred = anchor_recall.stirred_at(listed)
+    cooling = anchoring.is_cooling(stirred, now)
+    entries = [
+        {
+            "id": anchor.id,
+            "label": anchor.label,
+            "left": round(anchor_recall.strength(anchor, now), 4),
+            "like": round(anchor_recall.like(anchor, presence.soma, config.hormones), 4),
+            "recalled": anchor.recalled,
+        }
+        for anchor in listed
+    ]
+    again = stirred + anchoring.COOL_DOWN if stirred and cooling else None
+    data = {
+        "by_itself": config.anchors.by_itself,
+        "again": again.isoformat() if again else None,
+        "entries": entries,
+    }
+    blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
+    lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
+    if not config.anchors.by_itself:
+        lines.append("  none comes back by itself: soma.anchors.by_itself is off")
+    elif again:
+        lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
+    rows = [
+        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
+        for entry in entries
+    ]
+    return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])

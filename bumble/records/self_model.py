@@ -1,0 +1,98 @@
+"""The file `self_model.yaml`: how often which tool was used and failed, and when last.
+
+One file. Knows nothing of what the tools do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.records import base, mapping_files
+from bumble.records.mapping_files import MappingFile
+
+PATH = "self_model.yaml"
+
+
+@dataclass(frozen=True)
+class ToolRecord:
+    """How a tool has served."""
+
+    used: int
+    failed: int
+    last: datetime  # when it was last used
+    last_failed: datetime | None
+
+    @property
+    def failing_share(self) -> float:
+        """The share of its uses that failed."""
+        return self.failed / self.used if self.used else 0.0
+
+
+def parse(source: str, stem: str = "") -> MappingFile:
+    """Read the file from its text.
+
+    Raises:
+        ValueError: If it does not say how tools served.
+    """
+    file = mapping_files.parse(source)
+    tools(file)
+    return file
+
+
+def read(file: Path) -> MappingFile:
+    """Read the file; none at all counts as an empty one."""
+    return mapping_files.read(file, parse)
+
+
+def tools(file: MappingFile) -> dict[str, ToolRecord]:
+    """Return how each tool has served, by name.
+
+    Raises:
+        ValueError: If the file does not say so.
+    """
+    listed = base.field(file.values, "tools", dict, {})
+    return {str(name): _tool(str(name), value) for name, value in listed.items()}
+
+
+def _tool(name: str, value: Any) -> ToolRecord:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"`{name}` should be a mapping")
+    failed_at = value.get("last_failed")
+    return ToolRecord(
+        used=base.field(value, "used", int),
+        failed=base.field(value, "failed", int, 0),
+        last=base.field(value, "last", datetime),
+        last_failed=None if failed_at is None else base.field(value, "last_failed", datetime),
+    )
+
+
+def plan_used(
+    old: MappingFile, uses: Iterable[tuple[str, bool]], at: datetime, why: str
+) -> Change | None:
+    """Plan to count some uses; None where there were none.
+
+    Args:
+        old: As it was read.
+        uses: Of each the tool's name, and whether it failed.
+        at: When.
+        why: For the change set.
+    """
+    records = tools(old)
+    values: dict[str, dict[str, Any]] = {}
+    for name, failed in uses:
+        record = records.get(name)
+        before = {"used": record.used, "failed": record.failed} if record else {}
+        counts = values.setdefault(name, {"used": 0, "failed": 0} | before)
+        counts["used"] += 1
+        counts["failed"] += failed
+        counts["last"] = base.stamp(at)
+        if failed:
+            counts["last_failed"] = base.stamp(at)
+    if not values:
+        return None
+    return mapping_files.plan(PATH, old, {"tools": values}, why)

@@ -1,0 +1,140 @@
+"""Working memory: `working/MEMORY.md`, living notes for the coming days, a line each, by section.
+
+    ## Bond
+
+    - Sam trusts me with his plans. <!-- {by: dream, from: [ep_1], audience: [sam]} -->
+
+The dream rewrites its own lines, which say so; whatever else stands in the file is its owner's and
+stays. Knows nothing of models or prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bumble.entity import changes
+from bumble.entity.changes import Change
+from bumble.records import base, origin_comments, provenance, scratch
+from bumble.records.base import Provenance
+from bumble.text import markdown
+from bumble.text.words import one_line
+
+PATH = "working/MEMORY.md"
+BY = "dream"  # who writes the lines that a rewrite replaces
+SECTIONS = (  # and what each is for
+    "Phenotype",  # how I am now
+    "Bond",  # whom I am close to
+    "Niche",  # what I am for
+    "Active Context",  # what goes on these days
+    "Pointers",  # links to records
+    "Curiosity Gaps",  # what I want to find out
+    "Emerging Skills",  # what I am getting better at
+)
+HEADING = "## "
+TITLE = "# Working memory\n"
+
+
+@dataclass(frozen=True)
+class MemoryLine:
+    """One line of working memory."""
+
+    section: str  # the title above it; empty: none
+    text: str  # without its mark and its origin
+    origin: Provenance
+    source: str  # the line as it stands
+    number: int  # of the line in the file, from 1
+
+
+def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
+    """Return the lines in the text of the file; prose between them is nobody's record."""
+    section, lines = "", []
+    for number, row in enumerate(markdown.lines(source), 1):
+        if row.startswith(HEADING):
+            section = row.removeprefix(HEADING).strip()
+        elif row.startswith(scratch.MARK):
+            text = scratch.shown(row.rstrip("\r\n")).removeprefix(scratch.MARK).strip()
+            lines.append(MemoryLine(section, text, scratch.origin(row), row, number))
+    return tuple(lines)
+
+
+def read(file: Path) -> str:
+    """Return the text of the file; empty where there is none."""
+    return base.read_text(file) if file.is_file() else ""
+
+
+def own(source: str) -> tuple[MemoryLine, ...]:
+    """Return the lines that a dream wrote."""
+    return tuple(line for line in parse(source) if line.origin.by == BY)
+
+
+def shown(source: str, readers: Collection[str]) -> str:
+    """Return the text as some people's prompt may hold it, without origins.
+
+    Lines that one of them may not meet, and such as were only read somewhere, are left out; so are
+    the titles above nothing.
+    """
+    rows: list[str] = []
+    for row in source.splitlines():
+        if row.startswith(HEADING) and rows and rows[-1].startswith(HEADING):
+            rows.pop()
+        if row.startswith(scratch.MARK):
+            origin = scratch.origin(row)
+            open_to_all = not origin.audience or (
+                set(readers) and base.may_read(origin.audience, readers)
+            )
+            if provenance.is_untrusted(origin.trust) or not open_to_all:
+                continue
+            row = scratch.shown(row)
+        if row.strip():
+            rows.append(row)
+    while rows and rows[-1].startswith(HEADING):
+        rows.pop()
+    return "\n".join(rows)
+
+
+def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, Provenance]]]) -> str:
+    """Return the text with other lines in the place of those that a dream wrote.
+
+    Args:
+        source: The file as it stands; empty: there is none.
+        lines: Text and origin of each new line, by section, in order.
+    """
+    parts: dict[str, list[str]] = {"": []}
+    section = ""
+    for row in markdown.lines(source or TITLE):
+        if row.startswith(HEADING):
+            section = row.removeprefix(HEADING).strip()
+            parts.setdefault(section, [])
+        if not (row.startswith(scratch.MARK) and scratch.origin(row).by == BY):
+            parts[section].append(row)
+    for title in SECTIONS:
+        _add(parts.setdefault(title, [f"{HEADING}{title}\n"]), lines.get(title, ()))
+    texts = ["".join(rows).rstrip("\n") for rows in parts.values()]
+    return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def _add(rows: list[str], lines: Sequence[tuple[str, Provenance]]) -> None:
+    while rows and not rows[-1].strip():
+        rows.pop()
+    if not rows[-1].endswith("\n"):
+        rows[-1] += "\n"
+    if lines and rows[-1].startswith(HEADING):
+        rows.append("\n")
+    for text, origin in lines:
+        plain = one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
+        rows.append(f"{scratch.MARK}{plain} {origin_comments.render(origin)}")
+
+
+def plan_rewrite(
+    source: str, lines: Mapping[str, Sequence[tuple[str, Provenance]]], why: str
+) -> Change | None:
+    """Plan to put other lines in the place of those that a dream wrote; None if nothing changes.
+
+    The version before is kept.
+    """
+    text = rendered(source, lines)
+    if text == source:
+        return None
+    return replace(changes.write(PATH, text, source or None, why), keeps=bool(source))

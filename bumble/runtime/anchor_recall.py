@@ -1,0 +1,173 @@
+"""Anchors of a running entity: making and recalling them, and what recalls one by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bumble.body import anchoring
+from bumble.body.config import HormonesConfig
+from bumble.body.soma import Soma
+from bumble.entity.changes import Change
+from bumble.records import anchors, base, provenance
+from bumble.records.anchors import Anchor
+from bumble.records.base import Provenance
+from bumble.runtime import body_state
+from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.runtime.runtime import Runtime  # looking at anchors needs no index and no model
+
+BY_WORDS, BY_LIKENESS = "its words were said", "the body felt like it"
+
+
+@dataclass(frozen=True)
+class Stirring:
+    """An anchor that comes back by itself."""
+
+    anchor: Anchor
+    share: float  # of the blend
+    cause: str
+
+    def move(self, soma: Soma) -> Soma:
+        """Return a body drawn towards it."""
+        return blended(soma, self.anchor, self.share)
+
+
+def blended(soma: Soma, anchor: Anchor, share: float) -> Soma:
+    """Return a body drawn towards an anchor."""
+    return replace(soma, hormones=anchoring.blend(soma.hormones, anchor.levels, share))
+
+
+def stirred_at(listed: Sequence[Anchor]) -> datetime | None:
+    """Return when an anchor was last made or recalled by itself."""
+    return max((anchor.stirred for anchor in listed if anchor.stirred), default=None)
+
+
+def may_stir(life: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
+    """Whether an anchor may be made or recalled that nobody asked for."""
+    is_on = life.config.soma.anchors.by_itself
+    return is_on and not anchoring.is_cooling(stirred_at(listed), at)
+
+
+def stir(
+    life: Runtime, soma: Soma, message: str, readers: Sequence[str], at: datetime
+) -> Stirring | None:
+    """Find the anchor that a message and a body bring back; None if none does.
+
+    Args:
+        life: Whose.
+        soma: The body when the message came.
+        message: What was said.
+        readers: Ids of all who take part: what not all of them may meet does not stir.
+        at: When.
+    """
+    listed = anchors.readable(life.entity.anchors)
+    if not may_stir(life, listed, at):
+        return None
+    near = [
+        anchor
+        for anchor in listed
+        if base.may_read(anchor.provenance.audience, readers)
+        and not provenance.is_untrusted(anchor.provenance.trust)
+    ]
+    named = [anchor for anchor in near if words.names(anchor.label, message)]
+    if named:
+        strongest = max(named, key=lambda anchor: (strength(anchor, at), anchor.id))
+        return Stirring(strongest, anchoring.WORDS, BY_WORDS)
+    config = life.body.soma.hormones
+    alike = [(like(anchor, soma, config), anchor.id, anchor) for anchor in near]
+    nearest = max(alike, default=None, key=lambda entry: entry[:2])
+    if nearest is None or nearest[0] <= anchoring.ALIKE_ABOVE:
+        return None
+    return Stirring(nearest[2], anchoring.ALIKE, BY_LIKENESS)
+
+
+def like(anchor: Anchor, soma: Soma, config: HormonesConfig) -> float:
+    """Return how like a body is to an anchor's, as `anchoring.likeness` has it."""
+    return anchoring.likeness(soma.hormones.levels, anchor.levels, config)
+
+
+def strength(anchor: Anchor, at: datetime) -> float:
+    """Return what time has left of an anchor's strength."""
+    return anchoring.left(anchor.strength, anchor.touched, at)
+
+
+def plans_new(life: Runtime, anchor: Anchor, why: str) -> tuple[Callable[[], Change | None], ...]:
+    """Plan to make an anchor; where there are too many, the weakest of the others goes.
+
+    Returns:
+        Plans to be called when they are applied, each of one file.
+
+    Raises:
+        ValueError: If there is one of that label.
+    """
+    listed = anchors.readable(life.entity.anchors)
+    if anchors.match(listed, anchor.label) is not None:
+        raise ValueError(f'there is an anchor "{anchor.label}" already: recall it')
+    surplus = dropped(listed, anchor.at)
+    return (
+        lambda: anchors.plan_new(anchor, why),
+        *(_forgetting(weak, f"{why}: the weakest goes") for weak in surplus),
+    )
+
+
+def _forgetting(anchor: Anchor, why: str) -> Callable[[], Change | None]:
+    return lambda: anchors.plan_forget(anchor, why)
+
+
+def dropped(listed: Sequence[Anchor], at: datetime) -> list[Anchor]:
+    """Return the anchors that make room for one more, the weakest first."""
+    surplus = max(0, len(listed) + 1 - anchoring.MOST)
+    return sorted(listed, key=lambda anchor: (strength(anchor, at), anchor.id))[:surplus]
+
+
+def plans_recall(
+    life: Runtime, anchor: Anchor, at: datetime, why: str
+) -> tuple[Callable[[], Change | None], ...]:
+    """Plan to recall an anchor that was asked for: the body moves, and the recall is counted."""
+
+    def move(soma: Soma) -> Soma:
+        return blended(soma, anchor, anchoring.ASKED)
+
+    return (
+        lambda: body_state.plan(life, at, move, why),
+        lambda: plan_counted(life, anchor, at, why, stirred=False),
+    )
+
+
+def plan_counted(
+    life: Runtime, anchor: Anchor, at: datetime, why: str, *, stirred: bool
+) -> Change | None:
+    """Plan to count a recall, on the file as it is now; None where it is gone."""
+    place = life.entity.root / anchors.path(anchor.id)
+    if not place.is_file():
+        return None
+    return anchors.plan_recalled(anchors.load(place), at, why, stirred=stirred)
+
+
+def plan_charged(
+    life: Runtime, soma: Soma, label: str, quote: str, intensity: float, origin: Provenance
+) -> list[Change | None]:
+    """Plan the anchor that a charged turn makes by itself; nothing while others cool down.
+
+    Args:
+        life: Whose.
+        soma: The body after the turn.
+        label: What gave rise to it, in a few words.
+        quote: What was said, word for word.
+        intensity: How strongly it was felt, in [0, 1].
+        origin: Where these words come from, and who may meet them.
+    """
+    listed = anchors.readable(life.entity.anchors)
+    untrusted = provenance.is_untrusted(origin.trust)
+    if intensity < anchoring.CHARGED or untrusted or not label.strip():
+        return []
+    if not may_stir(life, listed, soma.at) or anchors.match(listed, label) is not None:
+        return []
+    levels = soma.hormones.levels
+    anchor = anchors.new(label, quote, levels, soma.at, intensity, stirred=True, provenance=origin)
+    why = f"keep how this felt: {anchor.label}"
+    return [plan() for plan in plans_new(life, anchor, why)]

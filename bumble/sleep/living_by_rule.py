@@ -1,0 +1,97 @@
+"""The sections of working memory filled by rule: words that were said, quoted; names and links.
+
+Each line is for those alone who may meet its source. Knows nothing of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bumble.choosing import recent
+from bumble.choosing.recent import Remark
+from bumble.facts.beliefs import strength
+from bumble.records import base, beliefs, episodes, provenance, relationships, skills, working
+from bumble.records.base import Provenance
+from bumble.runtime.runtime import Runtime
+
+SELF = "self_insight"
+INSIGHTS, PEOPLE, QUESTIONS, NEWS, GAPS, SKILLS = 3, 5, 4, 6, 5, 5  # lines of a section
+POINTERS = 10
+
+Lines = Mapping[str, list[tuple[str, Provenance]]]
+
+
+def lines(life: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
+    """Return the lines of each section, with their origins."""
+    spoken = recent.remarks(life)
+    news = [remark for remark in spoken if not remark.asks][:NEWS]
+    acquaintances = sorted(
+        relationships.read(life.entity.relationships),
+        key=lambda person: (-person.interaction_count, person.id),
+    )[:PEOPLE]
+    said_by = {remark.person: remark for remark in reversed(spoken)}  # the newest of each
+    bond = [said_by[person.id] for person in acquaintances if person.id in said_by]
+    found = (
+        _insights(life),
+        [_quoted(remark) for remark in bond],
+        [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
+        [*notes, *(_quoted(remark) for remark in news)],
+        _pointers(life),
+        [
+            (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
+            for person in acquaintances
+            for topic in person.unresolved
+        ][:GAPS],
+        _skills(life),
+    )
+    return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
+
+
+def _quoted(remark: Remark) -> tuple[str, Provenance]:
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    return remark.line, Provenance(working.BY, "", sources, trust, remark.audience)
+
+
+def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:
+    """Return the origin of a line that repeats a record: for those who may meet that."""
+    trust = there.trust or "entity"
+    return Provenance(working.BY, "", (source,), trust, audience or there.audience)
+
+
+def _insights(life: Runtime) -> list[tuple[str, Provenance]]:
+    at, config = life.now(), life.config.memory.beliefs
+    held = [
+        belief
+        for belief in beliefs.read(life.entity.beliefs)
+        if belief.category == SELF
+        and not belief.archived
+        and not provenance.is_untrusted(belief.provenance.trust)
+    ]
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at, config), belief.id))
+    return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
+
+
+def _pointers(life: Runtime) -> list[tuple[str, Provenance]]:
+    newest = episodes.paths(life.entity.episodes)[-POINTERS:]
+    records = [base.load(path, episodes.parse) for path in reversed(newest)]
+    return [
+        (link(record.id), _origin(record.id, record.provenance))
+        for record in records
+        if not provenance.is_untrusted(record.provenance.trust)
+    ]
+
+
+def link(record_id: str) -> str:
+    """Write a link to a record."""
+    return f"[[{record_id}]]"
+
+
+def _skills(life: Runtime) -> list[tuple[str, Provenance]]:
+    return [
+        (
+            f"{skill.name}: {skill.description}" if skill.description else skill.name,
+            _origin(skill.slug, skill.provenance),
+        )
+        for skill in skills.read(life.entity.skills)
+        if not provenance.is_untrusted(skill.provenance.trust)
+    ][:SKILLS]

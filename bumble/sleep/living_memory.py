@@ -1,0 +1,294 @@
+"""Working memory written anew at night: when, from what, by whom, and what is rejected.
+
+A model that may write fills seven lists from what the owner and everyone may meet; names and
+numbers that nobody gave are left out, and a page that loses too much is rejected, with the reason,
+and the file left as it is. Below that, or without a model, the lists are filled by rule. Notes are
+taken in, and go to the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from bumble import prompts
+from bumble.body.circadian import seconds_between
+from bumble.choosing import by_form, recent
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
+from bumble.llm import structured
+from bumble.records import base, journal, provenance, scratch, state, working
+from bumble.records.base import Provenance
+from bumble.records.narrative import EXCERPT
+from bumble.runtime import job_request, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.sleep import (
+    dream_gates,
+    living_by_rule,
+    living_guards,
+    narrative_sources,
+    scratch_to_journal,
+)
+from bumble.sleep.living_by_rule import Lines
+from bumble.sleep.narrative_sources import StorySources
+from bumble.text.words import one_line, shorten
+
+STATE = "working"  # its section of `state.yaml`
+PURPOSE = "working_memory"
+GATES = ("enabled", "silence", "hours")  # of a dream
+HOURS_BETWEEN = 8  # once a night
+KEYS: Mapping[str, str] = {title.casefold().replace(" ", "_"): title for title in working.SECTIONS}
+POINTERS = "pointers"
+LINES, LINE_CHARS = 8, 240  # of a section; more is cut off
+NOTES = 20  # the newest that are read
+MAX_TOKENS, TEMPERATURE = 900, 0.4
+
+
+@dataclass(frozen=True)
+class LivingJob:
+    """One rewriting of the page."""
+
+    at: datetime
+    sources: StorySources
+    notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
+    before: str  # the file's text
+    fingerprint: str  # of all it is written from
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A page as it is to become."""
+
+    lines: Lines
+    pointers: int  # that were wanted
+    model: str  # empty: filled by rule
+    dropped: int = 0  # lines that said what nobody knows
+
+
+def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
+    """Tell whether it is night, and there is something new to take in."""
+    at, last, seen = life.now(), _last(life), _seen(life)
+    conditions = [gate for gate in dream_gates.conditions(life, at) if gate.name in GATES]
+    hours = None if last is None else abs(seconds_between(last, at)) / 3600
+    conditions.append(
+        Condition(
+            "tonight",
+            "never written" if hours is None else f"{hours:.1f} h since the last time",
+            f"at least {HOURS_BETWEEN} h",
+            hours is None or hours >= HOURS_BETWEEN,
+        )
+    )
+    sources, notes = narrative_sources.gather(life), _notes(life, last)
+    latest = [remark.quote.message for remark in recent.remarks(life)[:1]]
+    fingerprint = _mark(sources.fingerprint, *latest, *(text for text, _ in notes))
+    news = bool(sources.episodes or notes or latest) and fingerprint != seen
+    conditions.append(
+        Condition("news", "something new" if news else "nothing new", "something new", news)
+    )
+    if force:
+        conditions = [replace(gate, passes=True) for gate in conditions]
+    source = working.read(life.entity.working_memory)
+    return Due(tuple(conditions), (LivingJob(at, sources, notes, source, fingerprint),))
+
+
+def _mark(*parts: str) -> str:
+    """Identify what there is to take in."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _last(life: Runtime) -> datetime | None:
+    values = state.read(life.entity.state).get(STATE, default={})
+    return None if values.get("at") is None else base.field(values, "at", datetime)
+
+
+def _seen(life: Runtime) -> str:
+    return str(state.read(life.entity.state).get(STATE, default={}).get("seen") or "")
+
+
+def _notes(life: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
+    """Return what was jotted down, whether it still waits or is in the journal by now."""
+    entries = [
+        (row.removeprefix(scratch.MARK).strip(), entry.provenance)
+        for entry in journal.read(life.entity.journal, life.zone).entries
+        if scratch_to_journal.TAG in entry.tags and (since is None or entry.at > since)
+        for row in entry.text.splitlines()
+        if row.strip()
+    ]
+    waiting = [
+        (scratch.shown(line).removeprefix(scratch.MARK), scratch.origin(line))
+        for line in scratch.lines(life.entity.root / scratch.PATH)
+    ]
+    notes = [
+        (one_line(text), origin)
+        for text, origin in (*entries, *waiting)
+        if not provenance.is_untrusted(origin.trust)
+    ]
+    return tuple(notes[-NOTES:])
+
+
+def run(life: Runtime, job: LivingJob) -> JobResult:
+    """Write the page; what is rejected leaves the file as it is, and says why."""
+    try:
+        draft = _draft(life, job)
+    except AnswerInvalidError as error:
+        return _left(life, job, str(error).splitlines()[0])
+    if draft is None:
+        return _left(life, job, "no model answered, and what a model wrote is not undone by rule")
+    after = working.rendered(job.before, draft.lines)
+    reason = living_guards.problem(job.before, after, draft.pointers)
+    if reason:
+        return _left(life, job, reason)
+    return _written(life, job, draft)
+
+
+def _draft(life: Runtime, job: LivingJob) -> Draft | None:
+    """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
+    if by_form.of_owner(life) is None:
+        try:
+            return _asked(life, job)
+        except AnswerInvalidError:
+            raise
+        except NO_ANSWER:
+            pass
+    if any(line.origin.model for line in working.own(job.before)):
+        return None
+    notes = [
+        (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
+        for text, origin in job.notes
+    ]
+    lines = living_by_rule.lines(life, notes)
+    return Draft(lines, len(lines[KEYS[POINTERS]]), "")
+
+
+def _asked(life: Runtime, job: LivingJob) -> Draft:
+    """Ask a model, and leave out what nobody said.
+
+    Raises:
+        AnswerInvalidError: If its answer can't be used.
+    """
+    circle = (people.owner_id(life.entity, life.identity),)
+    open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
+    notes = [text for text, _ in open_notes]
+    own = [
+        line for line in working.own(job.before) if provenance.fits(line.origin.audience, circle)
+    ]
+    before = "\n".join(f"{line.section}: {line.text}" for line in own)
+    room = life.window_tokens - MAX_TOKENS
+    slots = narrative_sources.wording(life, job.sources, before, room, MAX_TOKENS)
+    given = {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
+    given["notes"] = _tagged("notes", notes)
+    given["before"] = _tagged("page-so-far", [before] if before else [])
+    request = job_request.request(
+        life, PURPOSE, given, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    answer = structured.answer(life.model, request, schema())
+    origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
+    return _checked(life, job, answer, [*notes, before], origins)
+
+
+def _tagged(tag: str, lines: Sequence[str]) -> str:
+    return prompts.tagged(tag, "\n".join(f"- {line}" for line in lines)) if lines else ""
+
+
+def schema() -> dict[str, Any]:
+    """Return what an answer looks like; how long it may be is judged, not enforced."""
+    lines = {"type": "array", "items": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(KEYS, lines),
+        "required": list(KEYS),
+        "additionalProperties": False,
+    }
+
+
+def _checked(
+    life: Runtime,
+    job: LivingJob,
+    answer: Mapping[str, Any],
+    more: Sequence[str],
+    origins: Sequence[Provenance],
+) -> Draft:
+    """Keep the lines that hold no name, number or date of their own; all are for one circle."""
+    grounds = [*narrative_sources.grounds(life, job.sources, ""), *more]
+    speakers = Speakers(narrative_sources.known_names(life, job.sources))
+    audiences = [job.sources.audience, *(origin.audience for origin in origins)]
+    origin = Provenance(
+        by=working.BY,
+        model=life.model.name,
+        sources=tuple(episode.id for episode in job.sources.episodes[-LINES:]),
+        trust=base.lowest_trust((job.sources.trust, "entity")),
+        audience=provenance.joined(audiences),
+    )
+    lines: dict[str, list[tuple[str, Provenance]]] = {}
+    dropped = 0
+    for key, title in KEYS.items():
+        if key == POINTERS:
+            continue
+        wanted = [shorten(one_line(str(line)), LINE_CHARS, at_word=True) for line in answer[key]]
+        wanted = list(dict.fromkeys(line.removeprefix("- ") for line in wanted if line))[:LINES]
+        sound = [line for line in wanted if grounded.check(line, grounds, speakers) is None]
+        dropped += len(wanted) - len(sound)
+        lines[title] = [(line, origin) for line in sound]
+    labels = job.sources.labels
+    ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
+    lines[KEYS[POINTERS]] = [
+        (living_by_rule.link(episode.id), replace(origin, sources=(episode.id,)))
+        for label, episode in labels.items()
+        if ids & {label, episode.id}
+    ]
+    return Draft(lines, len(answer[POINTERS]), life.model.name, dropped)
+
+
+def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
+    count = sum(map(len, draft.lines.values()))
+    late: list[str] = []
+
+    def plan() -> Sequence[Change | None]:
+        late.clear()
+        if working.read(life.entity.working_memory) != job.before:
+            late.append("Working memory was edited meanwhile, and stays as it is.")
+            return ()
+        page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
+        return (
+            page,
+            *scratch_to_journal.plan_moved(life, job.at),
+            _noted(life, job, job.fingerprint),
+        )
+
+    told = [f"Working memory: {count} lines"]
+    told[0] += "." if draft.model else ", by rule: what was said, in quotes."
+    if draft.dropped:
+        told.append(f"Left out {draft.dropped} lines with names or numbers nobody gave.")
+    return JobResult(
+        title=f"working memory: {count} lines",
+        plan=plan,
+        lines=tuple(told),
+        data={
+            "lines": count,
+            "dropped": draft.dropped,
+            "summary_source": "model" if draft.model else EXCERPT,
+        },
+        trailers=traced((), draft.model),
+        late=late,
+    )
+
+
+def _left(life: Runtime, job: LivingJob, reason: str) -> JobResult:
+    """Leave the file as it is, and say why; tomorrow night it is tried again."""
+    return JobResult(
+        title=f"working memory: left as it is, {reason}",
+        plan=lambda: (_noted(life, job, _seen(life)),),
+        lines=(f"Working memory is left as it is: {reason}.",),
+        data={"ran": False, "rejected": reason},
+    )
+
+
+def _noted(life: Runtime, job: LivingJob, seen: str) -> Change | None:
+    values = {STATE: {"at": base.stamp(job.at), "seen": seen}}
+    return state.plan_write(state.read(life.entity.state), values, "working memory was looked at")

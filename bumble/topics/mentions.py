@@ -1,0 +1,85 @@
+"""The texts in which topics are looked for: each record of the index once, with who may meet it.
+
+Reads the index as it is; knows nothing of topics.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.errors import IndexUnusableError
+from bumble.index import search
+from bumble.index.database import unpacked
+from bumble.index.memory import Memory
+from bumble.records import base, kinds, provenance
+from bumble.text import words
+
+# What was made of other records by a model says nothing new of how often something comes up.
+DERIVED = frozenset((kinds.NARRATIVE.passages, kinds.DREAM.passages, kinds.TOPIC.passages))
+
+
+@dataclass(frozen=True)
+class Text:
+    """One record, in the fields by which topics are found in it."""
+
+    kind: str  # of its passages: `message`
+    id: str
+    path: str
+    line: int
+    at: datetime | None
+    text: str
+    language: str
+    speaker: str  # of a message, as shown
+    session: str
+    audience: tuple[str, ...]
+    trust: str
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it was only read or imported."""
+        return provenance.is_untrusted(self.trust)
+
+
+def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
+    """Return every record that all of some people may meet, oldest first; None: every record.
+
+    An index that can't be used has none.
+    """
+    try:
+        with search.opened(memory.entity, memory.place) as index:
+            rows = index.database.rows(
+                "select chunks.kind, record, files.path, min(line), at, group_concat(text, ' '),"
+                " speaker, session, audience, trust from chunks join texts using (id)"
+                " join files on files.id = chunks.file"
+                " group by chunks.kind, record, files.path order by at, files.path, min(line)"
+            )
+    except IndexUnusableError:
+        return []
+    of_file: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        of_file[str(row[2])].append(str(row[5]))
+    languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
+    texts = []
+    for kind, record, path, line, at, text, speaker, session, audience, trust in rows:
+        listed = unpacked(str(audience))
+        if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
+            continue
+        texts.append(
+            Text(
+                str(kind),
+                str(record),
+                str(path),
+                int(line),
+                datetime.fromisoformat(str(at)) if at else None,
+                str(text),
+                languages[str(path)],
+                str(speaker),
+                str(session),
+                listed,
+                str(trust),
+            )
+        )
+    return texts

@@ -1,0 +1,411 @@
+"""Topics found without a model: people, titles, tags, links, and names and words that recur.
+
+A word is a topic where it comes up in several records on several days, more often than its language
+has it by itself, and in lumps: what is spread evenly over all days is a manner of speaking. Pure;
+the same texts and the same time give the same topics.
+
+Source:
+    Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
+    word stands out; Church & Gale, "Inverse document frequency" (1995), for residual IDF.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Literal
+
+from bumble.text import stop_words, words
+from bumble.topics import noun_marks, word_frequency
+from bumble.topics.mentions import Text
+
+TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
+Trend = Literal["rising", "steady", "falling", "dormant"]
+LEAST_RECORDS, LEAST_DAYS = 3, 2  # in which a name or word recurs
+TREND_DAYS, DORMANT_DAYS = 30, 60
+STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
+LEAST_LETTERS = 3
+STANDS_OUT = 2.0  # times as often as the language has it
+EVEN = 0.1  # what a word counts that is spread as chance would
+PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
+TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
+NOUN_SHARE = 0.1  # of its places at which a word stands as a noun does
+NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
+CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
+PARENT = " / "  # between a title and its child
+_TAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
+_LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
+_NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
+_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
+
+
+@dataclass(frozen=True)
+class Title:
+    """Something that has a name in the folder: a person, a section, a skill, a project."""
+
+    name: str
+    type: TopicType
+    aliases: tuple[str, ...] = ()  # other names of it
+    at: datetime | None = None  # when it was written, if that is known
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What some records are about."""
+
+    name: str
+    type: TopicType
+    frequency: int  # records that mention it
+    trend: Trend
+    last_seen: datetime | None
+    texts: tuple[Text, ...]  # that mention it, oldest first
+    score: float  # how much it stands out; the topics are in this order
+    parent: str = ""  # the name of the topic it is part of
+    children: tuple[str, ...] = ()
+    keys: frozenset[tuple[str, ...]] = frozenset()  # its names, as stems
+
+    def days_since(self, now: datetime) -> int | None:
+        """Return the days since it was mentioned last; None where nothing says when."""
+        return None if self.last_seen is None else max(0, (now - self.last_seen).days)
+
+
+@dataclass
+class _Candidate:
+    """What may be a topic, while the texts are read."""
+
+    name: str
+    type: TopicType
+    keys: set[tuple[str, ...]] = field(default_factory=set)
+    texts: dict[int, int] = field(default_factory=dict)  # number of a text: mentions in it
+    expected: float = 0.0  # mentions, by the language alone
+    at: datetime | None = None
+    titled: bool = True
+    nouns: float = 1.0  # share of its places at which it stands as a noun does
+
+    def mention(self, number: int) -> None:
+        self.texts[number] = self.texts.get(number, 0) + 1
+
+
+@dataclass(frozen=True)
+class _Token:
+    surface: str
+    word: str  # case folded
+    stem: str
+    inside: bool  # of a sentence: a capital letter there means something
+    joined: bool  # nothing but a space stands between it and the word before
+
+
+def find(
+    texts: Sequence[Text],
+    titles: Iterable[Title],
+    now: datetime,
+    *,
+    passing: Collection[str] = (),
+) -> list[Topic]:
+    """Find what some texts are about, what stands out most first.
+
+    Args:
+        texts: Of the records, oldest first.
+        titles: What has a name in the folder.
+        now: The present.
+        passing: Words that tell nothing, folded, whoever says them.
+    """
+    read_texts = [tuple(_tokens(text)) for text in texts]
+    candidates = _titled(titles, texts, read_texts)
+    _count_marks(candidates, texts)
+    taken = {key for candidate in candidates.values() for key in candidate.keys}
+    recurring = _recurring(texts, read_texts, frozenset(passing), taken)
+    days = [text.at.astimezone(now.tzinfo).date() if text.at else None for text in texts]
+    count = len({day for day in days if day})
+    topics = [
+        _topic(candidate, texts, days, count, now)
+        for candidate in (*candidates.values(), *recurring)
+    ]
+    ranked = sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
+    return _related(ranked)
+
+
+def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the stems of a name, by which its spellings are one."""
+    return tuple(words.stem(word.casefold(), language) for word in _WORD.findall(name))
+
+
+def _tokens(text: Text) -> Iterator[_Token]:
+    line = _NOT_WORDS.sub(" ", _LINK.sub(" ", text.text))
+    end = 0
+    for match in _WORD.finditer(line):
+        surface = match[0].replace("’", "'").removesuffix("'s")
+        joined = line[end : match.start()] == " "
+        inside = _SENTENCE_START.search(line[max(0, match.start() - 12) : match.start()]) is None
+        if elided := _ELIDED.match(surface):  # "l'école"
+            yield _Token(elided[1], elided[1].casefold(), elided[1].casefold(), inside, joined)
+            surface, inside, joined = surface[elided.end() :], True, True
+        word = surface.casefold()
+        yield _Token(surface, word, words.stem(word, text.language), inside, joined)
+        end = match.end()
+
+
+def _titled(
+    titles: Iterable[Title], texts: Sequence[Text], read_texts: Sequence[Sequence[_Token]]
+) -> dict[str, _Candidate]:
+    """Return what has a name in the folder, with the texts that mention it."""
+    candidates: dict[str, _Candidate] = {}
+    for title in titles:
+        own = title.name.rpartition(PARENT)[2]
+        candidate = candidates.setdefault(
+            title.name.casefold(), _Candidate(title.name, title.type, at=title.at)
+        )
+        languages = {text.language for text in texts} or {words.DEFAULT_LANGUAGE}
+        for name in (own, *title.aliases):
+            candidate.keys |= {key for code in languages if (key := key_of(name, code))}
+    starts: dict[str, list[tuple[tuple[str, ...], _Candidate]]] = defaultdict(list)
+    for candidate in candidates.values():
+        for key in candidate.keys:
+            starts[key[0]].append((key, candidate))
+    for number, tokens in enumerate(read_texts):
+        stems = [token.stem for token in tokens]
+        for place, stem in enumerate(stems):
+            for key, candidate in starts.get(stem, ()):
+                if tuple(stems[place : place + len(key)]) == key:
+                    candidate.mention(number)
+    return candidates
+
+
+def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> None:
+    """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
+    by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
+    for number, text in enumerate(texts):
+        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in _TAG.findall(text.text)]
+        marks += [(name.strip(), "link") for name in _LINK.findall(text.text)]
+        for name, mark in marks:
+            key = key_of(name, text.language)
+            if not key:
+                continue
+            if key not in by_key:
+                by_key[key] = candidates.setdefault(name.casefold(), _Candidate(name, mark, {key}))
+            by_key[key].mention(number)
+
+
+@dataclass
+class _Usage:
+    """How one stem is used in all texts."""
+
+    candidate: _Candidate
+    surfaces: Counter[str] = field(default_factory=Counter)
+    shares: dict[tuple[str, str], float] = field(default_factory=dict)  # by word and language
+    places: int = 0
+    nouns: int = 0  # places at which it stands as a noun does
+    inside: int = 0  # places within a sentence
+    capital: int = 0  # of these, with a capital letter
+    language: str = ""  # in which a phrase was met first
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is written as a name is; where all nouns have a capital, no word is one."""
+        listed = any(
+            code in CAPITAL_NOUNS and word_frequency.is_listed(word, code)
+            for word, code in self.shares
+        )
+        return self.capital > NAME_SHARE * self.inside and not listed
+
+
+def _recurring(
+    texts: Sequence[Text],
+    read_texts: Sequence[Sequence[_Token]],
+    passing: frozenset[str],
+    taken: Collection[tuple[str, ...]],
+) -> list[_Candidate]:
+    """Return names and words that may be topics, a phrase in the place of the rarer of its words.
+
+    Stems of titles are taken already.
+    """
+    singles: dict[str, _Usage] = {}
+    pairs: dict[tuple[str, str], _Usage] = {}
+    totals: Counter[str] = Counter()
+    for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
+        totals[text.language] += len(tokens)
+        tells = [_tells(token.word, text.language, passing) for token in tokens]
+        for place, token in enumerate(tokens):
+            if not tells[place] or (token.stem,) in taken:
+                continue
+            usage = singles.setdefault(token.stem, _Usage(_new_word((token.stem,))))
+            _note(usage, token, text, number, is_noun=_is_noun(tokens, tells, place, text.language))
+            before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
+            if before is not None and (before.stem,) not in taken and before.stem != token.stem:
+                key = (before.stem, token.stem)
+                pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
+                pair.candidate.mention(number)
+                pair.surfaces[f"{before.surface} {token.surface}"] += 1
+    for usage in singles.values():
+        usage.candidate.expected = sum(
+            share * totals[code] for (_, code), share in usage.shares.items()
+        )
+        usage.candidate.nouns = 1.0 if usage.is_name else usage.nouns / usage.places
+    _join_phrases(singles, pairs)
+    recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
+    return [candidate for candidate in recurring if _recurs(candidate, texts)]
+
+
+def _new_word(key: tuple[str, ...]) -> _Candidate:
+    return _Candidate("", "word", {key}, titled=False)
+
+
+def _note(usage: _Usage, token: _Token, text: Text, number: int, *, is_noun: bool) -> None:
+    mark = (token.word, text.language)
+    usage.candidate.mention(number)
+    usage.surfaces[token.surface] += 1
+    usage.shares[mark] = word_frequency.share(*mark)
+    usage.places += 1
+    usage.nouns += is_noun
+    usage.inside += token.inside
+    usage.capital += token.inside and token.surface[:1].isupper()
+
+
+def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, language: str) -> bool:
+    """Whether a word stands where its language has its nouns."""
+    marks = noun_marks.BY_LANGUAGE.get(language)
+    if marks is None:
+        return True
+    if marks.capital:
+        return tokens[place].surface[:1].isupper()
+    first = place
+    if marks.adjectives_first:
+        behind = place + 1
+        if behind < len(tokens) and tokens[behind].joined and tells[behind]:
+            return False  # it describes what follows, or is part of it
+        while first and tokens[first].joined and tells[first - 1]:
+            first -= 1
+    return first > 0 and tokens[first].joined and tokens[first - 1].word in marks.words
+
+
+def _named(usage: _Usage) -> _Candidate:
+    """Give a word the name under which it is shown."""
+    candidate = usage.candidate
+    candidate.name = _shown(usage.surfaces)
+    if not usage.places:  # a phrase: a name, if each of its words begins as one
+        is_name = all(part[:1].isupper() for part in candidate.name.split())
+    else:
+        is_name = usage.is_name
+    candidate.type = "name" if is_name else "word"
+    candidate.name = candidate.name[:1].upper() + candidate.name[1:]
+    return candidate
+
+
+def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
+    days = {text.at.date() for number in candidate.texts if (text := texts[number]).at}
+    return (
+        len(candidate.texts) >= LEAST_RECORDS
+        and len(days) >= LEAST_DAYS
+        and candidate.nouns >= NOUN_SHARE
+        and sum(candidate.texts.values()) >= STANDS_OUT * candidate.expected
+    )
+
+
+def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usage]) -> None:
+    """Let two words that mostly come together be one topic, in the place of the rarer."""
+    for key, pair in list(pairs.items()):
+        parts = [singles[stem].candidate for stem in key]
+        rarer = min(parts, key=lambda part: len(part.texts))
+        marks = noun_marks.BY_LANGUAGE.get(pair.language)
+        head = parts[0] if marks is not None and not marks.adjectives_first else parts[1]
+        least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
+        if len(pair.candidate.texts) < least or head.nouns < NOUN_SHARE:
+            del pairs[key]
+            continue
+        pair.candidate.expected = rarer.expected * PHRASE_SHARE
+        pair.candidate.nouns = head.nouns
+        pair.candidate.texts = dict(rarer.texts)
+    for key, pair in pairs.items():
+        for stem in key:
+            part = singles.get(stem)
+            if part is not None and part.candidate.texts.keys() <= pair.candidate.texts.keys():
+                pair.candidate.keys |= part.candidate.keys
+                del singles[stem]
+
+
+def _tells(word: str, language: str, passing: Collection[str]) -> bool:
+    """Whether a word tells what something is about."""
+    folded, marks = words.folded(word), noun_marks.BY_LANGUAGE.get(language)
+    return (
+        (marks is None or word not in marks.words)
+        and len(folded) >= LEAST_LETTERS
+        and word not in stop_words.WORDS
+        and word not in passing
+        and folded not in passing
+        and "'" not in word
+    )
+
+
+def _shown(surfaces: Counter[str]) -> str:
+    """Return the commonest way to write something, the plainer of two that are as common."""
+    return min(surfaces, key=lambda name: (-surfaces[name], name.swapcase()))
+
+
+def _topic(
+    candidate: _Candidate,
+    texts: Sequence[Text],
+    days: Sequence[date | None],
+    count: int,
+    now: datetime,
+) -> Topic:
+    numbers = sorted(candidate.texts)
+    holders = tuple(texts[number] for number in numbers)
+    seen = [text.at for text in holders if text.at] + ([candidate.at] if candidate.at else [])
+    on = {days[number] for number in numbers} - {None}
+    mentions = sum(candidate.texts.values())
+    lumps = _residual_idf(len(on), mentions, count)
+    frequency = len(numbers)
+    out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
+    score = frequency * out * (EVEN + lumps) * math.sqrt(candidate.nouns)
+    if candidate.titled:
+        score = TITLE_WEIGHT * max(frequency, 0.5) * max(EVEN + lumps, 1)
+    last = max(seen, default=None)
+    return Topic(
+        candidate.name,
+        candidate.type,
+        frequency,
+        _trend([text.at for text in holders if text.at], last, now),
+        last,
+        holders,
+        round(score, 6),
+        candidate.name.rpartition(PARENT)[0],
+        keys=frozenset(candidate.keys),
+    )
+
+
+def _residual_idf(days: int, mentions: int, count: int) -> float:
+    """Return by how much fewer days mention something than chance would have it, in bits."""
+    if not days or not count:
+        return 0.0
+    by_chance = 1 - math.exp(-mentions / count)
+    return max(0.0, math.log2(by_chance * count / days))
+
+
+def _trend(times: Sequence[datetime], last: datetime | None, now: datetime) -> Trend:
+    """Compare the last days with as many before them."""
+    if last is None or (now - last).days >= DORMANT_DAYS:
+        return "dormant"
+    ages = [(now - at).total_seconds() / 86_400 for at in times]
+    recent = sum(0 <= age < TREND_DAYS for age in ages)
+    before = sum(TREND_DAYS <= age < 2 * TREND_DAYS for age in ages)
+    if abs(recent - before) <= STEADY_SHARE * max(recent, before):
+        return "steady"
+    return "rising" if recent > before else "falling"
+
+
+def _related(topics: Sequence[Topic]) -> list[Topic]:
+    """Say of each topic which are part of it."""
+    children: Mapping[str, list[str]] = defaultdict(list)
+    for topic in topics:
+        if topic.parent:
+            children[topic.parent.casefold()].append(topic.name)
+    return [
+        replace(topic, children=tuple(sorted(children.get(topic.name.casefold(), ()))))
+        for topic in topics
+    ]

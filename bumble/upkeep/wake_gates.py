@@ -1,0 +1,247 @@
+"""Whether an entity wakes by itself now: its gates, what would wake it, and what it did before.
+
+Asks no model and writes nothing. Each decision has its reason, also the one not to wake.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bumble.body import bars, noise
+from bumble.body.circadian import in_hours, seconds_between
+from bumble.body.noise import Fragment
+from bumble.body.soma import Soma
+from bumble.entity.changes import Change
+from bumble.llm import budget
+from bumble.records import base, state
+from bumble.records.base import Provenance
+from bumble.runtime import body_state, last_activity
+from bumble.runtime.job import Condition
+from bumble.runtime.runtime import Runtime
+from bumble.upkeep import locks
+
+WAKE = "wake"  # the section of `state.yaml`, and who writes what comes of it
+JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
+INTENTS = (JOURNAL, NOTE, LOOK_UP, MESSAGE, REST)
+RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one intent bar it
+SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
+DREAM_WEIGHT = 1.25  # a dream's fragments count for more
+AGAIN_HOURS = 3  # before the same cause wakes it again
+STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What wakes it."""
+
+    kind: str  # `impulse`, `conflict`, `thought`, `dream` or `timer`
+    detail: str  # for people
+    key: str  # the same in one word: it does not wake it again at once
+    thought: Fragment | None = None
+
+
+@dataclass(frozen=True)
+class PastWake:
+    """One earlier wake."""
+
+    at: datetime
+    intent: str
+    key: str  # of its cause
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether it wakes now, and why."""
+
+    at: datetime
+    conditions: tuple[Condition, ...]
+    cause: Cause | None
+    past: tuple[PastWake, ...]  # oldest first
+
+    @property
+    def wakes(self) -> bool:
+        """Whether every gate is open, and something wakes it."""
+        return self.cause is not None and all(gate.passes for gate in self.conditions)
+
+    @property
+    def closed(self) -> Condition | None:
+        """The first gate that is closed; None if none is."""
+        return next((gate for gate in self.conditions if not gate.passes), None)
+
+    @property
+    def barred(self) -> frozenset[str]:
+        """The intents it has followed too often of late; resting is always open to it."""
+        counts = Counter(wake.intent for wake in self.past[-RUT_WINDOW:])
+        return frozenset(
+            intent for intent in INTENTS if intent != REST and counts[intent] >= RUT_TIMES
+        )
+
+
+def decide(life: Runtime, at: datetime) -> Decision:
+    """Decide whether to wake."""
+    past = read_past(life)
+    soma = body_state.read(life, at)
+    cause = next(_causes(life, soma, past, at), None)
+    reason = Condition(
+        "reason",
+        cause.detail if cause else _until_timer(life, past, at),
+        "an impulse, a conflict, a stray thought or the timer",
+        cause is not None,
+    )
+    return Decision(at, (*_gates(life, past, at), reason), cause, past)
+
+
+def is_quiet(life: Runtime, at: datetime) -> bool:
+    """Whether nobody is to be addressed at that time."""
+    return in_hours(at, life.zone, life.config.wake.quiet_hours)
+
+
+def _gates(life: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
+    config = life.config.wake
+    yield Condition("enabled", "on" if config.enabled else "off", "wake.enabled", config.enabled)
+    since = None if not past else abs(seconds_between(past[-1].at, at))
+    yield Condition(
+        "gap",
+        "never woken" if since is None else f"{since:.0f} s since the last wake",
+        f"at least {config.min_gap_seconds:g} s",
+        since is None or since >= config.min_gap_seconds,
+    )
+    spoke = last_activity.last_said(life.entity)
+    silence = None if spoke is None else seconds_between(spoke, at)
+    talking = locks.is_turn_running(life.entity)
+    yield Condition(
+        "silence",
+        "a turn goes on"
+        if talking
+        else "nobody has spoken yet"
+        if silence is None
+        else f"{silence:.0f} s",
+        f"at least {config.min_silence_seconds:g} s",
+        not talking and (silence is None or silence >= config.min_silence_seconds),
+    )
+    hours = ", ".join(map(str, config.quiet_hours)) or "none"
+    yield Condition(
+        "quiet hours",
+        f"{at.astimezone(life.zone):%H:%M}",
+        f"none of the hours {hours}",
+        not is_quiet(life, at),
+    )
+    yield _budget(life, past, at)
+
+
+def _budget(life: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
+    today = at.astimezone(life.zone).date()
+    count = sum(wake.at.astimezone(life.zone).date() == today for wake in past)
+    most, tokens = life.config.wake.max_per_day, life.config.limits.tokens_per_day
+    value, wants = f"{count} wakes today", f"fewer than {most}"
+    passes = count < most
+    if tokens is not None:
+        spent = budget.today(life.entity.ledger, at, life.zone).tokens
+        value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
+        passes = passes and spent < tokens
+    return Condition("budget of the day", value, wants, passes)
+
+
+def _causes(life: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime) -> Iterator[Cause]:
+    """Yield what would wake it, most urgent first; the same not again within a few hours."""
+    since = at - timedelta(hours=AGAIN_HOURS)
+    recent = {wake.key for wake in past if wake.at > since}
+    config = life.body.soma
+    for name in bars.ready_impulses(soma.bars, config.bars):
+        cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
+        if cause.key not in recent:
+            yield cause
+    for name in bars.conflicts(soma.bars, config.bars):
+        pair = " against ".join(config.bars.conflicts[name].bars)
+        if f"conflict:{name}" not in recent:
+            yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
+    used = {wake.key for wake in past}
+    yield from (cause for cause in _thoughts(soma, at) if cause.key not in used)
+    due = _timer(life, past)
+    if due is None or at >= due:
+        yield Cause("timer", "the timer", "timer")
+
+
+def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
+    """Return the stray thoughts that stand out and are not of this minute, the loudest first."""
+    ripe = [
+        (weight, fragment)
+        for fragment in soma.noise
+        if (weight := _weight(fragment)) >= SALIENCE
+        and seconds_between(fragment.at, at) >= AGE_SECONDS
+    ]
+    ripe.sort(key=lambda pair: -pair[0])
+    causes = []
+    for _, fragment in ripe:
+        is_dream = fragment.kind == noise.DREAM
+        mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
+        words = "a dream that lingers" if is_dream else "a stray thought"
+        kind = "dream" if is_dream else "thought"
+        causes.append(Cause(kind, words, f"{kind}:{mark}", fragment))
+    return causes
+
+
+def _weight(fragment: Fragment) -> float:
+    return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
+
+
+def _timer(life: Runtime, past: Sequence[PastWake]) -> datetime | None:
+    """Return when the timer wakes it: the same however often it is asked for; None: at once."""
+    if not past:
+        return None
+    last = past[-1].at
+    least, most = life.config.wake.timer_minutes
+    minutes = random.Random(base.stamp(last)).uniform(least, most)
+    if len(past) > 1:
+        hours = abs(seconds_between(past[-2].at, last)) / 3600
+        minutes += STRETCH_MINUTES * math.exp(-hours / STRETCH_HOURS)
+    return last + timedelta(minutes=minutes)
+
+
+def _until_timer(life: Runtime, past: Sequence[PastWake], at: datetime) -> str:
+    due = _timer(life, past)
+    return "none" if due is None else f"none; the timer at {due.astimezone(life.zone):%H:%M}"
+
+
+def read_past(life: Runtime) -> tuple[PastWake, ...]:
+    """Return the last wakes, oldest first; what can't be read is passed over."""
+    values = state.read(life.entity.state).get(WAKE, default={})
+    rows = [str(row).split(" ", 2) for row in values.get("recent") or ()]
+    past = []
+    for row in rows:
+        try:
+            at, intent, key = row
+            past.append(PastWake(datetime.fromisoformat(at), intent, key))
+        except ValueError:
+            continue
+    return tuple(sorted((wake for wake in past if wake.at.tzinfo), key=lambda wake: wake.at))
+
+
+def plan_woke(life: Runtime, decision: Decision, intent: str) -> Change | None:
+    """Plan to remember a wake."""
+    cause = decision.cause
+    now = PastWake(decision.at, intent, cause.key if cause else "timer")
+    held = [*read_past(life), now][-max(RUT_WINDOW, life.config.wake.max_per_day) :]
+    rows = [f"{base.stamp(wake.at)} {wake.intent} {wake.key}" for wake in held]
+    return _plan(life, {"recent": rows, "reason": "woke"}, f"wake: {intent}")
+
+
+def plan_asleep(life: Runtime, gate: Condition) -> Change | None:
+    """Plan to remember why it stays asleep, once for as long as that is the reason."""
+    return _plan(life, {"reason": gate.name}, f"stays asleep: {gate.name}")
+
+
+def _plan(life: Runtime, values: Mapping[str, object], why: str) -> Change | None:
+    file = state.read(life.entity.state)
+    return state.plan_write(file, {WAKE: dict(values)}, why)
+
+
+def is_of_wake(origin: Provenance) -> bool:
+    """Whether something was written by the entity when it woke by itself."""
+    return origin.by == WAKE

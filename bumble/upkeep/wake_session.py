@@ -1,0 +1,413 @@
+"""The one session of a wake: what it chooses to do, its tools and bounds, and what comes of it.
+
+All it sees is what one person, or everyone, may meet, and whatever it writes is for them alone. A
+model that may write chooses and acts; below that it acts by rule: notes and entries that quote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from bumble import prompts
+from bumble.agent import budget, loop, tools, turn
+from bumble.agent.completion_gate import Gate
+from bumble.body import ebb, noise
+from bumble.body.soma import is_open, shown_to
+from bumble.choosing import by_form, recent
+from bumble.choosing.recent import Remark
+from bumble.context import working_memory
+from bumble.context.system import Block
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError, RefusedError
+from bumble.grounding import secrets
+from bumble.llm import structured
+from bumble.llm.protocol import Completion, EnoughError, Message, OnText, Request, Tool, ToolCall
+from bumble.llm.wrappers import Wrapper
+from bumble.records import base, journal, reminders, scratch, session_files, sessions
+from bumble.records.base import Provenance
+from bumble.records.reminders import SESSION
+from bumble.runtime import body_state, job_request, people
+from bumble.runtime.job import NO_ANSWER
+from bumble.runtime.runtime import Runtime
+from bumble.upkeep import wake_gates
+from bumble.upkeep.wake_gates import (
+    INTENTS,
+    JOURNAL,
+    LOOK_UP,
+    MESSAGE,
+    NOTE,
+    REST,
+    WAKE,
+    Decision,
+)
+
+MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
+ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
+MIND_TOKENS = 400  # of working memory, notes and thoughts
+INTENT_TOKENS, INTENT_TEMPERATURE = 120, 0.7
+THOUGHTS = 4  # stray ones that are shown
+SAY = re.compile(r'"tool"\s*:\s*"say"')
+LEAVE_MESSAGE = "leave_message"
+TOOL_NAMES = {  # what each intent may use, beside thinking
+    JOURNAL: ("say", "recall", "write_journal"),
+    NOTE: ("say", "recall", tools.NOTE.name),
+    LOOK_UP: ("say", "recall", tools.NOTE.name),
+    MESSAGE: ("recall", LEAVE_MESSAGE),
+}
+MEANINGS = {
+    JOURNAL: "write in your diary",
+    NOTE: "jot down a line for later",
+    LOOK_UP: "look something up in your memory",
+    MESSAGE: "leave them a message",
+    REST: "do nothing",
+}
+
+
+@dataclass
+class Deed:
+    """What a wake did."""
+
+    intent: str
+    why: str = ""
+    model: str = ""  # empty: by rule
+    plans: list[tools.Plan] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # what a person is told
+    messages: int = 0
+    steps: int = 0
+    events: list[str] = field(default_factory=list)  # what it did to the body
+
+
+@dataclass(frozen=True)
+class Wake:
+    """One wake: why, and of whom it thinks."""
+
+    decision: Decision
+    person: str  # id; empty: nobody has talked with it
+    name: str
+    intents: tuple[str, ...]  # what it may choose
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet what comes of it; empty: everyone."""
+        thought = self.decision.cause.thought if self.decision.cause else None
+        return (self.person,) if self.person else thought.audience if thought else ()
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """For whom what it sees has to be open; nobody in particular is only told what all are."""
+        return self.audience or (WAKE,)
+
+    @property
+    def cause(self) -> str:
+        """What woke it, for a prompt."""
+        cause = self.decision.cause
+        if cause is None:
+            return "nothing"
+        quoted = f", “{noise.line(cause.thought)}”" if cause.thought else ""
+        return f"{cause.detail}{quoted}"
+
+
+class Bounded(Wrapper):
+    """A model that is asked no more once the time is up, or enough was said."""
+
+    def __init__(self, life: Runtime) -> None:
+        super().__init__(life.model)
+        self._now = life.now
+        self._until = life.now() + timedelta(seconds=MOST_SECONDS)
+        self._says = 0
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        def hear(piece: str) -> None:
+            if self._now() >= self._until:
+                raise EnoughError
+            if on_text is not None:
+                on_text(piece)
+
+        if self._now() >= self._until or self._says >= MOST_SAYS:
+            raise EnoughError
+        completion = super().complete(request, hear)
+        self._says += len(SAY.findall(completion.text))
+        return completion
+
+
+def begin(life: Runtime, decision: Decision) -> Wake:
+    """Choose of whom it thinks, and what it may choose to do."""
+    thought = decision.cause.thought if decision.cause else None
+    person = _person(life, thought.audience if thought else ())
+    record = people.find_person(life, person) if person else None
+    open_intents = [
+        intent
+        for intent in INTENTS
+        if intent not in decision.barred
+        and (intent != MESSAGE or _may_address(life, person, decision.at))
+    ]
+    return Wake(decision, person, record.name if record else person, tuple(open_intents))
+
+
+def _person(life: Runtime, audience: Sequence[str]) -> str:
+    """Draw somebody it has talked with, those it talked with more the likelier."""
+    if audience:
+        return audience[0] if len(audience) == 1 else ""
+    begun = {info.by for info in session_files.infos(life.entity.sessions) if info.imported is None}
+    known = sorted(begun)
+    if not known:
+        return ""
+    records = [people.find_person(life, person) for person in known]
+    weights = [max(1, record.interaction_count) if record else 1 for record in records]
+    return life.rng.choices(known, weights)[0]
+
+
+def _may_address(life: Runtime, person: str, at: datetime) -> bool:
+    """Whether somebody may get a message: not in quiet hours, nor while the last waits for them."""
+    if not person or wake_gates.is_quiet(life, at):
+        return False
+    newest = session_files.newest(life.entity.sessions, person)
+    if newest is None:
+        return False
+    readable, _ = base.load_all(reminders.paths(life.entity.reminders), reminders.load)
+    if any(
+        one.person == person and not one.done and wake_gates.is_of_wake(one.provenance)
+        for one in readable
+    ):
+        return False
+    messages = session_files.find(life.entity.sessions, newest.id).messages
+    return not (messages and messages[-1].unprompted)
+
+
+def act(life: Runtime, wake: Wake) -> Deed:
+    """Do one thing, or rest."""
+    if set(wake.intents) == {REST}:
+        return Deed(REST, "every other intent was followed too often of late")
+    if by_form.of_owner(life) is None:
+        try:
+            return _by_model(life, wake)
+        except NO_ANSWER:
+            pass
+    return _by_rule(life, wake)
+
+
+def _by_model(life: Runtime, wake: Wake) -> Deed:
+    """Have the model choose, and act.
+
+    Raises:
+        UserError: If no model answers, or none that can be read.
+    """
+    bounded = replace(life, model=Bounded(life))
+    mind = _mind(life, wake)
+    try:
+        intent, why = _chosen(bounded, wake, mind)
+        deed = Deed(intent, why, life.model.name)
+        if intent != REST:
+            _session(bounded, wake, deed, mind)
+    except EnoughError as error:
+        raise AnswerInvalidError("the time of the wake is over", answer="") from error
+    return deed
+
+
+def _chosen(life: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
+    soma = shown_to(body_state.read(life, wake.decision.at), wake.readers)
+    past = ", ".join(one.intent for one in wake.decision.past[-6:])
+    slots = {
+        "name": life.identity.name,
+        "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
+        "cause": prompts.harmless(wake.cause),
+        "person": prompts.harmless(wake.name) or "nobody",
+        "body": ebb.reflection_line(soma, life.body.soma),
+        "mind": mind,
+        "past": f"What you did when you woke before: {past}." if past else "",
+        "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),
+    }
+    request = job_request.request(
+        life,
+        "wake_intent",
+        slots,
+        max_tokens=INTENT_TOKENS,
+        temperature=INTENT_TEMPERATURE,
+    )
+    schema = {
+        "type": "object",
+        "properties": {"why": {"type": "string"}, "intent": {"enum": list(wake.intents)}},
+        "required": ["why", "intent"],
+        "additionalProperties": False,
+    }
+    answer = structured.answer(life.model, request, schema)
+    return str(answer["intent"]), " ".join(str(answer["why"]).split())[:200]
+
+
+def _mind(life: Runtime, wake: Wake) -> str:
+    """Word what is in mind, as far as the person it thinks of may meet it."""
+    soma = shown_to(body_state.read(life, wake.decision.at), wake.readers)
+    stable = turn.stable_part(life, wake.readers)
+    thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
+    texts = [
+        working_memory.living_text(stable),
+        working_memory.notes_text(life.entity, wake.readers),
+        prompts.tagged("thoughts", thoughts) if thoughts else "",
+    ]
+    blocks = [Block(WAKE, text) for text in texts if text]
+    return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
+
+
+def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
+    """Let the model act on what it chose, within the bounds."""
+    at, origin = wake.decision.at, _origin(life, wake, life.model.name)
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, wake.person or WAKE)
+    context = replace(
+        turn.tool_context(life, talk, origin, WAKE),
+        expand=lambda _: "There is no conversation here.",
+        config=replace(life.config.tools, notes=True, files=False, run_command=False),
+    )
+    declared = _declared(deed.intent)
+    names = {tool.name for tool in declared}
+    paths: set[str] = set()
+
+    def carry_out(call: ToolCall) -> tools.Result:
+        if call.name not in names:
+            return tools.Result(f"failed: this time there is {', '.join(sorted(names))}", True)
+        if call.name == LEAVE_MESSAGE:
+            return _left(life, wake, deed, str(call.arguments.get("text", "")))
+        result = tools.run(call.name, call.arguments, context)
+        change = result.plan() if result.plan else None
+        if change is None or change.adds:
+            return result
+        if change.path in paths:  # the second would be planned on a file without the first
+            return tools.Result(f"failed: {change.path} was written already", failed=True)
+        paths.add(change.path)
+        return result
+
+    outcome = loop.run(
+        life.model,
+        _request(life, wake, deed, mind, declared),
+        declared,
+        replace(life.config.cognition.loop, max_tool_rounds=ROUNDS),
+        carry_out,
+        lambda _: None,
+        person=wake.name or life.identity.name,
+        gate=Gate(life.model, life.config.cognition.gate, deed.why, judges=False),
+        fits=lambda request: budget.fitting(life, request),
+    )
+    deed.steps = len(outcome.steps)
+    deed.plans += outcome.plans
+    results = [result for step in outcome.steps for result in step.results]
+    deed.events += ["tool_failed" if result.failed else "tool" for result in results]
+    aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
+    if aloud:
+        deed.plans.append(lambda: _diary(life, wake, aloud, origin))
+        deed.lines.append(aloud)
+
+
+def _declared(intent: str) -> tuple[Tool, ...]:
+    wanted = ("think", "end_turn", *TOOL_NAMES[intent])
+    message = Tool(
+        LEAVE_MESSAGE,
+        "leave the person you think of a message; they get it as they get reminders",
+        {
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": "what they read"}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+    )
+    return tuple(tool for tool in (*tools.DECLARED, tools.NOTE, message) if tool.name in wanted)
+
+
+def _request(life: Runtime, wake: Wake, deed: Deed, mind: str, declared: Sequence[Tool]) -> Request:
+    profile = budget.profile(life.config, "deliberate", life.temperature)
+    asked = prompts.load("wake").fill(
+        now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
+        cause=prompts.harmless(wake.cause),
+        intent=MEANINGS[deed.intent],
+        person=prompts.harmless(wake.name) or "nobody",
+        why=prompts.harmless(deed.why),
+        mind=mind,
+    )
+    return Request(
+        messages=(
+            Message("system", turn.stable_part(life, wake.readers).text),
+            Message("user", asked),
+        ),
+        purpose=WAKE,
+        schema=loop.schema(declared),
+        max_tokens=profile.max_tokens,
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=life.rng.getrandbits(31),
+        cache_family=str(life.entity.root),
+    )
+
+
+def _left(life: Runtime, wake: Wake, deed: Deed, text: str) -> tools.Result:
+    """Leave a message, delivered as reminders are; not in quiet hours, and not many."""
+    at = life.now()
+    if not text.strip():
+        return tools.Result("failed: the message is empty", failed=True)
+    if deed.messages >= MOST_MESSAGES:
+        return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
+    if wake_gates.is_quiet(life, at):
+        return tools.Result("failed: these are quiet hours", failed=True)
+    try:
+        secrets.refuse(text)
+    except RefusedError as error:
+        return tools.Result(f"failed: {error}", failed=True)
+    made = reminders.new(
+        base.new_id(reminders.PREFIX, at, life.rng),
+        at,
+        text,
+        person=wake.person,
+        deliver=SESSION,
+        provenance=_origin(life, wake, life.model.name),
+    )
+    deed.messages += 1
+    deed.events.append(body_state.SPOKE)
+    deed.lines.append(f"to {wake.name}: {text}")
+    return tools.Result(
+        "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
+    )
+
+
+def _origin(life: Runtime, wake: Wake, model: str, sources: tuple[str, ...] = ()) -> Provenance:
+    return Provenance(WAKE, model, sources, "entity", wake.audience)
+
+
+def _diary(life: Runtime, wake: Wake, text: str, origin: Provenance) -> Change:
+    why = f"woke: {wake.decision.cause.detail if wake.decision.cause else ''}"
+    return journal.plan_add(wake.decision.at, text, life.zone, why, tags=(WAKE,), provenance=origin)
+
+
+def _by_rule(life: Runtime, wake: Wake) -> Deed:
+    """Act without a model: put down the thought that woke it, or what somebody said, in quotes."""
+    at, cause = wake.decision.at, wake.decision.cause
+    if JOURNAL in wake.intents and cause and cause.thought:
+        text, thought = f"“{cause.thought.text}”", cause.thought
+        origin = Provenance(WAKE, "", (), "entity", thought.audience)
+        diary: tools.Plan = lambda: _diary(life, wake, text, origin)  # noqa: E731
+        return Deed(JOURNAL, "by rule", plans=[diary], lines=[text])
+    remark = _unnoted(life, wake) if NOTE in wake.intents else None
+    if remark is None:
+        return Deed(REST, "by rule: nothing that was said is not noted yet")
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    origin = Provenance(WAKE, "", sources, trust, remark.audience)
+
+    def note() -> Change:
+        return scratch.plan_add(at, "experience", remark.line, life.zone, origin, "note it down")
+
+    return Deed(NOTE, "by rule", plans=[note], lines=[remark.line])
+
+
+def _unnoted(life: Runtime, wake: Wake) -> Remark | None:
+    """Return the newest thing somebody said that is in no note yet."""
+    lines = scratch.lines(life.entity.root / scratch.PATH)
+    noted = {source for line in lines for source in scratch.origin(line).sources}
+    for entry in journal.read(life.entity.journal, life.zone).entries:
+        noted |= set(entry.provenance.sources)
+    return next(
+        (
+            remark
+            for remark in recent.remarks(life)
+            if remark.quote.message not in noted and is_open(remark.audience, wake.audience)
+        ),
+        None,
+    )

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from tests.support.running import Run
+
+
+def test_a_project_is_added_listed_edited_and_done(run: Run) -> None:
+    run.ok("person", "add", "Kim")
+    run.ok(
+        "project", "add", "The boat", "--why", "To sail.", "--next", "sand it",
+        "--next", "paint it", "--person", "Kim", "--tag", "water",
+    )  # fmt: skip
+    [listed] = run.ok("project", "list", "--json").data
+    assert (listed["title"], listed["status"], listed["why"]) == ("The boat", "active", "To sail.")
+    assert (listed["next"], listed["people"]) == (["sand it", "paint it"], ["kim"])
+    assert run("project", "add", "the BOAT").code == 13
+    before = run.text("projects/the-boat.md")
+    run.ok("project", "edit", "the boat", "--next", "paint it", "--status", "paused")
+    shown = run.ok("project", "show", "the boat").out
+    assert "1. paint it" in shown
+    assert "paused" in shown
+    assert run.text("projects/the-boat.md") != before
+    run.ok("project", "done", "The boat")
+    assert run.ok("project", "list", "--json").data == []
+    assert [each["status"] for each in run.ok("project", "list", "--done", "--json").data] == [
+        "done"
+    ]
+
+
+def test_a_project_is_edited_as_a_file_and_comments_stay(run: Run) -> None:
+    run.ok("project", "add", "Boat")
+    text = "---\ntitle: Boat\nstatus: active  # slowly\n---\n\nTo sail.\n"
+    run.write("new.md", text)
+    run.ok("project", "edit", "Boat", "--from", str(run.file("new.md")))
+    assert run.text("projects/boat.md") == text
+    run.ok("project", "done", "boat")
+    assert run.text("projects/boat.md") == text.replace("active", "done")
+
+
+def test_a_project_is_found_and_explained(run: Run) -> None:
+    run.ok("project", "add", "The boat", "--why", "We restore a wooden dinghy.")
+    hits = run.ok("recall", "wooden dinghy", "--kind", "project", "--json").data
+    assert "dinghy" in str(hits)
+    assert "projects/the-boat.md" in run.ok("why", "The boat").out

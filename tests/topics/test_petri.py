@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bumble.topics import petri
+from bumble.topics.mentions import Text
+from bumble.topics.petri import Title, Topic
+
+NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)
+
+
+def text(words: str, days_ago: float = 1, language: str = "en", number: int = 0) -> Text:
+    at = NOW - timedelta(days=days_ago)
+    record = f"msg_{days_ago}_{number}"
+    return Text("message", record, "s", 1, at, words, language, "Sam", "ses_1", (), "owner")
+
+
+def names(topics: list[Topic]) -> list[str]:
+    return [topic.name for topic in topics]
+
+
+def found(*texts: Text, titles: tuple[Title, ...] = ()) -> list[Topic]:
+    return petri.find(texts, titles, NOW)
+
+
+def test_a_word_is_a_topic_from_three_records_on_two_days() -> None:
+    harbour = "We walked along the harbour again."
+    assert names(found(text(harbour), text(harbour, number=1), text(harbour, 3))) == ["Harbour"]
+    assert found(text(harbour), text(harbour, 3)) == []
+    assert found(text(harbour), text(harbour, number=1), text(harbour, number=2)) == []
+
+
+def test_words_that_a_language_uses_anyway_are_no_topics() -> None:
+    letters = "bcdfghjklmnp"
+    rest = " ".join(f"x{a}{b}{c}" for a in letters for b in letters for c in letters)
+    talk = [text("It was a time with the regatta.", n) for n in range(3)]
+    assert names(found(text(rest, 9), *talk)) == ["Regatta"]
+
+
+def test_how_something_is_spoken_of_is_no_topic() -> None:
+    talk = [text("Wow, that is awesome! So awesome.", n) for n in range(6)]
+    assert found(*talk) == []
+
+
+def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
+    talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
+    types = {topic.name: topic.type for topic in found(*talk)}
+    assert types["Fenja"] == "name"
+    assert types["Garten"] == "word"
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "topic"),
+    [
+        ("fr", "On est retournés à l'atelier ce soir.", "Atelier"),
+        ("es", "Hoy volvimos al taller con mi hermano.", "Taller"),
+        ("it", "Siamo tornati stasera alla bottega.", "Bottega"),
+        ("pt", "Voltamos hoje para a oficina.", "Oficina"),
+        ("de", "Wir waren heute in der Werkstatt.", "Werkstatt"),
+    ],
+)
+def test_nouns_of_six_languages_are_topics(language: str, line: str, topic: str) -> None:
+    assert topic in names(found(*(text(line, n, language) for n in range(4))))
+
+
+def test_two_words_that_come_together_are_one_topic() -> None:
+    talk = [text("I was at the pottery class.", n) for n in range(4)]
+    assert names(found(*talk)) == ["Pottery class"]
+
+
+def test_titles_tags_and_links_are_topics_however_rare() -> None:
+    talk = [text("The engine of the boat broke, see [[Spare parts]] #repair")]
+    titles = (Title("Boat", "knowledge"), Title("Boat / Engine", "knowledge"))
+    topics = {topic.name: topic for topic in found(*talk, titles=titles)}
+    assert {name: topic.type for name, topic in topics.items()} == {
+        "Boat": "knowledge",
+        "Boat / Engine": "knowledge",
+        "Spare parts": "link",
+        "repair": "tag",
+    }
+    assert topics["Boat"].children == ("Boat / Engine",)
+    assert topics["Boat / Engine"].parent == "Boat"
+    assert topics["Boat / Engine"].frequency == 1
+
+
+def test_other_names_of_a_person_count_for_them() -> None:
+    talk = [text("Kim called."), text("Kimberly Ray called.", 2)]
+    (topic,) = found(*talk, titles=(Title("Kimberly Ray", "person", ("Kim",)),))
+    assert (topic.name, topic.frequency) == ("Kimberly Ray", 2)
+
+
+@pytest.mark.parametrize(
+    ("days", "trend"),
+    [
+        ((1, 2, 3, 40), "rising"),
+        ((1, 2, 40, 41), "steady"),
+        ((1, 40, 41, 42), "falling"),
+        ((70, 80, 90), "dormant"),
+    ],
+)
+def test_the_trend_holds_thirty_days_against_the_thirty_before(
+    days: tuple[int, ...], trend: str
+) -> None:
+    talk = sorted((text("the #boat", day) for day in days), key=lambda each: str(each.at))
+    assert [topic.trend for topic in found(*talk)] == [trend]
+
+
+def test_the_same_texts_give_the_same_topics() -> None:
+    talk = [text(f"The harbour, the {word} and the sail.", n) for n, word in enumerate("abcdef")]
+    assert found(*talk) == found(*talk)
+
+
+def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
+    talk = [text("We fed the hens.", day) for day in range(1, 13)]
+    hot = "The kiln was hot, and so was the kiln."
+    talk += [text(hot, day, number=n) for day in (2, 3) for n in (1, 2, 3)]
+    talk.sort(key=lambda each: str(each.at))
+    assert names(found(*talk))[0] == "Kiln"

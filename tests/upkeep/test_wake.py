@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bumble.abilities.tiers import Abilities
+from bumble.body.noise import DREAM, THOUGHT, Fragment
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.llm.protocol import Completion, OnText, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import journal, reminders, scratch, session_files, sessions
+from bumble.runtime import body_state, job, runner
+from bumble.runtime.job import JobResult
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from bumble.upkeep import reminders as delivery
+from bumble.upkeep import wake, wake_gates, wake_session
+from tests.support.living import talked, write
+from tests.support.turns import Clock, life_of
+
+LISBON = ZoneInfo("Europe/Lisbon")
+MORNING = datetime(2026, 5, 25, 9, tzinfo=LISBON)
+PASSES = (
+    Pass("reminders", delivery.check, delivery.run, thinks=False),
+    Pass("wake", wake.check_tick, wake.run, thinks=False),
+)
+
+
+def acts(*calls: tuple[str, dict[str, Any]]) -> str:
+    return json.dumps({"actions": [{"tool": name, "arguments": each} for name, each in calls]})
+
+
+class Stubborn(ScriptedModel):
+    """A model that wants the same whenever it may, and far more of it than it may."""
+
+    def __init__(self, favourite: str) -> None:
+        super().__init__([Reply("", always=True)])
+        self.favourite = favourite
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        given = super().complete(request, None)
+        return replace(given, text=self._text(request))
+
+    def _text(self, request: Request) -> str:
+        schema = json.dumps(dict(request.schema or {}))
+        if request.purpose == "wake_intent":
+            open_intents = (request.schema or {})["properties"]["intent"]["enum"]
+            first = self.favourite if self.favourite in open_intents else open_intents[0]
+            return json.dumps({"why": "I feel like it.", "intent": first})
+        if wake_session.LEAVE_MESSAGE in schema:
+            call = (wake_session.LEAVE_MESSAGE, {"text": f"Hello {len(self.requests)}."})
+            return acts(call, call, call)
+        if "write_journal" in schema:
+            return acts(("write_journal", {"text": f"A morning {len(self.requests)}."}))
+        return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
+
+
+def awake(entity: Entity, model: ScriptedModel, at: datetime = MORNING, **values: Any) -> Runtime:
+    clock = Clock()
+    clock.at = at
+    life = life_of(entity, model, clock)
+    settings = replace(life.config.wake, enabled=True, **values)
+    return replace(life, config=replace(life.config, wake=settings))
+
+
+def woken(life: Runtime) -> JobResult:
+    (found,) = wake.check_tick(life).jobs
+    outcome = wake.run(life, found)
+    job.apply(life, outcome)
+    return outcome
+
+
+def think(life: Runtime, *thoughts: Fragment) -> None:
+    write(
+        life.entity,
+        body_state.plan(life, MORNING, lambda soma: replace(soma, noise=thoughts), ""),
+    )
+
+
+@pytest.fixture
+def entity(ada: Entity) -> Entity:
+    said = (("sam", "I planted the beans behind the shed."), ("ada", "Good."))
+    talked(ada, "ses_1", *said, at=MORNING - timedelta(hours=3))
+    return ada
+
+
+def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
+    life = life_of(entity, ScriptedModel([]))
+    assert not wake.check_tick(life).due
+    assert not wake.check(life).due
+
+
+@pytest.mark.parametrize(
+    ("at", "values", "gate"),
+    [
+        (MORNING - timedelta(hours=3) + timedelta(seconds=60), {}, "silence: 5"),
+        (MORNING + timedelta(hours=14), {}, "quiet hours: 23:00"),
+        (MORNING, {"max_per_day": 0}, "budget of the day: 0 wakes today"),
+    ],
+)
+def test_each_closed_gate_says_why(
+    entity: Entity, at: datetime, values: dict[str, Any], gate: str
+) -> None:
+    model = Stubborn("journal")
+    outcome = woken(awake(entity, model, at, **values))
+    assert gate in outcome.title
+    assert outcome.data["woke"] is False
+    assert not model.requests
+
+
+def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Entity) -> None:
+    life = awake(entity, Stubborn("journal"), MORNING + timedelta(hours=14))
+    woken(life)
+    before = entity.state.read_bytes()
+    woken(life)
+    assert entity.state.read_bytes() == before
+
+
+def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -> None:
+    old = MORNING - timedelta(hours=1)
+    life = awake(entity, Stubborn("journal"))
+    think(
+        life,
+        Fragment("the bees do not queue", THOUGHT, 0.6, old),
+        Fragment("i plant whales", DREAM, 0.5, old),
+        Fragment("it is loud in here", THOUGHT, 0.9, MORNING),
+    )
+    outcome = woken(life)
+    assert outcome.title == "wake: journal, because of a dream that lingers"
+    assert "i plant whales" in life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+
+
+def test_what_was_thought_of_one_person_is_for_them_alone(entity: Entity) -> None:
+    thought = Fragment("Kim hides marzipan", THOUGHT, 0.8, MORNING - timedelta(hours=1), ("kim",))
+    life = awake(entity, Stubborn("journal"))
+    think(life, thought)
+    woken(life)
+    assert journal.read(entity.journal, LISBON).entries[-1].audience == ("kim",)
+
+
+def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity) -> None:
+    life = awake(entity, Stubborn("message"))
+    outcome = woken(life)
+    assert outcome.data["messages"] == 2
+    left = list(reminders.read(entity.reminders))
+    assert [(one.person, one.deliver, one.provenance.by) for one in left] == [
+        ("sam", "session", "wake")
+    ] * 2
+    night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
+    assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
+    assert "a talk with sam" in (delivery.waits_for(life, left[0]) or "")
+    assert delivery.waits_for(life, left[0], watched=True) is None
+    assert delivery.worded(left[0], MORNING) == left[0].text
+
+
+def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
+    life = awake(entity, Stubborn("look_up"))
+    clock = life.clock
+
+    class Slow(Stubborn):
+        def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+            clock.at += timedelta(minutes=7)  # type: ignore[attr-defined]
+            return super().complete(request, on_text)
+
+    slow = Slow("look_up")
+    outcome = woken(replace(life, model=slow))
+    assert 1 <= outcome.data["steps"] <= 3
+    assert len(slow.requests) <= 4
+
+
+def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
+    model = Stubborn("look_up")
+    outcome = woken(awake(entity, model))
+    assert outcome.data["steps"] <= wake_session.MOST_STEPS
+    assert len(model.requests) <= wake_session.MOST_STEPS + 1
+
+
+def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: Entity) -> None:
+    model = Stubborn("message")
+    life = replace(awake(entity, model), abilities=Abilities())
+    outcome = woken(life)
+    assert outcome.data["by"] == "rule"
+    (line,) = scratch.lines(entity.root / scratch.PATH)
+    assert "“I planted the beans behind the shed.”" in line
+    assert not model.requests
+    assert not reminders.paths(entity.reminders)
+    later = replace(awake(entity, model, MORNING + timedelta(hours=2)), abilities=Abilities())
+    assert woken(later).data["intent"] == "rest"
+
+
+def listen(life: Runtime) -> None:
+    """Say what was left for Sam, as the beginning of a talk does."""
+    session = session_files.find(life.entity.sessions, "ses_1")
+    said = delivery.for_talk(life, session)
+    if said.messages:
+        words = sessions.plan_append(session, said.messages, "say what was left")
+        life.apply(ChangeSet("talk", (words, *said.changes)))
+
+
+@pytest.mark.parametrize("favourite", ["message", "journal"])
+def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
+    life = awake(entity, Stubborn(favourite), MORNING)
+    clock = life.clock
+    assert isinstance(clock, Clock)
+    decisions: list[tuple[datetime, JobResult]] = []
+    for number in range(7 * 48):
+        clock.at = MORNING + timedelta(minutes=30 * number)
+        if number % 48 == 0:
+            listen(life)
+        for settled in runner.settle(life, PASSES):
+            assert settled.problem is None
+            if settled.name == "wake" and settled.outcome:
+                decisions.append((clock.at, settled.outcome))
+    assert len(decisions) == 7 * 48
+    for _, outcome in decisions:
+        assert " because of " in outcome.title or ": stays asleep, " in outcome.title
+    wakes = [(at, one) for at, one in decisions if one.data["woke"]]
+    assert len(wakes) > 20
+    days = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
+    assert max(days.values()) <= life.config.wake.max_per_day
+    times = [at for at, _ in wakes]
+    gap = timedelta(seconds=life.config.wake.min_gap_seconds)
+    gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
+    assert all(after - before >= gap for before, after in pairwise(times))
+    assert not any(wake_gates.is_quiet(life, at) for at in times)
+    intents = [one.data["intent"] for _, one in wakes]
+    for first in range(len(intents)):
+        counted = Counter(intents[first : first + wake_gates.RUT_WINDOW])
+        del counted["rest"]
+        assert max(counted.values(), default=0) <= wake_gates.RUT_TIMES
+    session = session_files.find(entity.sessions, "ses_1")
+    spoken = [one for one in session.messages if one.unprompted]
+    assert spoken if favourite == "message" else True
+    assert not any(wake_gates.is_quiet(life, one.at) for one in spoken)
