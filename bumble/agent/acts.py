@@ -24,6 +24,9 @@ Act = Literal[
     "goodbye",
     "wellbeing",
     "self",
+    "likes",
+    "origin",
+    "knows",
     "clock",
     "recall",
     "opinion",
@@ -39,6 +42,8 @@ Act = Literal[
     "plan",
     "telling",
 ]
+# What is asked of the entity itself: who it is, what it likes, where it is from, whom it knows.
+OF_ITSELF: tuple[Act, ...] = ("self", "likes", "origin", "knows")
 _FACES: Mapping[str, re.Pattern[str]] = {  # mean the same in every language
     "joke": re.compile("[😂🤣😹😆😜😝🤪]"),
     "good": re.compile("[🎉🥳😍🥰🤩🎊❤💖😊]"),
@@ -104,8 +109,10 @@ def of(text: str, language: str) -> Act:
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
-    if listed.has("self", plain) and len(plain.split()) <= BRIEF + SHORT:
-        return "self"
+    if len(plain.split()) <= BRIEF + SHORT:
+        for act in OF_ITSELF:
+            if listed.has(act, plain):
+                return act
     if listed.begins("hypothetical", plain):
         return "hypothetical"
     if any(_asks(part, listed) for part in parts):
@@ -124,14 +131,25 @@ def _asks(clause: str, listed: Cues) -> bool:
     if _QUESTION_MARK.search(clause):
         return True
     count = len(clause.split())
-    return count <= MOST_ASKED and not clause.endswith("!") and listed.begins("asks", clause)
+    return count <= MOST_ASKED and not clause.endswith("!") and _begins_asking(clause, listed)
+
+
+def _begins_asking(clause: str, listed: Cues) -> bool:
+    """Whether a word of asking comes first, or behind words that lead to it: `until when`."""
+    start = 0
+    while not listed.patterns["asks"].match(clause, start):
+        lead = listed.patterns["leads"].match(clause, start)
+        if lead is None:
+            return False
+        start = lead.end() + len(clause[lead.end() :]) - len(clause[lead.end() :].lstrip())
+    return True
 
 
 def _question(plain: str, listed: Cues) -> Act:
     count = len(plain.split())
     if listed.has("recall", plain):
         return "recall"
-    if listed.has("clock", plain) and count <= BRIEF:
+    if listed.has("clock", plain) and count <= BRIEF and _is_of_now(plain, listed):
         return "clock"
     if listed.has("wellbeing", plain) and count <= BRIEF:
         return "wellbeing"
@@ -141,6 +159,13 @@ def _question(plain: str, listed: Cues) -> Act:
     if listed.has("advice", plain):
         return "opinion"
     return "recall" if listed.has("own", plain) else "question"
+
+
+def _is_of_now(plain: str, listed: Cues) -> bool:
+    """Whether a question for the time is for that alone, not for when something is."""
+    for cue in ("clock", "present", "greeting", "recall"):
+        plain = listed.patterns[cue].sub(" ", plain)
+    return not stop_words.telling_words(plain)
 
 
 def _courtesy(plain: str, listed: Cues) -> Act | None:
@@ -205,6 +230,13 @@ def asks_number(text: str, language: str) -> bool:
     """Whether a message asks for a number, a day or a time."""
     listed = cues(language)
     return listed is not None and listed.patterns["number"].search(phrases.folded(text)) is not None
+
+
+def tells_number(text: str, language: str) -> bool:
+    """Whether a message names a number, a day or a time."""
+    listed = cues(language)
+    dated = listed is not None and listed.patterns["time"].search(phrases.folded(text)) is not None
+    return dated or _NUMBER.search(text) is not None
 
 
 def asked(text: str, language: str) -> str:

@@ -11,22 +11,34 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import product
+from itertools import permutations, product
 
 from bumble.agent import acts
 from bumble.context.remembered import Quote
 from bumble.forms.forms import Forms, Parts
 from bumble.grounding import claims
-from bumble.text import words
+from bumble.text import stop_words, words
 
 LATEST = 6  # replies none of whose wordings is taken again
 MOST_WORDS, MOST_CHARS = 16, 110  # of a message that is quoted whole
 QUOTE_CHARS = 240  # of what is remembered
 # Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
 SPEAKS = frozenset(
-    ("greeting", "thanks", "goodbye", "wellbeing", "self", "confided", "heavy", "bad", "good")
+    (
+        "greeting",
+        "thanks",
+        "goodbye",
+        "wellbeing",
+        *acts.OF_ITSELF,
+        "confided",
+        "heavy",
+        "bad",
+        "good",
+    )
 ) | {"joke", "hypothetical", "telling"}
 _GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
+GOES_ON = "telling"  # the act whose last part fits behind any reply
+_ENDS = (".", "!", "?")
 _CLAUSE = re.compile(r"(?<=[.!?…;])\s+|\n+|,\s+")
 _SLOT = re.compile(r"\{\w+\}")
 _QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
@@ -46,6 +58,7 @@ class Scene:
     at: datetime  # in the entity's time zone
     quotes: Sequence[Quote]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
+    story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
 
 @dataclass(frozen=True)
@@ -67,13 +80,19 @@ def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
     if scene.wordings is None:
         return _quoted_alone(scene)
     worder = _Worder(scene, scene.wordings, rng)
+    return worder.unheard(_worded(act, scene, scene.wordings, worder))
+
+
+def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Reply:
     if act in ("recall", "question") and scene.quotes:
         return worder.remembered()
     if act == "recall" or (act == "question" and names_somebody(scene)):
         return worder.reply("unknown")
+    if act == "knows" and not scene.who:
+        return worder.reply("self")
     reply = worder.reply(act)
     if act in _GREETED and acts.greets(scene.message, scene.language):
-        hello = worder.worded(scene.wordings.talk.acts["greeting"][:1], {})
+        hello = worder.worded(wordings.talk.acts["greeting"][:1], {})
         return Reply(f"{hello} {reply.text}", act)
     return reply
 
@@ -82,7 +101,8 @@ def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
     """Word what came of work with tools whose own answer could not be used."""
     if scene.wordings is None:
         return _quoted_alone(scene)
-    return _Worder(scene, scene.wordings, rng).reply("tried" if failed else "done")
+    worder = _Worder(scene, scene.wordings, rng)
+    return worder.unheard(worder.reply("tried" if failed else "done"))
 
 
 def names_somebody(scene: Scene) -> bool:
@@ -117,6 +137,15 @@ def _weight(clause: str) -> float:
     return min(len(clause.split()), MOST_WORDS) + 3 * digits
 
 
+def _tokens(text: str) -> tuple[str, ...]:
+    """Return what makes two replies the same: their words, however written."""
+    return tuple(stop_words.words(text))
+
+
+def _closed(text: str) -> str:
+    return text if text.endswith(_ENDS) else f"{text}."
+
+
 def _short(text: str) -> str:
     return words.shorten(text, QUOTE_CHARS, at_word=True)
 
@@ -126,10 +155,32 @@ class _Worder:
 
     def __init__(self, scene: Scene, wordings: Forms, rng: random.Random) -> None:
         self.scene, self.wordings, self.rng = scene, wordings, rng
+        self.heard = {_tokens(reply): n for n, reply in enumerate(scene.earlier)}
+
+    def unheard(self, reply: Reply) -> Reply:
+        """Return a reply that was never said before: with what it answers, and more, behind it.
+
+        Where all of that was said too, the one that was said longest ago.
+        """
+        if _tokens(reply.text) not in self.heard:
+            return reply
+        said = self._marked(gist(self.scene.message))
+        more = [wording for wording in self.wordings.talk.acts[GOES_ON][-1] if wording]
+        self.rng.shuffle(more)
+        quoted = [] if said in reply.text else [said]
+        pairs = (f"{first} {second}" for first, second in permutations(more, 2))
+        tails = [*quoted, *more, *(f"{said} {wording}" for wording in more), *pairs]
+        longer = [f"{_closed(reply.text)} {tail}" for tail in tails]
+        best = min(longer, key=lambda text: self.heard.get(_tokens(text), -1))
+        return Reply(best, reply.act)
 
     def reply(self, act: str) -> Reply:
         slots = {"said": self._marked(gist(self.scene.message)), **self._clock()}
-        return Reply(self.worded(self.wordings.talk.acts[act], slots), act)
+        parts = self.wordings.talk.acts[act]
+        if act in ("self", "likes") and self.scene.story:
+            *first, _ = parts
+            parts = (*first, tuple(self.scene.story))
+        return Reply(self.worded(parts, slots), act)
 
     def remembered(self) -> Reply:
         first, *more = self.scene.quotes
@@ -149,10 +200,16 @@ class _Worder:
         each = [self._usable(part) for part in parts]
         texts = [" ".join(filter(None, chosen)) for chosen in product(*each)]
         self.rng.shuffle(texts)
-        best = min(texts, key=self._staleness)
-        best = _QUOTE_BEFORE.sub(r"\1.", best)  # what is quoted ends with no full stop of its own
-        filled = _SLOT.sub(lambda match: named.get(match[0][1:-1], ""), best)
-        return filled[:1].upper() + filled[1:]
+
+        def filled(text: str) -> str:
+            text = _QUOTE_BEFORE.sub(r"\1.", text)  # what is quoted has no full stop of its own
+            text = _SLOT.sub(lambda match: named.get(match[0][1:-1], ""), text)
+            return text[:1].upper() + text[1:]
+
+        best = min(
+            texts, key=lambda text: (_tokens(filled(text)) in self.heard, *self._lately(text))
+        )
+        return filled(best)
 
     def _usable(self, part: Sequence[str]) -> Sequence[str]:
         """Return the wordings of a part; nobody is called by a name that isn't known."""
@@ -160,15 +217,14 @@ class _Worder:
             return part
         return list(dict.fromkeys(_CALLED.sub("", wording) for wording in part))
 
-    def _staleness(self, text: str) -> tuple[int, int]:
+    def _lately(self, text: str) -> tuple[int, int]:
         """Say how much of a wording the entity said before: lately, then ever."""
         pieces = [piece.strip() for piece in _SLOT.split(text)]
         pieces = [part for piece in pieces for part in words.sentences(piece) if len(part) > 2]
         latest = self.scene.earlier[-LATEST:]
         lately = sum(piece in reply for piece in pieces for reply in latest)
         ever = sum(piece in reply for piece in pieces for reply in self.scene.earlier)
-        whole = any(text == reply for reply in self.scene.earlier)
-        return lately + 100 * whole, ever
+        return lately, ever
 
     def _clock(self) -> dict[str, str]:
         return {"time": f"{self.scene.at:%H:%M}", "day": weekday(self.wordings, self.scene.at)}

@@ -24,13 +24,14 @@ from bumble.llm import actions
 from bumble.llm.protocol import Completion
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import stop_words, words
 
 DRAWS = 3  # drafts of one reply
-EARLIER_TALKS = 24  # conversations whose replies are not said again
+EARLIER_TALKS = 60  # conversations whose replies are not said again
 MOST_SENTENCES = 3
+STORY_CHARS = 160  # of a sentence about the entity that is said whole
 ASKS_MEMORY = ("recall", "question")
-ASKS = (*ASKS_MEMORY, "opinion", "self", "clock", "wellbeing")
+ASKS = (*ASKS_MEMORY, *acts.OF_ITSELF, "opinion", "clock", "wellbeing")
 Sign = Callable[[], None]  # shows the person that something is going on
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
@@ -143,6 +144,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         code,
         number=acts.asks_number(turn.message.text, code),
         asks=lambda text: acts.of(text, code) in ASKS,
+        counts=lambda text: acts.tells_number(text, code),
     )
     quotes = remembered.quotes(life, turn.session, question) if act in ASKS_MEMORY else []
     owner_unnamed = turn.person.name.casefold() == "you"
@@ -153,10 +155,21 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         person=turn.person.id,
         who="" if owner_unnamed else turn.person.name,
         name=life.identity.name,
+        story=_own_words(life, code),
         at=life.now(),
         quotes=quotes,
         earlier=earlier_replies(life, turn),
     )
+
+
+def _own_words(life: Runtime, language: str) -> tuple[str, ...]:
+    """Return what the owner let the entity say of itself, where that is in a language."""
+    text = words.one_line(life.identity.identity.monologue)
+    speaks = not (stop_words.SAYING_I | stop_words.SAYING_MY).isdisjoint(stop_words.words(text))
+    if not speaks or words.language(text, default="") != language:
+        return ()
+    parts = [part for part in words.sentences(text) if life.identity.name not in part]
+    return tuple(part for part in parts if len(part) <= STORY_CHARS)
 
 
 def earlier_replies(life: Runtime, turn: Turn) -> list[str]:

@@ -271,7 +271,11 @@ def find(
     kinds: Sequence[str] = (),
     limit: int,
     unasked: bool = True,
+<<<<<<< HEAD
     faded: bool | None = None,
+=======
+    newer: bool = True,
+>>>>>>> talk2
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
 
@@ -286,7 +290,11 @@ def find(
         kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
+<<<<<<< HEAD
         faded: Whether what has faded counts too; None: where nothing else answers.
+=======
+        newer: Whether the newest word on each stands beside it.
+>>>>>>> talk2
     """
 
     def look(*, with_faded: bool) -> list[Hit]:
@@ -310,6 +318,8 @@ def find(
     if faded is None and not unasked and not _answers(hits, config):
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
+    if not newer:
+        return _believed(memory.entity, config, near, search.at)
     return standing(memory.entity, config, search, near)
 
 

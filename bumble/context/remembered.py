@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bumble.choosing import quotes as marks
 from bumble.context import recalled
 from bumble.context.recalled import Search
+from bumble.forms import forms
 from bumble.grounding import speakers
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.records import provenance
-from bumble.records.sessions import Session
+from bumble.records import base, provenance, session_files
+from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import stop_words, words
 from bumble.text.stop_words import telling_words
 from bumble.text.words import one_line
 
@@ -29,8 +31,10 @@ SEARCHED = 40  # hits that are looked through
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 COMPOUND = 5  # letters of a word that counts within another
 INEXACT = 0.8  # what such a word counts
-# Of the words of a question, in what answers it: where it is near, or has the number; and else.
-LEAST_SHARED, MOST_SHARED = 0.3, 0.6
+# Of the words of a question, in what answers it: where it has the number, is near, and else.
+LEAST_SHARED, NEAR_SHARED, MOST_SHARED = 0.3, 0.45, 0.6
+PASSING = 0.3  # what a word counts that stands in any talk
+LATEST_TALKS = 200  # whose corrections are known
 LEAST_LETTERS = 3  # of a word that tells what is asked
 NEARNESS = 3.0  # what nearness counts beside a shared rare word
 NUMBER = 1.0  # what a number counts where one is asked for
@@ -56,12 +60,24 @@ class Question:
     language: str
     number: bool = False  # whether a number or a date is asked for
     asks: Callable[[str], bool] = lambda text: text.rstrip().endswith(("?", "？"))
+    counts: Callable[[str], bool] = lambda text: any(char.isdigit() for char in text)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What may answer: a message of a person, or words out of a note."""
+
+    quote: Quote
+    id: str  # of the message; empty: a note
+    nearness: float
+    is_near: bool
 
 
 def quotes(life: Runtime, session: Session, question: Question) -> list[Quote]:
     """Return what answers the last message of a conversation, the newest first.
 
-    What was said in the conversation before counts too.
+    What was said in the conversation before counts too. Of what was put right since, the newest
+    word goes first, however little it shares with the question.
     """
     said = session.messages[-1]
     at = life.now()
@@ -75,22 +91,105 @@ def quotes(life: Runtime, session: Session, question: Question) -> list[Quote]:
         kinds=KINDS,
         limit=SEARCHED,
         unasked=False,
+        newer=False,
     )
+    heard = _heard(life, session)
     told = [hit for hit in hits if hit.id != said.id and _tells(life, hit, question)]
-    ranked = _ranked(life, told, question)
-    best = [hit for hit, points in ranked if points >= CLOSE * ranked[0][1]]
-    return _newest_first([_quote(life, hit, question) for hit in best])
+    ranked = _ranked(life, _statements(life, told, question, heard), question)
+    best = [statement for statement, points in ranked if points >= CLOSE * ranked[0][1]]
+    if question.number:
+        best = [each for each in best if question.counts(each.quote.text)] or best
+    return _newest_first(life, best, heard)
 
 
-def _newest_first(found: Sequence[Quote]) -> list[Quote]:
-    """Keep the best few, what was said rather than a note of it, and put the newest first."""
-    words_said = [quote.text for quote in found if quote.speaker]
-    best = [
-        quote
-        for quote in found
-        if quote.speaker or not any(text in quote.text for text in words_said)
-    ][:MOST_QUOTES]
-    return sorted(best, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
+@dataclass(frozen=True)
+class _Heard:
+    """What people said that all who are here may hear, and what of it was put right since."""
+
+    messages: Mapping[str, Message]
+    newer: Mapping[str, str]  # id of the message that puts right, by that of the one put right
+
+    def newest(self, id_: str) -> str:
+        """Return the id of the newest word on what a message says."""
+        seen = {id_}
+        while (later := self.newer.get(id_, "")) in self.messages and later not in seen:
+            seen.add(later)
+            id_ = later
+        return id_
+
+
+def _heard(life: Runtime, session: Session) -> _Heard:
+    folder = life.entity.sessions
+    infos = [
+        info
+        for info in session_files.infos(folder)
+        if info.id != session.id and base.may_read((info.by, *info.present), session.people)
+    ]
+    infos = sorted(infos, key=lambda info: info.last_at)[-LATEST_TALKS:]
+    talks = [*(session_files.find(folder, info.id) for info in infos), session]
+    messages = {
+        message.id: message
+        for talk in talks
+        for message in talk.messages
+        if message.role == "user" and message.text.strip()
+    }
+    newer: dict[str, str] = {}
+    for talk in talks:
+        for notice in talk.notices.values():
+            for earlier in notice.corrects[:1]:
+                newer[earlier] = notice.message
+    return _Heard(messages, newer)
+
+
+def _statements(
+    life: Runtime, hits: Sequence[Hit], question: Question, heard: _Heard
+) -> list[Statement]:
+    """Return what some hits say; of notes what nobody here said in the same words."""
+    spoken = " ".join(_bare(message.text) for message in heard.messages.values())
+    statements = []
+    for hit in hits:
+        nearness, near = hit.parts.nearness or 0.0, recalled.is_near(hit, life.config)
+        quoted = [_quote(life, hit)] if hit.kind == "message" else _noted(hit)
+        statements += [
+            Statement(quote, hit.id if quote.speaker else "", nearness, near)
+            for quote in quoted
+            if quote.speaker or not (_bare(quote.text) in spoken or question.asks(quote.text))
+        ]
+    return statements
+
+
+def _noted(hit: Hit) -> list[Quote]:
+    """Return the sentences of a note, and what is quoted in it in the words of who said it."""
+    rows = [row for row in hit.text.splitlines() if not row.startswith("#")]
+    cited = {row: marks.citations(marks.MARK + row.lstrip("> ")) for row in rows}
+    own = [row.lstrip("> -").strip('“”„«»"') for row in rows if not cited[row]]
+    quoted = [Quote(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]
+    return [
+        *quoted,
+        *(Quote(part, hit.at) for row in own for part in words.sentences(row) if part),
+    ]
+
+
+def _bare(text: str) -> str:
+    return " ".join(stop_words.words(text))
+
+
+def _newest_first(life: Runtime, best: Sequence[Statement], heard: _Heard) -> list[Quote]:
+    """Keep the best few and the newest word on each, newest first."""
+    chosen: dict[str, Quote] = {}
+    for statement in best:
+        later = heard.newest(statement.id)
+        if later != statement.id:
+            chosen.setdefault(_bare(heard.messages[later].text), _said(life, heard.messages[later]))
+        chosen.setdefault(_bare(statement.quote.text), statement.quote)
+    few = list(chosen.values())[:MOST_QUOTES]
+    return sorted(few, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
+
+
+def _said(life: Runtime, message: Message) -> Quote:
+    person = people.find_person(life, message.speaker)
+    name = person.name if person else message.speaker
+    return Quote(one_line(message.text), message.at, message.speaker, name)
 
 
 def near(life: Runtime, session: Session, language: str) -> list[Quote]:
@@ -103,7 +202,13 @@ def near(life: Runtime, session: Session, language: str) -> list[Quote]:
         life.memory, life.config, life.body, search, said.text, kinds=KINDS, limit=MOST_QUOTES
     )
     question = Question(said.text, language)
-    return [_quote(life, hit, question) for hit in hits if _tells(life, hit, question)]
+    told = [hit for hit in hits if _tells(life, hit, question)]
+    return [
+        _quote(life, hit)
+        if hit.kind == "message"
+        else Quote(_telling_line(hit.text, question), hit.at)
+        for hit in told
+    ]
 
 
 def _tells(life: Runtime, hit: Hit, question: Question) -> bool:
@@ -115,33 +220,40 @@ def _tells(life: Runtime, hit: Hit, question: Question) -> bool:
     )
 
 
-def _ranked(life: Runtime, hits: Sequence[Hit], question: Question) -> list[tuple[Hit, float]]:
-    """Rank what answers, best first: it shares a good part of the words that tell what is asked."""
+def _ranked(
+    life: Runtime, statements: Sequence[Statement], question: Question
+) -> list[tuple[Statement, float]]:
+    """Rank what answers, best first: it shares a good part of what tells what is asked.
+
+    Rare words tell most, and words that stand in any talk little.
+    """
     code = question.language
     asked = _forms(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
-    texts = [_forms(hit.text, code) for hit in hits]
+    texts = [_forms(each.quote.text, code) for each in statements]
+    passing = _passing(life, code)
     weights = {
         stem: math.log(
-            1 + len(hits) / max(1, sum(_shares(stem, word, there) > 0 for there in texts))
+            1 + len(texts) / max(1, sum(_shares(stem, word, text) > 0 for text in texts))
         )
+        * (PASSING if word in passing else 1.0)
         for stem, word in asked.items()
     }
+    whole = sum(weights.values()) or 1.0
     ranked = []
-    for hit, there in zip(hits, texts, strict=True):
-        shares = {stem: _shares(stem, word, there) for stem, word in asked.items()}
-        part = sum(map(bool, shares.values())) / max(1, len(asked))
-        counts = question.number and any(char.isdigit() for char in hit.text)
-        fits = counts or recalled.is_near(hit, life.config)
-        if part < (LEAST_SHARED if fits else MOST_SHARED):
+    for each, text in zip(statements, texts, strict=True):
+        points = sum(weights[stem] * _shares(stem, word, text) for stem, word in asked.items())
+        counts = question.number and question.counts(each.quote.text)
+        least = LEAST_SHARED if counts else NEAR_SHARED if each.is_near else MOST_SHARED
+        if points < whole * least:
             continue
-        points = sum(weights[stem] * share for stem, share in shares.items()) + NUMBER * counts
-        ranked.append((hit, points + NEARNESS * (hit.parts.nearness or 0.0)))
+        ranked.append((each, points + NUMBER * counts + NEARNESS * each.nearness))
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
-def _holders(stem: str, word: str, texts: Sequence[Mapping[str, str]]) -> int:
-    """Count the texts that a word stands in."""
-    return sum(_shares(stem, word, there) > 0 for there in texts)
+def _passing(life: Runtime, language: str) -> set[str]:
+    """Return the words of a language that tell little of what is asked."""
+    rows = forms.load(language, life.entity.root, life.tell).memory.passing
+    return {words.folded(word) for row in rows for word in row.split()}
 
 
 def _forms(text: str, language: str, *, beside: Sequence[str] = ()) -> dict[str, str]:
@@ -159,6 +271,8 @@ def _shares(stem: str, word: str, there: Mapping[str, str]) -> float:
     """Say how much of a word stands in a text: itself, or as part of a compound."""
     if stem in there:
         return 1.0
+    if any(_is_ending(word, other) for other in there.values()):
+        return INEXACT
     if len(word) < COMPOUND:
         return 0.0
     within = any(
@@ -171,9 +285,13 @@ def _shares(stem: str, word: str, there: Mapping[str, str]) -> float:
     return INEXACT if within else 0.0
 
 
-def _quote(life: Runtime, hit: Hit, question: Question) -> Quote:
-    if hit.kind != "message":
-        return Quote(_telling_line(hit.text, question), hit.at)
+def _is_ending(word: str, other: str) -> bool:
+    """Whether two words differ by an s, as a name does that owns: `Mira`, `Miras`."""
+    short, long = sorted((word, other), key=len)
+    return len(short) >= LEAST_LETTERS and long in (f"{short}s", f"{short}es")
+
+
+def _quote(life: Runtime, hit: Hit) -> Quote:
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
     known = people.readable_person(life, person) if person else None
     return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)

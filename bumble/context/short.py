@@ -20,7 +20,7 @@ from bumble.text import tokens, words
 from bumble.text.words import one_line
 
 NAME = "talk_{language}"
-MONOLOGUE_TOKENS = 40  # of who the entity is: how it speaks the examples show
+MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 
 
 def has(language: str) -> bool:
@@ -37,7 +37,7 @@ def stable(entity: Entity, identity: Identity, config: PromptConfig, language: s
     own_files = tuple(prompt_files.read(entity, config))
     who = identity.identity
     parts = {
-        "monologue": _within(one_line(who.monologue), MONOLOGUE_TOKENS),
+        "monologue": _monologue(one_line(who.monologue), language),
         "always": "\n".join(
             filter(None, (system.locked(knowledge.read(entity.knowledge)), system.files(own_files)))
         ),
@@ -47,6 +47,12 @@ def stable(entity: Entity, identity: Identity, config: PromptConfig, language: s
     (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     return Stable(text, blocks, own_files, examples=_messages(turns))
+
+
+def _monologue(text: str, language: str) -> str:
+    """Return what the entity is, for a prompt in a language; in another one it would mislead."""
+    alike = words.language(text, default=language) == language
+    return _within(text, MONOLOGUE_TOKENS) if alike else ""
 
 
 def _within(text: str, limit_tokens: int) -> str:

@@ -82,7 +82,8 @@ class MemoryForms:
 
 # What a message is, as far as its wording tells: what a reply is worded for.
 ACTS = (
-    *("greeting", "thanks", "goodbye", "wellbeing", "self", "clock", "told_me", "told_by", "noted"),
+    *("greeting", "thanks", "goodbye", "wellbeing", "self", "likes", "origin"),
+    *("knows", "clock", "told_me", "told_by", "noted"),
     *("before", "unknown", "opinion", "question", "request", "done", "tried", "confided", "heavy"),
     *("bad", "good", "joke", "correction", "hypothetical", "plan", "telling"),
 )

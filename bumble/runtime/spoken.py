@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LATEST_MESSAGES = 8  # of the person, which tell their language
 MAX_MESSAGE_CHARS = 2000  # what is pasted needn't be read to its end
+LATEST_TALKS = 6  # that are read at most, until enough was said
 ENOUGH_CHARS = 60  # said in a conversation; with less it matters what was spoken before
 AUTO = "auto"  # the setting that leaves it to them
 
@@ -70,18 +71,21 @@ def _texts(session: Session, person: str) -> list[str]:
 
 
 def _before(entity: Entity, person: str, *, not_session: str = "") -> str:
-    """Return what somebody spoke until a session: in the last one, else by their portrait."""
+    """Return what somebody spoke until a session: in the last ones, else by a portrait."""
     sessions = [
         info
         for info in session_files.infos(entity.sessions)
         if info.id != not_session and person in (info.by, *info.present)
     ]
-    if sessions:
-        latest = max(sessions, key=lambda info: (info.last_at, info.id))
+    newest_first = sorted(sessions, key=lambda info: (info.last_at, info.id), reverse=True)
+    texts: list[str] = []
+    for latest in newest_first[:LATEST_TALKS]:
+        if sum(map(len, texts)) >= ENOUGH_CHARS:
+            break
         with suppress(RecordInvalidError):  # `doctor` names it; a talk goes on
-            heard = languages.spoken(_texts(session_files.find(entity.sessions, latest.id), person))
-            if heard:
-                return heard
+            texts = _texts(session_files.find(entity.sessions, latest.id), person) + texts
+    if heard := languages.spoken(texts):
+        return heard
     record = _record(entity, person)
     portrait = record.text if record else ""
     return languages.language(portrait[:MAX_MESSAGE_CHARS])

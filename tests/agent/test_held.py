@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from bumble.abilities.tiers import Abilities
-from bumble.agent import turn
+from bumble.agent import acts, by_form, turn
+from bumble.agent.by_form import Scene
 from bumble.agent.turn_record import Turn
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import sessions
+from bumble.records.notices import Notice
 from bumble.runtime.runtime import Runtime
-from tests.support.turns import Clock, act, life_of, stored, talk
+from tests.support.turns import NOON, Clock, act, life_of, stored, talk
 
 CHOOSES, NONE = Abilities(), Abilities(unmeasured="none")
 
@@ -206,3 +212,104 @@ def test_the_first_request_of_a_plain_turn_begins_like_the_next(ada: Entity) -> 
     assert isinstance(life.model, ScriptedModel)
     after = life.model.requests[-1].messages
     assert tuple(after[: len(warmed)]) == tuple(warmed)
+
+
+SAME = {
+    "en": "I see a blackbird in the garden, and it sings to me.",
+    "de": "Ich sehe eine Amsel im Garten, und sie singt für mich.",
+    "es": "Veo un mirlo en el jardín, y canta para mí.",
+    "fr": "Je vois un merle dans le jardin, et il chante pour moi.",
+    "it": "Vedo un merlo nel giardino, e canta per me.",
+    "pt": "Eu vejo um melro no jardim, e ele canta para mim.",
+}
+
+
+@pytest.mark.parametrize("language", SAME)
+@pytest.mark.parametrize("act_of_it", ["thanks", "goodbye", "correction", "clock", "telling"])
+def test_of_forty_replies_by_form_none_is_said_again(
+    ada: Entity, language: str, act_of_it: acts.Act
+) -> None:
+    wordings = forms.load(language, ada.root)
+    heard: list[str] = []
+    for n in range(40):
+        scene = Scene(SAME[language], language, wordings, "sam", "Sam", "Ada", NOON, (), heard)
+        heard.append(by_form.compose(act_of_it, scene, random.Random(n)).text)
+    assert len(set(heard)) == len(heard)
+
+
+def test_an_answer_that_was_given_before_is_worded_anew(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My dog Rollo is 7 years old.")
+    heard = [reply(talk(silent(ada, clock), "How old is Rollo?")) for _ in range(15)]
+    assert all("7 years old" in text for text in heard)
+    assert len(set(heard)) == len(heard)
+
+
+@pytest.mark.parametrize(
+    ("question", "act_of_it"),
+    [
+        ("was machst du eigentlich gern?", "likes"),
+        ("erzähl mir was über dich", "self"),
+        ("wie alt bist du?", "origin"),
+        ("weißt du wer ich bin?", "knows"),
+        ("what do you like doing all day?", "likes"),
+        ("where do you live?", "origin"),
+        ("do you remember me?", "knows"),
+        ("¿Qué te gusta hacer?", "likes"),
+        ("¿Cuántos años tienes?", "origin"),
+        ("qu'est-ce que tu aimes faire ?", "likes"),
+        ("tu te souviens de moi ?", "knows"),
+        ("cosa ti piace fare?", "likes"),
+        ("quanti anni hai?", "origin"),
+        ("do que você gosta?", "likes"),
+        ("você sabe quem eu sou?", "knows"),
+    ],
+)
+def test_what_is_asked_of_the_entity_itself_is_answered(
+    ada: Entity, question: str, act_of_it: str
+) -> None:
+    done = talk(silent(ada), question)
+    assert done.worded == act_of_it
+    assert act_of_it != "knows" or "Sam" in reply(done)
+
+
+def test_the_entity_says_of_itself_what_its_owner_wrote(ada: Entity) -> None:
+    text = ada.file.read_text(encoding="utf-8")
+    own = "identity:\n  monologue: I am Ada. I collect the sounds of old clocks.\n"
+    head, tail = text.split("identity:\n")[0], text[text.index("\nx:") :]
+    ada.file.write_text(head + own + tail, encoding="utf-8")
+    assert "sounds of old clocks" in reply(talk(silent(ada), "what do you like?"))
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("bis wann läuft der vertrag?", "unser mietvertrag läuft bis 31. märz 2027"),
+        ("an welchem tag kommt der ofenbauer?", "der ofenbauer kommt am donnerstag"),
+        ("quick what day is the bake sale?", "the bake sale is on 14 May in the hall"),
+    ],
+)
+def test_a_question_behind_leading_words_is_one(ada: Entity, question: str, statement: str) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), statement)
+    assert statement.rstrip(".") in reply(talk(silent(ada, clock), question))
+
+
+def test_of_a_fact_that_was_put_right_the_newest_word_is_quoted_first(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My sister Nora lives in Leeds with her two cats.")
+    done = talk(silent(ada, clock), "She moved, it is Hull now.")
+    first, second = [one.id for one in done.session.messages if one.role == "user"]
+    notice = Notice(clock(), second, keep=True, why="a correction", corrects=(first,))
+    ada_changes = sessions.plan_append(stored(ada), [notice], "note")
+    silent(ada, clock).apply(ChangeSet("note", (ada_changes,)))
+    said = reply(talk(silent(ada, clock), "Where does my sister Nora live?"))
+    assert said.index("Hull") < said.index("Leeds")
+
+
+def test_a_question_that_is_no_question_for_the_time_is_not_answered_by_the_clock(
+    ada: Entity,
+) -> None:
+    clock = Clock()
+    assert talk(silent(ada, clock), "what day is the fire inspection").worded != "clock"
+    assert talk(silent(ada, clock), "what day is it today?").worded == "clock"

@@ -37,6 +37,12 @@ def test_a_short_message_is_in_the_language_of_the_last_conversation(entity: Ent
     assert heard(entity, ("sam", "moin")) == "de"
 
 
+def test_of_short_conversations_several_tell_the_language(entity: Entity) -> None:
+    talked(entity, "ses_1", ("sam", GERMAN))
+    talked(entity, "ses_2", ("sam", "wann is elternabend?"))
+    assert heard(entity, ("sam", "ok")) == "de"
+
+
 def test_a_short_message_is_in_the_language_of_the_portrait(entity: Entity) -> None:
     known(entity, "Sam", text="Sam wohnt mit seiner Schwester an einem See bei Husum.")
     assert heard(entity, ("sam", "ok")) == "de"
