@@ -271,11 +271,8 @@ def find(
     kinds: Sequence[str] = (),
     limit: int,
     unasked: bool = True,
-<<<<<<< HEAD
     faded: bool | None = None,
-=======
     newer: bool = True,
->>>>>>> talk2
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
 
@@ -290,11 +287,8 @@ def find(
         kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
-<<<<<<< HEAD
         faded: Whether what has faded counts too; None: where nothing else answers.
-=======
         newer: Whether the newest word on each stands beside it.
->>>>>>> talk2
     """
 
     def look(*, with_faded: bool) -> list[Hit]:
