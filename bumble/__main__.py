@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
+COMPLETE = "--complete"
+
 
 def main() -> None:
     """Run the command line of this process."""
     _have_streams()
     try:
+        if sys.argv[1:2] == [COMPLETE]:  # a shell asks at every Tab: nothing else is loaded
+            from bumble.cli import completing
+
+            sys.exit(completing.main(sys.argv[2:]))
         from bumble.app.hiding import hide_environment
 
         hide_environment()

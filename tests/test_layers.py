@@ -10,8 +10,11 @@ PACKAGE = Path(bumble.__file__).parent
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 ONLY_IN = {
     "ijson": ("imports",),
+    "pyrage": ("exports",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
+    "mcp": ("served", "commands"),  # `commands` for its types alone
+    "mcp_types": ("served",),
     "apsw": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),

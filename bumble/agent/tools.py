@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo
 
 from jsonschema import Draft202012Validator
 
-from bumble.agent import workspace
+from bumble.agent import deep_recall, workspace
+from bumble.agent.deep_recall import Asked
 from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
 from bumble.context import catalyze
@@ -32,7 +33,8 @@ from bumble.records.skills import Skill
 from bumble.text import stop_words
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
-SEARCHES = frozenset({"recall", "list_skills"})  # whose earlier queries the model is reminded of
+# Whose earlier queries the model is reminded of.
+SEARCHES = frozenset({"recall", "deep_recall", "list_skills"})
 READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
 READ_ONLY |= {"list_files", "list_projects"}
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
@@ -51,8 +53,9 @@ class Context:
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
     recall: Callable[[str, str], Answer]  # searches memory, in a register or none
+    deep_recall: Callable[[str], Asked]  # searches it several times, for one question
     feelings: Feelings  # makes and recalls anchors
-    expand: Callable[[str], str]  # gives the whole of a text of this conversation that was cut
+    expand: Callable[[str], Answer]  # gives the whole of a text or memory that is shown cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
     cache: ToolCache
@@ -162,6 +165,11 @@ NOTE = Tool(
         "additionalProperties": False,
     },
 )
+DEEP = Tool(
+    deep_recall.NAME,
+    "look deeper, for a question whose answer several memories hold a part of each; slow",
+    _parameters(question="the whole question"),
+)
 ANCHORS: tuple[Tool, ...] = (
     Tool(
         "make_anchor",
@@ -206,9 +214,10 @@ COMMAND = Tool(
 def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     """Return the tools an entity has: files and programs only where the owner allows them."""
     notes = (NOTE,) if config.notes else ()
+    deep = (DEEP,) if config.deep_recall else ()
     work = PROJECTS if config.projects else ()
     anchoring = ANCHORS if config.anchors else ()
-    allowed = (*DECLARED, *notes, *anchoring, *work, *(FILES if config.files else ()))
+    allowed = (*DECLARED, *deep, *notes, *anchoring, *work, *(FILES if config.files else ()))
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
@@ -237,6 +246,12 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:
     answer = context.recall(arguments["query"], arguments.get("register", ""))
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
+
+
+def _deep_recall(arguments: Mapping[str, str], context: Context) -> Result:
+    asked = context.deep_recall(arguments["question"])
+    answer = deep_recall.answer(asked)
+    return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
 
 
 def _vouch(context: Context, *texts: str) -> None:
@@ -282,7 +297,8 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Con
 
 
 def _expand(arguments: Mapping[str, str], context: Context) -> Result:
-    return Result(context.expand(arguments["ref"]))
+    answer = context.expand(arguments["ref"])
+    return Result(answer.text, trust=answer.trust)
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
@@ -473,6 +489,7 @@ def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
 
 _RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
     "recall": _recall,
+    deep_recall.NAME: _deep_recall,
     "expand_message": _expand,
     "update_knowledge": _update_knowledge,
     "write_journal": _write_journal,

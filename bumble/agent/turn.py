@@ -19,6 +19,7 @@ from datetime import datetime
 from bumble import prompts
 from bumble.agent import (
     budget,
+    deep_recall,
     held,
     host,
     loop,
@@ -41,7 +42,6 @@ from bumble.body.soma import Soma, shown_to
 from bumble.context import (
     catalyze,
     compact,
-    expand,
     handover,
     preamble,
     recalled,
@@ -214,7 +214,7 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            tools.declared(tools_of(life, session.people)),
+            tools.declared(_offered(life, session.people, profile.name)),
             speech_only=life.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
@@ -271,7 +271,7 @@ def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) 
     return loop.run(
         life.model,
         turn.request,
-        tools.declared(tools_of(life, turn.session.people)),
+        tools.declared(_offered(life, turn.session.people, turn.route.profile)),
         life.config.cognition.loop,
         carry_out,
         say,
@@ -301,6 +301,7 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
     who, messages = turn.person, turn.session.messages
     return replace(
         tool_context(life, turn.session, provenance_of(life, turn), "chat", turn.seen.unseen),
+        config=_offered(life, turn.session.people, turn.route.profile),
         said=tuple(
             message.text
             for message in messages
@@ -341,8 +342,11 @@ def tool_context(
         zone=life.zone,
         provenance=provenance,
         recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
+        deep_recall=lambda question: deep_recall.ask(
+            life, question, session.people, outside=session.id, unseen=unseen
+        ),
         feelings=Feelings(life),
-        expand=lambda reference: expand.original(life.entity, reference, session),
+        expand=lambda reference: recalled.whole(life, reference, session),
         config=tools_of(life, session.people),
         apply=write_now,
         cache=ToolCache(
@@ -371,6 +375,15 @@ def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
     if not config.run_command or set(readers) <= {people.owner_id(life.entity, life.identity)}:
         return config
     return replace(config, run_command=False)
+
+
+def _offered(life: Runtime, readers: Sequence[str], profile: str) -> ToolsConfig:
+    """Return which tools a turn may use: a reflex has no time to look deeper.
+
+    All are declared in the stable part, so that turns of both profiles begin alike.
+    """
+    config = tools_of(life, readers)
+    return replace(config, deep_recall=False) if profile == "reflex" else config
 
 
 def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:

@@ -11,11 +11,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__, files
@@ -34,6 +35,10 @@ COMMANDS = {
     "recall": (
         "recall",
         "Search what the entity remembers, as it would in a talk with its owner.",
+    ),
+    "deep-recall": (
+        "deep_recall",
+        "Answer a question by several looks into memory, with what it rests on.",
     ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
@@ -70,7 +75,10 @@ COMMANDS = {
         "catalyze",
         "Search memory in two stages: questions that topics raise, then the texts they point to.",
     ),
-    "wake": ("wake", "Let the entity wake by itself for a moment, if something calls it."),
+    "wake": (
+        "wake",
+        "Let the entity wake by itself for a moment, if something calls it and nobody talks.",
+    ),
     "evolve": (
         "evolve",
         "Look back on a hundred interactions, and propose small changes of who it is.",
@@ -85,11 +93,41 @@ COMMANDS = {
     "undo": ("undo", "Take back one change."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
+    "export": ("export", "Take the entity elsewhere: a card, a bundle to read or to keep."),
+    "completion": (
+        "completion",
+        "Print the script that completes commands, options, ids and names in your shell.",
+    ),
+    "mcp": ("mcp", "Serve the entity's memory to another program, over standard input and output."),
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
+}
+# In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
+SECTIONS = {
+    "Start": ("new", "status", "doctor", "config", "model"),
+    "Talk": ("chat", "session", "remind"),
+    "Look": ("recall", "why", "context", "index", "expand"),
+    "Keep": ("knowledge", "journal", "skill", "person", "belief", "episode", "project"),
+    "Body": ("soma", "anchor", "noise"),
+    "Cycles": (
+        *("compact", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
+        *("tick", "cron"),
+    ),
+    "History": ("log", "diff", "undo", "sync", "git-merge"),
+    "Think": ("route", "petri", "catalysts", "catalyze", "wake", "eval"),
+    "Doors": ("import", "export", "mcp", "completion"),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
+
+
+def _with_json(command: Any, option: Any) -> Any:
+    """Let a command take --json that has no such option, and those below it."""
+    if not any("--json" in param.opts for param in command.params):
+        command.params.append(option)
+    for below in getattr(command, "commands", {}).values():
+        _with_json(below, option)
+    return command
 
 
 class LazyGroup(TyperGroup):
@@ -97,36 +135,32 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        self.completing = False  # names alone are wanted
         self.commands.update(dict.fromkeys(COMMANDS))  # type: ignore[arg-type]  # names for "did you mean"
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
-        if self.completing:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
         if self.commands[cmd_name] is None:
             module = importlib.import_module(f"bumble.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
-            self.commands[cmd_name] = quick.quicken(command)
+            option = copy(next(param for param in self.params if param.name == "json"))
+            option.expose_value = False  # the process knows it already, from its arguments
+            self.commands[cmd_name] = quick.quicken(_with_json(command, option))
         return self.commands[cmd_name]
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the name of a subcommand without importing any."""
-        self.completing = True
-        return super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
 
 
 app = typer.Typer(
     cls=LazyGroup,
+    add_completion=False,  # `bumble completion` is quicker, and knows values
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

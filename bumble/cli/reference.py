@@ -15,7 +15,7 @@ import typer
 
 from bumble import errors
 from bumble.app import output
-from bumble.cli import app, settings_page
+from bumble.cli import app, command_words, completing, man_page, settings_page
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
 from bumble.errors import UserError
 
@@ -154,6 +154,8 @@ def pages(folder: Path) -> dict[Path, str]:
     """
     architecture = folder / "architecture.md"
     return {
+        completing.WORDS: command_words.words(),
+        folder / "bumble.1": man_page.page(MEANINGS),
         folder / "commands.md": page(),
         folder / "settings.md": settings_page.page(),
         architecture: with_tree(architecture.read_text(encoding="utf-8")),

@@ -13,7 +13,7 @@ from bumble.app.opening import shell_of
 from bumble.app.process import Shell
 from bumble.app.setting_files import SettingsFile
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
-from bumble.entity import defaults, folder_trust, layers, setting_edits, settings
+from bumble.entity import folder_trust, layers, setting_edits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
@@ -24,22 +24,13 @@ from bumble.text.schema import ValueProblem
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
 
 
-def _keys(ctx: typer.Context, incomplete: str) -> Iterator[str]:
-    """Complete the name of a setting."""
-    for keys, _ in layers.leaves(defaults.read()):
-        if (key := ".".join(keys)).startswith(incomplete):
-            yield key
-
-
 KeyArgument = Annotated[
     str,
-    typer.Argument(metavar="KEY", help="The setting, as in llm.model.", autocompletion=_keys),
+    typer.Argument(metavar="KEY", help="The setting, as in llm.model."),
 ]
 SectionArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[KEY]", help="A setting or a section. Default: all.", autocompletion=_keys
-    ),
+    typer.Argument(metavar="[KEY]", help="A setting or a section. Default: all."),
 ]
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own config, for all entities; not in entity.yaml.")

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import output
+from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli.entity_command import reads
+from bumble.errors import RecordMissingError
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -22,7 +23,13 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-    from bumble.context import expand
+    from bumble.context import expand, whole_record
 
-    text = expand.everywhere(opened.entity, reference)
+    try:
+        text = expand.everywhere(opened.entity, reference)
+    except RecordMissingError as problem:
+        try:
+            text = whole_record.find(opened.entity, opening.zone(opened), reference).text
+        except RecordMissingError:
+            raise problem from None
     output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)

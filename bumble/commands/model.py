@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,30 +34,11 @@ app = typer.Typer(
 )
 
 
-def _names(ctx: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Complete the name of a model."""
-    for entry in weights.catalog_of(shell_of(ctx)):
-        if entry.name.startswith(incomplete):
-            yield entry.name, entry.summary
-
-
-def _here(ctx: typer.Context, incomplete: str) -> Iterator[str]:
-    """Complete the name of a model, or of any folder, that lies on this machine."""
-    from bumble.weights import store
-
-    names = {item.name for item in store.stored(shell_of(ctx).weights)}
-    yield from sorted(name for name in names if name.startswith(incomplete))
-
-
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="The model.", autocompletion=_names)
-]
-NamesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME", help="The models.", autocompletion=_names)
-]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The model.")]
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")]
 StoredArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NAME", help="The models, or other folders.", autocompletion=_here),
+    typer.Argument(metavar="NAME", help="The models, or other folders."),
 ]
 FromOption = Annotated[
     Path | None,
@@ -355,7 +336,6 @@ ProbedArgument = Annotated[
     typer.Argument(
         metavar="[NAME]",
         help="The model, as llm.model takes it. Default: the one that talks.",
-        autocompletion=_names,
     ),
 ]
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 import zoneinfo
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from bumble import git, gitdir
+from bumble import files, git, gitdir
 from bumble.app import output
 from bumble.app.opening import named_in_text, shell_of
 from bumble.app.process import Shell
+from bumble.cli import passphrases
 from bumble.cli.options import JsonOption
 from bumble.entity.folder import find
-from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
+from bumble.errors import (
+    FolderUnwritableError,
+    ImportInvalidError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
 
 if TYPE_CHECKING:
     from bumble.entity.create import Newborn
@@ -52,10 +61,20 @@ def new(
     no_git: Annotated[
         bool, typer.Option("--no-git", help="Don't make it a git repository.")
     ] = False,
+    archive: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="A bundle of `bumble export`: the same again."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="The age identity that opens it.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Make an entity folder."""
     shell = shell_of(ctx)
+    if archive is not None:
+        _restore(shell, folder, archive, key_file, use_git=not no_git)
+        return
     identity = make(
         shell,
         folder,
@@ -72,6 +91,50 @@ def new(
         sentence = f"Its history is kept by the repository it lies in, {identity['repository']};"
         lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", identity, lines)
+
+
+def _restore(
+    shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
+) -> None:
+    """Make the entity of an archive again."""
+    from bumble.exports import restore
+    from bumble.history import driver
+
+    root = _root(shell, folder)
+    place = (shell.cwd / archive.expanduser()).resolve()
+    with _opened(shell, place, key_file) as plain:
+        names = restore.unpack(plain, root)
+    kept_by = None
+    if use_git and gitdir.find(root) is None and git.init(root):
+        driver.install(root)
+        kept_by = str(root)
+    data = {"folder": str(root), "files": len(names), "repository": kept_by}
+    lines = [f"Made {root} of {len(names)} files", "Its history begins with its next change."]
+    output.result(shell, "new", data, lines[: 2 if kept_by else 1])
+
+
+@contextmanager
+def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path]:
+    """Give an archive as it is when it is not encrypted; decrypted it lies in a private folder."""
+    from bumble.exports.age import MAGIC, decrypted
+
+    try:
+        data = files.read(archive)
+        identity = files.read(shell.cwd / key_file).decode() if key_file is not None else ""
+    except (OSError, ValueError) as error:
+        raise ImportInvalidError(archive, f"can't be read: {error}") from error
+    if not data.startswith(MAGIC):
+        yield archive
+        return
+    passphrase = "" if identity else passphrases.ask(shell, new=False)
+    try:
+        data = decrypted(data, identity, passphrase)
+    except ValueError as error:
+        raise ImportInvalidError(archive, str(error)) from error
+    with tempfile.TemporaryDirectory() as private:
+        plain = Path(private) / "bundle.zip"
+        plain.write_bytes(data)
+        yield plain
 
 
 def make(

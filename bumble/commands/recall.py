@@ -59,6 +59,7 @@ SessionOption = Annotated[
     str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
 ]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
+FadedOption = Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")]
 PlainOption = Annotated[
     bool,
     typer.Option(
@@ -79,6 +80,7 @@ def recall(
     session: SessionOption = None,
     limit: LimitOption = 10,
     explain: ExplainOption = False,
+    faded: FadedOption = False,
     plain: PlainOption = False,
 ) -> None:
     """Search what the entity remembers, as it would in a talk with its owner.
@@ -86,6 +88,7 @@ def recall(
     With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
     by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
     may not hear stays out, and so do beliefs that gave way to others; with --plain nothing does.
+    What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near
@@ -98,7 +101,8 @@ def recall(
         output.say("By words alone: `embedding.model` is none.")
     _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     memory = memory_of(opened, embedder, place)
-    hits = _hits(opened, memory, body, search, asked, _kinds(kind or ()), limit, plain=plain)
+    kinds = _kinds(kind or ())
+    hits = _hits(opened, memory, body, search, asked, kinds, limit, plain=plain, faded=faded)
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, body, search.mood, at, hit))
         for hit in hits
@@ -145,7 +149,7 @@ def search_of(
         mood=affects.mood(felt.bars, body.soma.affects).name,
         at=at,
         people=about,
-        session=_session(opened, session) if session is not None else "",
+        sessions=() if session is None else (_session(opened, session),),
     )
 
 
@@ -172,15 +176,29 @@ def _hits(
     limit: int,
     *,
     plain: bool,
+    faded: bool,
 ) -> list[Hit]:
     from bumble.context import recalled
 
     if plain:
         return memory.search(
-            query, kinds=kinds, limit=limit, people=search.people, session=search.session
+            query,
+            kinds=kinds,
+            limit=limit,
+            people=search.people,
+            sessions=search.sessions,
+            faded=faded,
         )
     return recalled.find(
-        memory, opened.config, body, search, query, kinds=kinds, limit=limit, unasked=False
+        memory,
+        opened.config,
+        body,
+        search,
+        query,
+        kinds=kinds,
+        limit=limit,
+        unasked=False,
+        faded=faded or None,
     )
 
 
@@ -234,7 +252,8 @@ def _lines(
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
         when = listing.when(hit.at, opened) if hit.at else ""
-        parts = (f"{rank:>2}.", f"{hit.score:.3f}", hit.kind, when, f"{hit.path}:{hit.line}")
+        kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
+        parts = (f"{rank:>2}.", f"{hit.score:.3f}", kind, when, f"{hit.path}:{hit.line}")
         yield "  ".join(part for part in parts if part)
         statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
         yield from (f"    {line}".rstrip() for line in statement.splitlines())
@@ -325,6 +344,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
         "audience": list(hit.audience),
         "trust": hit.trust or None,
         "session": hit.session or None,
+        "faded": hit.faded,
         "parts": {
             "bm25": parts.bm25,
             "bm25_scaled": parts.bm25_scaled,

@@ -6,21 +6,22 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
 from bumble.choosing import quotes
-from bumble.context import emotion_weight, newer_words, system
+from bumble.context import emotion_weight, expand, newer_words, system, whole_record
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
+from bumble.errors import RecordMissingError, UserError
 from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.memory import Memory
-from bumble.index.search import Hit
+from bumble.index.search import Filter, Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED
@@ -38,6 +39,7 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+FADED = "[faded] "  # before a memory that only came because it was looked for
 COMPANY_TOKENS = 60  # of each who is there
 SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
@@ -152,7 +154,8 @@ def _knowledge(
         if section is None:
             continue
         tier, mark = section.provenance.trust, _hearsay(section.provenance.trust)
-        text = _line(section.text, SECTION_TOKENS)
+        reference = whole_record.reference(hit.kind, section.title)
+        text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
         shown.add((hit.kind, hit.id))
     return _blocks("knowledge", "What you know:", lines)
@@ -252,7 +255,9 @@ class Search:
     outside: str = ""  # a session that is in the prompt anyway
     unseen: Sequence[str] = ()  # ids of its messages that are not
     people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
-    session: str = ""  # the messages of this session alone
+    sessions: Sequence[str] = ()  # the messages of these sessions alone
+    after: datetime | None = None  # only what is from then or newer
+    before: datetime | None = None  # only what is older, or has no time
     asker: str = ""  # who asks, as shown; empty: whoever is not the entity
 
 
@@ -267,8 +272,11 @@ def find(
     limit: int,
     unasked: bool = True,
     newer: bool = True,
+    faded: bool | None = None,
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
+
+    What has faded comes to mind when it is asked for and nothing else answers.
 
     Args:
         memory: What is searched.
@@ -280,19 +288,29 @@ def find(
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
         newer: Whether the newest word on each stands beside it.
+        faded: Whether what has faded counts too; None: where nothing else answers.
     """
-    hits = memory.search(
-        query,
-        kinds=kinds or RECALLED,
-        limit=limit,
-        audience=search.readers,
-        people=search.people,
-        session=search.session,
-        outside=search.outside,
-        unseen=search.unseen,
-        asker=search.asker,
-        factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
-    )
+
+    def look(*, with_faded: bool) -> list[Hit]:
+        return memory.search(
+            query,
+            kinds=kinds or RECALLED,
+            limit=limit,
+            audience=search.readers,
+            people=search.people,
+            sessions=search.sessions,
+            outside=search.outside,
+            unseen=search.unseen,
+            asker=search.asker,
+            factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
+            faded=with_faded,
+            after=search.after,
+            before=search.before,
+        )
+
+    hits = look(with_faded=bool(faded))
+    if faded is None and not unasked and not _answers(hits, config):
+        hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
     if not newer:
         return _believed(memory.entity, config, near, search.at)
@@ -303,6 +321,57 @@ def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]
     """Return hits as they stand now: without what gave way, with what was put right since."""
     believed = _believed(entity, config, hits, search.at)
     return newer_words.beside(entity, believed, search.readers)
+
+
+def scan(
+    memory: Memory,
+    config: Config,
+    search: Search,
+    fits: Callable[[Hit], bool],
+    *,
+    kinds: Sequence[str] = (),
+    limit: int,
+) -> list[Hit]:
+    """Find the first passages that fit, oldest first, faded ones too: nothing ranks them."""
+    only = Filter(
+        kinds=tuple(kinds),
+        people=tuple(search.people),
+        audience=tuple(search.readers),
+        sessions=tuple(search.sessions),
+        not_session=search.outside,
+        unseen=tuple(search.unseen),
+        after=search.after,
+        before=search.before,
+        dormant=True,
+    )
+    return _believed(memory.entity, config, memory.scan(only, fits, limit), search.at)
+
+
+def _answers(hits: Sequence[Hit], config: Config) -> bool:
+    """Whether some of what was found is near; without vectors, anything answers."""
+    return any(is_near(hit, config) for hit in hits)
+
+
+def _with_faded(
+    entity: Entity, config: Config, hits: Sequence[Hit], among_faded: Sequence[Hit]
+) -> list[Hit]:
+    """Put what has faded and does answer before what is awake and does not.
+
+    What a person has put to sleep stays asleep.
+    """
+    answers = [
+        hit
+        for hit in among_faded
+        if hit.faded and is_near(hit, config) and not _put_to_sleep(entity, hit)
+    ]
+    return [*answers, *hits]
+
+
+def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
+    try:
+        return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
+    except UserError:  # gone or broken since it was indexed
+        return True
 
 
 def is_near(hit: Hit, config: Config) -> bool:
@@ -354,7 +423,8 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    return f"{when}{who}{_line(told(hit), limit_tokens)}"
+    text = _cut(told(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
+    return f"{when}{who}{FADED if hit.faded else ''}{text}"
 
 
 def told(hit: Hit) -> str:
@@ -368,6 +438,12 @@ def told(hit: Hit) -> str:
 def _hearsay(tier: str) -> str:
     """Mark what somebody other than the owner has said; a message names its speaker anyway."""
     return "[hearsay] " if tier == "person" else ""
+
+
+def _cut(text: str, limit_tokens: int, reference: str) -> str:
+    """Return a text on one line; where it is cut, with what the rest can be asked for by."""
+    head = _line(text, limit_tokens)
+    return head if head == quotes.plain(text) else f"{head} [ref {reference}]"
 
 
 def _line(text: str, limit_tokens: int) -> str:
@@ -410,3 +486,19 @@ def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
     return Answer("\n".join(lines), is_memory=True, trust=trust)
+
+
+def whole(life: Runtime, reference: str, session: Session) -> Answer:
+    """Return the whole of what this conversation or a memory in it was shown cut or cleared.
+
+    Raises:
+        RecordMissingError: If nothing that all who take part may meet has such a reference.
+    """
+    try:
+        return Answer(expand.original(life.entity, reference, session))
+    except RecordMissingError as problem:
+        try:
+            view = whole_record.find(life.entity, life.zone, reference, session.people)
+        except RecordMissingError:
+            raise problem from None
+    return Answer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))

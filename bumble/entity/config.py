@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from bumble.body.config import AffinityConfig, BodyConfig, SomaConfig
 from bumble.entity.config_memory import MemoryConfig
 from bumble.text.schema import (
+    Above,
     Amount,
     Count,
     LanguageCode,
@@ -56,6 +57,14 @@ class AbilitiesConfig:
 
 
 @dataclass(frozen=True)
+class PricesConfig:
+    """What a model's tokens cost, in dollars a million."""
+
+    prompt: Amount | None
+    completion: Amount | None
+
+
+@dataclass(frozen=True)
 class LlmConfig:
     """Which chat model answers, and how it is reached."""
 
@@ -71,6 +80,7 @@ class LlmConfig:
     first_token_timeout_seconds: Amount
     silence_timeout_seconds: Amount
     prompt_cache_megabytes: Count
+    prices: PricesConfig
     abilities: AbilitiesConfig
 
 
@@ -202,6 +212,20 @@ class PrefetchConfig:
 
 
 @dataclass(frozen=True)
+class DeepRecallConfig:
+    """What one deep recall may spend, and how long its answer is kept."""
+
+    enough: Share
+    steps: Positive
+    sub_calls: Count
+    step_seconds: Above
+    max_tokens: Count
+    max_dollars: Amount
+    cache_seconds: Amount
+    cache_entries: Count
+
+
+@dataclass(frozen=True)
 class RecallConfig:
     """How memories are found and ranked."""
 
@@ -210,6 +234,7 @@ class RecallConfig:
     preamble_threshold: Share
     affinity: AffinityConfig
     prefetch: PrefetchConfig
+    deep: DeepRecallConfig
 
 
 @dataclass(frozen=True)
@@ -264,6 +289,7 @@ class ToolsConfig:
     files: bool
     anchors: bool
     notes: bool
+    deep_recall: bool
     projects: bool
     run_command: Annotated[bool, YOURS]
     command_timeout_seconds: Amount

@@ -110,6 +110,11 @@ class Entity:
         return self.root / "checks"
 
     @property
+    def questions(self) -> Path:
+        """`<id>.md`."""
+        return self.root / "questions"
+
+    @property
     def anchors(self) -> Path:
         """`<slug>.yaml`."""
         return self.root / "anchors"

@@ -21,7 +21,12 @@ from bumble.text.whole_text import HALF
 NOTES = "x"  # free notes of an entity.yaml, never read
 ENVIRONMENT_PREFIX = "BUMBLE_"
 # names under the prefix with other meanings
-NOT_SETTINGS = ("BUMBLE_ENTITY", "BUMBLE_API_KEY", "BUMBLE_WEIGHTS")
+NOT_SETTINGS = (
+    "BUMBLE_ENTITY",
+    "BUMBLE_API_KEY",
+    "BUMBLE_WEIGHTS",
+    "BUMBLE_EXPORT_PASSPHRASE",
+)
 NOT_SETTINGS_PREFIX = "BUMBLE_TEST_"
 SWITCH_WORDS = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": False}
 CLOSE_ENOUGH = 0.6  # of difflib's likeness, to suggest one name for another

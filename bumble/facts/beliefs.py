@@ -8,9 +8,10 @@ likeness of texts can't tell, because opposites are alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from bumble import files
@@ -51,6 +52,18 @@ def strength(belief: Belief, at: datetime, config: BeliefsConfig) -> float:
     days = max(0.0, (at - belief.reinforced).total_seconds() / _DAY_SECONDS)
     half_life = config.half_life_days[belief.category]
     return float(config.floor + above * 0.5 ** (days / half_life))
+
+
+def fades_on(belief: Belief, config: BeliefsConfig) -> datetime | None:
+    """Return when a belief will be put away unless it is confirmed; None: it has or never will."""
+    above, least = belief.confidence - config.floor, config.archive_below - config.floor
+    if least <= 0 or above <= least:
+        return None
+    days = config.half_life_days[belief.category] * math.log2(above / least)
+    try:
+        return belief.reinforced + timedelta(days=days)
+    except OverflowError:
+        return None
 
 
 def confirmed(confidence: float, by: str, config: BeliefsConfig) -> float:

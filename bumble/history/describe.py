@@ -27,6 +27,7 @@ from bumble.records import (
     narrative,
     projects,
     proposals,
+    questions,
     relationships,
     reminders,
     sessions,
@@ -335,6 +336,14 @@ def _describe_check(name: str, before: str | None, after: str | None) -> Iterato
     yield from _describe_lines(name, before, after)
 
 
+def _describe_question(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = (_parse(questions.parse, name, text) for text in (before, after))
+    question = new or old
+    if question is not None and (old is None or new is None):
+        yield f"{'open' if old is None else 'answered'} question {name}"
+        yield from _quoted(question.text)
+
+
 def _describe_anchor(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = (_parse(anchors.parse, name, text) for text in (before, after))
     if new is None or old is None:
@@ -392,6 +401,7 @@ DESCRIBERS: Mapping[str, Describer] = {  # by kind
     "automation": _describe_automation,
     "check": _describe_check,
     "topic": _describe_lines,
+    "question": _describe_question,
     "anchor": _describe_anchor,
     "project": _describe_project,
     "proposal": _describe_proposal,

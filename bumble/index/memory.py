@@ -5,8 +5,11 @@ Knows nothing of moods or prompts; what else is to count comes in as a factor.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -82,11 +85,14 @@ class Memory:
         limit: int,
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
-        session: str = "",
+        sessions: Sequence[str] = (),
         outside: str = "",
         unseen: Sequence[str] = (),
         asker: str = "",
         factor: Factor | None = None,
+        faded: bool = False,
+        after: datetime | None = None,
+        before: datetime | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -96,19 +102,25 @@ class Memory:
             limit: At most this many.
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
-            session: Its messages alone.
+            sessions: Their messages alone; empty: everything.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
             asker: Who asks, as shown; empty: whoever is not the entity.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
+            faded: Whether dormant and archived records count too.
+            after: Only what is from then or newer.
+            before: Only what is older, or has no time.
         """
         only = Filter(
             kinds=tuple(kinds),
             audience=tuple(audience),
             people=tuple(people),
-            session=session,
+            sessions=tuple(sessions),
             not_session=outside,
             unseen=tuple(unseen),
+            dormant=faded,
+            after=after,
+            before=before,
         )
         weight = 1 - self.config.lexical_weight
         return self._look(
@@ -131,8 +143,26 @@ class Memory:
             lambda index: search.pointers(index, query, self.embedder, only=only, limit=limit)
         )
 
+    def scan(self, only: Filter, fits: Callable[[Hit], bool], limit: int) -> list[Hit]:
+        """Return the first passages, oldest first, that a filter lets through and that fit."""
+
+        def look(index: Index) -> list[Hit]:
+            return list(islice(filter(fits, search.scan(index, only)), limit))
+
+        return self._look(look)
+
+    def state(self) -> int:
+        """Return a number that changes with anything that is indexed; 0 without an index."""
+
+        def look(index: Index) -> list[int]:
+            rows = index.database.rows("select path, sha256 from files order by path")
+            digest = hashlib.sha256(repr(rows).encode("utf-8", "replace")).digest()
+            return [int.from_bytes(digest[:6], "big")]
+
+        return next(iter(self._look(look)), 0)
+
     def _look(self, ask: Callable[[Index], list[T]]) -> list[T]:
-        """Ask the index, mended where it is damaged."""
+        """Ask the index, brought up to date if it may be."""
 
         def look() -> list[T]:
             with search.opened(self.entity, self.place) as index:

@@ -30,6 +30,7 @@ from bumble.index.ranking import Lengths
 from bumble.index.rerank import Question, Ranked, RankShare
 from bumble.records import kinds
 
+SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
@@ -44,9 +45,10 @@ class Filter:
     kinds: tuple[str, ...] = ()
     people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
     audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
-    session: str = ""  # the messages of this session alone
+    sessions: tuple[str, ...] = ()  # the messages of these sessions alone
     not_session: str = ""  # a session whose messages are known already
     unseen: tuple[str, ...] = ()  # ids of messages of that session that are not
+    after: datetime | None = None  # what is from then or newer
     before: datetime | None = None  # what is older than that, and what has no time
     dormant: bool = False  # dormant and archived records too
 
@@ -86,6 +88,9 @@ class Parts:
         return NEARNESS_SCALE * (self.calibrated + matching)
 
 
+UNRANKED = Parts(0.0, 0.0, None, 0.0, None, 0.0, 0.0, 1.0, ())
+
+
 @dataclass(frozen=True)
 class Hit:
     """A record that was found, by its best passage."""
@@ -103,6 +108,7 @@ class Hit:
     speaker: str
     score: float
     parts: Parts
+    faded: bool = False  # dormant or archived
 
 
 @dataclass(frozen=True)
@@ -255,6 +261,21 @@ def _bare(row: tuple[Any, ...], cosine: float | None, mean: float) -> Hit:
     return _hit(_Scored(row, parts), mean, 1.0)
 
 
+def scan(index: Index, only: Filter) -> Iterator[Hit]:
+    """Yield every passage that a filter lets through, oldest first, ranked by nothing."""
+    where, values = _conditions(only, index)
+    keys = [
+        int(row[0])
+        for row in index.database.rows(
+            f"select id from chunks where {where or 1} order by at, file, turn, ordinal", values
+        )
+    ]
+    for start in range(0, len(keys), SCANNED_AT_ONCE):
+        some = keys[start : start + SCANNED_AT_ONCE]
+        rows = {int(row[0]): row for row in _rows(index, some)}
+        yield from (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
+
+
 def _is_comparable(index: Index, embedder: Embedder) -> bool:
     """Say whether the index has vectors; those of another model are an error."""
     stored = index.database.meta("identity")
@@ -323,12 +344,15 @@ def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
         allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
         parts.append(f"(audience = '' or ({allowed}))")
         values += [packed((person,)) for person in only.audience]
-    if only.session:
-        parts.append("session = ?")
-        values.append(only.session)
+    if only.sessions:
+        parts.append(f"session in ({', '.join('?' * len(only.sessions))})")
+        values += only.sessions
     if only.not_session:
         parts.append("(session <> ? or record in (select value from json_each(?)))")
         values += [only.not_session, json.dumps(only.unseen)]
+    if only.after is not None:
+        parts.append("(at <> '' and julianday(at) >= julianday(?))")
+        values.append(only.after.isoformat())
     if only.before is not None:
         parts.append("(at = '' or julianday(at) < julianday(?))")
         values.append(only.before.isoformat())
@@ -367,7 +391,8 @@ def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """Return chunks as hits show them, and their terms, by id."""
     return index.database.rows(
         "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
-        " audience, trust, session, speaker, terms, around from chunks join texts using (id)"
+        " audience, trust, session, speaker, terms, around, active from chunks"
+        " join texts using (id)"
         " join files on files.id = chunks.file"
         " where chunks.id in (select value from json_each(?)) order by chunks.id",
         (json.dumps(ids),),
@@ -506,6 +531,7 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
         speaker=str(row[12]),
         score=scored.score(factor),
         parts=replace(scored.parts, calibrated=calibrated, factor=factor),
+        faded=not row[15],
     )
 
 

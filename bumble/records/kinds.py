@@ -30,6 +30,7 @@ from bumble.records import (
     narrative,
     projects,
     proposals,
+    questions,
     relationships,
     reminders,
     scratch,
@@ -327,6 +328,11 @@ def _topic(path: Path, _: tzinfo) -> Sequence[RecordView]:
     sources = unite(*(catalyst.sources for catalyst in topic.catalysts))
     times = {"at": topic.at}
     return _whole(topic.id, topic.source, topic.at, sources=sources, times=times)
+
+
+def _question(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    question = base.load(path, questions.parse)
+    return _whole(question.id, question.source, question.at, times={"at": question.at})
 
 
 def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
@@ -683,6 +689,18 @@ CHECK = Kind(
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
 )
+QUESTION = Kind(
+    "question",
+    "open question",
+    "open questions",
+    "questions",
+    (f"{questions.FOLDER}/*.md",),
+    questions.parse,
+    _question,
+    "file",
+    prefix=questions.PREFIX,
+    explained=True,
+)
 ANCHOR = Kind(
     "anchor",
     "anchor",
@@ -774,7 +792,7 @@ HANDOVER = Kind(
 KINDS = (  # in the order in which they are read and shown
     *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH, WORKING),
     *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT),
-    *(PROPOSAL, SESSION, HANDOVER),
+    *(PROPOSAL, QUESTION, SESSION, HANDOVER),
 )
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {

@@ -20,6 +20,7 @@ UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
 MEMORY_TOOLS = frozenset(
     {
         "recall",
+        "deep_recall",
         "update_knowledge",
         "write_journal",
         "list_skills",

@@ -22,7 +22,7 @@ from bumble.entity.changes import Change
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
-from bumble.records import base, dreams, episodes, narrative, relationships
+from bumble.records import base, dreams, episodes, narrative, questions, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.runtime import body_state, job_request, last_activity
@@ -31,6 +31,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
 EPISODES = 4  # the newest that may come up
+QUESTIONS = 2  # likewise: what memory had no answer to
 PIECES = 3  # put before the model in one tick
 PIECE_TOKENS = 60
 THOUGHT_CHARS = 100  # fifteen words
@@ -202,7 +203,7 @@ def _outcome(
 
 
 def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
-    """Yield short texts from feelings, episodes, portraits, dreams and the story."""
+    """Yield short texts from feelings, episodes, portraits, dreams, questions and the story."""
     relational = life.config.memory.relational
     entity, tail = life.entity, relational.gen_tail_sentences
     recent = at - timedelta(hours=relational.gen_recent_hours)
@@ -223,6 +224,8 @@ def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
         for text in dream.fragments:
             for piece in _piece(text, tail, dream.provenance):
                 yield replace(piece, fresh=fresh)
+    for question in list(questions.read(entity.questions))[-QUESTIONS:]:
+        yield from _piece(question.text, tail, question.provenance)
     story = narrative.read(entity.narrative)
     if story:
         yield from _piece(narrative.uncited(story.text), tail, story.provenance)

@@ -133,10 +133,7 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     owner = participants.person(life.entity, life.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
-    context = replace(
-        turn.tool_context(life, talk, _origin(life, automation), TAG),
-        expand=lambda _: "There is no conversation here.",
-    )
+    context = turn.tool_context(life, talk, _origin(life, automation), TAG)
     written: set[str] = set()
 
     def carry_out(call: ToolCall) -> tools.Result:

@@ -17,12 +17,13 @@ from bumble.agent import programs
 from bumble.agent.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
-from bumble.records import base, journal, reminders, sessions
+from bumble.records import base, journal, provenance, reminders, sessions
 from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
 from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
 from bumble.upkeep import schedule, wake_gates
 
 TAG = "reminder"
@@ -79,7 +80,9 @@ def for_talk(life: Runtime, session: Session) -> Delivery:
             extra = {"unprompted": True, "reminder": reminder.id}
             text = worded(reminder, at)
             messages.append(
-                sessions.Message(message_id, at, "assistant", text, trust="entity", extra=extra)
+                sessions.Message(
+                    message_id, at, "assistant", text, trust=_tier(reminder), extra=extra
+                )
             )
             noted.append(change)
     return Delivery(tuple(messages), tuple(noted))
@@ -146,7 +149,14 @@ def worded(reminder: Reminder, at: datetime) -> str:
         return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
+    if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
+        return f'Reminder{due}, left by another program: "{one_line(reminder.text)}"'
     return f"Reminder{due}: {reminder.text}"
+
+
+def _tier(reminder: Reminder) -> str:
+    """Return how far a reminder that is said is to be trusted."""
+    return provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
 
 
 def _why(reminder: Reminder) -> str:

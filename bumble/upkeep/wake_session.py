@@ -257,7 +257,6 @@ def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, wake.person or WAKE)
     context = replace(
         turn.tool_context(life, talk, origin, WAKE),
-        expand=lambda _: "There is no conversation here.",
         config=replace(life.config.tools, notes=True, files=False, run_command=False),
     )
     declared = _declared(deed.intent)

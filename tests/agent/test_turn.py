@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -121,6 +122,23 @@ def test_an_earlier_conversation_is_remembered_in_a_new_one(ada: Entity) -> None
     assert "My dog is called Biscuit" in chats(model)[-1].messages[-1].content
 
 
+def test_the_entity_reads_the_rest_of_a_memory_that_was_cut(ada: Entity) -> None:
+    long_story = f"My lighthouse story. {'The wind blew. ' * 90}The keeper is called Vera."
+    model = ScriptedModel([say("A long one."), say("Which keeper?")])
+    life = life_of(ada, model)
+    talk(life, long_story)
+    talk(life, "My lighthouse story, the wind, who was it?", new=True)
+    shown = model.requests[-1].messages[-1].content
+    assert "Vera" not in shown
+    (reference,) = re.findall(r"The wind blew\..* … \[ref (\w{12})\]", shown)
+    again = ScriptedModel([act("expand_message", ref=reference), say("Vera.")])
+    talk(replace(life, model=again), "And who?")
+    assert "The keeper is called Vera." in again.requests[-1].messages[-1].content
+    other = ScriptedModel([act("expand_message", ref=reference), say("I can't say.")])
+    talk(replace(life, model=other), "What did Sam tell?", "Kim")
+    assert "Vera" not in str(other.requests)
+
+
 def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Sam lives in Lisbon."),
@@ -214,7 +232,9 @@ def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     assert {"First.", "Second.", "To the first.", "To the second."} <= texts
 
 
-def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -> None:
+def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
+    ada: Entity,
+) -> None:
     model = ScriptedModel([say("Hi."), say("Because.")])
     life = life_of(ada, model)
     talk(life, "hello")
@@ -222,8 +242,34 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_only(ada: Entity) -
     reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
-    assert reflex.schema == deliberate.schema
+    assert "deep_recall" not in reflex.schema_text
+    assert "deep_recall" in deliberate.schema_text
     assert reflex.messages[0] == deliberate.messages[0]
+
+
+def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([say("I see.")]))
+    talk(life, "My bees live on the roof.")
+    deep = [
+        act("deep_recall", question="Where do the bees live?"),
+        Reply('{"action": "search", "query": "bees"}', purpose="deep_recall"),
+        Reply(
+            '{"action": "final", "answer": "The bees live on the roof.", "from": [1]}',
+            purpose="deep_recall",
+        ),
+        say("On the roof."),
+        act("deep_recall", question="Who taught grandmother Portuguese?"),
+        Reply('{"action": "final", "answer": "", "from": []}', purpose="deep_recall"),
+        say("That I don't know."),
+    ]
+    model = ScriptedModel(deep)
+    life = replace(life, model=model)
+    talk(life, "Why do I ask you where they live, and what does it mean to me?", new=True)
+    assert "> Sam, 2026-05-24, msg_" in chats(model)[-1].messages[-1].content
+    assert not list(ada.root.glob("questions/*.md"))
+    talk(life, "Why do I wonder who taught grandmother, and what does it mean to me?")
+    (question,) = ada.root.glob("questions/*.md")
+    assert "Who taught grandmother Portuguese?" in question.read_text()
 
 
 def words(count: int) -> str:

@@ -286,13 +286,8 @@ def test_ctrl_c_ends_a_waiting_command_with_130(run: Run) -> None:
 
 def test_the_names_of_models_and_settings_are_completed(run: Run) -> None:
     def completed(line: str) -> list[str]:
-        words = line.split(" ")
-        variables = {
-            "_BUMBLE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(words) - 1),
-        }
-        done = bumble(environ={**run.environ, **variables})
+        words = line.split(" ")[1:]
+        done = bumble("--complete", "bash", *words, environ=run.environ)
         return done.stdout.split()
 
     assert completed("bumble ") == list(app.COMMANDS)

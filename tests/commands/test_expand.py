@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bumble.context import transcript
+from bumble.context import transcript, whole_record
 from tests.support import chatting, looking
 from tests.support.running import Run
 
@@ -30,6 +30,12 @@ def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
     assert "green tea" not in shown
     assert f"{transcript.CLEARED} ref {name}" in shown
     assert run.ok("expand", name).out == "green tea in the tin\n"
+
+
+def test_a_memory_that_a_prompt_shows_cut_can_be_read_whole(run: Run) -> None:
+    looking.episode(run, "hive", f"The hive hums. {LONG}\nThe queen is called Vera.")
+    name = whole_record.reference("episode", "ep_hive")
+    assert run.ok("expand", name).out.endswith("The queen is called Vera.\n")
 
 
 def test_a_reference_that_nothing_has_says_so(run: Run) -> None:

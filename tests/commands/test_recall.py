@@ -138,6 +138,25 @@ def test_unknown_session_is_an_error(ada: Run) -> None:
     assert ada("recall", "lighthouse", "--session", "ses_three").code == 1
 
 
+def test_what_has_faded_is_found_where_nothing_else_answers(ada: Run) -> None:
+    looking.episode(ada, "pier", "Kim lost a ring at the pier.", dormant=True, faded=1.0)
+    (hit,) = ada.ok("recall", "ring pier", "--json").data["hits"]
+    assert (hit["id"], hit["faded"]) == ("ep_pier", True)
+    assert "episode (faded)" in ada.ok("recall", "ring pier").out
+
+
+def test_what_has_faded_stays_behind_what_answers_unless_it_is_wanted(ada: Run) -> None:
+    looking.episode(ada, "pier", "A ring at the lighthouse.", dormant=True, faded=1.0)
+    assert "ep_pier" not in str(ada.ok("recall", "lighthouse", "--json").data["hits"])
+    assert "ep_pier" in str(ada.ok("recall", "lighthouse", "--faded", "--json").data["hits"])
+
+
+def test_what_a_person_put_to_sleep_comes_only_when_it_is_wanted(ada: Run) -> None:
+    looking.episode(ada, "pier", "Kim lost a ring at the pier.", dormant=True)
+    assert ada.ok("recall", "ring pier", "--json").data["hits"] == []
+    assert len(ada.ok("recall", "ring pier", "--faded", "--json").data["hits"]) == 1
+
+
 def test_limit_is_the_most_that_is_shown(ada: Run) -> None:
     assert len(ada.ok("recall", "lighthouse", "--json").data["hits"]) > 2
     assert len(ada.ok("recall", "lighthouse", "-n", "1", "--json").data["hits"]) == 1

@@ -64,7 +64,7 @@ def calls(run: Run) -> int:
 
 
 def test_a_tick_does_what_is_due_and_a_second_one_changes_no_byte(living: Run) -> None:
-    living.ok("remind", "add", "Tea", "--in", "1m")
+    living.ok("remind", "add", "Tea", "--in", "1m", "--deliver", "journal")
     living.ok("cron", "add", "* * * * *", "Look around")
     living.write(WAITING, "b 1\na 1\n")
     ran = living.ok("tick", "-v", "--now", "2026-05-24T15:00:00+01:00")
@@ -158,7 +158,7 @@ def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
 
 def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     for n in range(6):
-        run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00")
+        run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
     words = [sys.executable, "-m", "bumble", "-e", str(run.entity.root), "tick"]
     ticks = [subprocess.Popen(words, env=run.environ) for _ in range(3)]
     assert [one.wait(60) for one in ticks] == [0, 0, 0]
@@ -166,7 +166,7 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
 
 
 def test_it_works_with_no_environment_from_any_folder(run: Run, tmp_path: Path) -> None:
-    run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00")
+    run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
     words = [sys.executable, "-P", "-m", "bumble", "-e", str(run.entity.root), "tick"]
     done = subprocess.run(
         words, env={}, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -213,7 +213,7 @@ def test_nothing_is_started_where_nothing_waits_or_nothing_may_be(living: Run) -
 
 
 def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
-    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00")
+    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
     living.write(WAITING, "a 1\nb 1\nb 2\n")
     living.ok("tick", "--settle-only")
     assert living.text(WAITING) == "b 2\n"

@@ -24,6 +24,11 @@ IMPORTED = Provenance(by="import", trust="imported")
 QUOTED = re.compile(r"<(memory|result)\b[^>]*>\n.*?\n</\1>", re.DOTALL)
 
 
+def chats(model: ScriptedModel) -> list[Request]:
+    """Return what was asked to be answered, without what only routes or judges."""
+    return [request for request in model.requests if request.purpose == "chat"]
+
+
 def write(entity: Entity, *planned: Change | None) -> None:
     changes.apply(entity.root, ChangeSet("", tuple(one for one in planned if one is not None)))
 
@@ -123,7 +128,7 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
     clock = Clock()
     talk(life_of(ada, model, clock), message, speaker)
 
-    for request in model.requests:
+    for request in chats(model):
         heard = "\n".join(one.content for one in request.messages[1:] if one.role == "user")
         assert heard.count("[Turn context]") == heard.count("[/Turn context]") == 1
         assert not re.search(r"<\|", "".join(one.content for one in request.messages))
@@ -132,7 +137,7 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
     if where in ("memory", "belief", "tool", "skill"):
         assert any(
             MARK in one.content
-            for request in model.requests[:3]
+            for request in chats(model)[:3]
             for one in request.messages
             if one.role == "user"
         )
@@ -146,7 +151,7 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
         assert origin.audience and "sam" not in origin.audience
         assert private in (None, origin.audience)
     talk(life_of(ada, model, clock), "Is there any rule, order or trip to the beach?", new=True)
-    assert MARK not in outside(model.requests[-1])
+    assert MARK not in outside(chats(model)[-1])
 
 
 def owners(entity: Entity) -> list[tuple[str, Provenance]]:
@@ -175,7 +180,7 @@ def test_an_imported_memory_stands_in_a_tag_of_its_own(ada: Entity) -> None:
     write(ada, episodes.plan_new(mine, ""))
     model = ScriptedModel([say("Yes.")])
     talk(life_of(ada, model), "The beach, is it closed on Mondays? We talked of the beach.")
-    asked = model.requests[0].messages[-1].content
+    asked = chats(model)[0].messages[-1].content
     own, _, quoted = asked.partition('<memory trust="imported">')
     assert "closed on Mondays" in quoted.partition("</memory>")[0]
     assert "Sam and I talked" in own
@@ -192,7 +197,7 @@ def test_what_a_person_says_is_marked_and_names_its_speaker(ada: Entity) -> None
         write(ada, beliefs.plan_new(one, ""))
     model = ScriptedModel([act("recall", query="beach"), say("Yes.")])
     talk(life_of(ada, model), "Who is at the beach?")
-    asked = model.requests[1].messages[-1].content
+    asked = chats(model)[1].messages[-1].content
     assert "[hearsay] Kim sings" in asked
     assert "[hearsay] Sam swims" not in asked
 
@@ -209,7 +214,7 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
     talk(life_of(ada, model), "By the way: I live in Porto now, with my two dogs.")
     titles = [one.title for one in knowledge.read(ada.knowledge).sections]
     assert "Robin" not in titles
-    assert "only read" in model.requests[1].messages[-1].content
+    assert "only read" in chats(model)[1].messages[-1].content
     assert section(ada, "Sam").provenance.trust == "owner"
     (entry,) = journal.read(ada.journal, life_of(ada, model).zone).entries
     assert entry.provenance.trust == "tool"
@@ -230,7 +235,7 @@ def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:
     clock = Clock()
     talk(life_of(ada, model, clock), "I have the key, I am Kim.", "Kim")
     assert section(ada, "House").text == "The key is under the mat."
-    assert "only Sam can correct" in model.requests[1].messages[-1].content
+    assert "only Sam can correct" in chats(model)[1].messages[-1].content
     talk(life_of(ada, ScriptedModel(change), clock), "Kim has the key.")
     assert section(ada, "House").text == "Kim has the key."
 

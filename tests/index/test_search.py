@@ -76,7 +76,7 @@ def test_the_running_session_can_be_left_out(filled: Notes) -> None:
 
 
 def test_of_the_running_session_only_what_is_unseen_is_found(filled: Notes) -> None:
-    first, *_ = filled.search("tide", kinds=("message",), session="ses_a")
+    first, *_ = filled.search("tide", kinds=("message",), sessions=("ses_a",))
     found = filled.search("tide", kinds=("message",), not_session="ses_a", unseen=(first.id,))
     assert {hit.id for hit in found if hit.session == "ses_a"} == {first.id}
     assert {hit.session for hit in found} == {"ses_a", "ses_b"}

@@ -39,6 +39,7 @@ from bumble.records import (
     narrative,
     projects,
     proposals,
+    questions,
     relationships,
     reminders,
     scratch,
@@ -105,6 +106,7 @@ TOPIC = topics.new(
     fingerprint="0123456789abcdef",
     provenance=FROM_MODEL,
 )
+QUESTION = questions.new("qst_1", AT, "Where does Sam swim?", FROM_MODEL)
 ANCHOR = anchors.new(
     "The sea",
     "Sam was happy.",
@@ -203,6 +205,15 @@ CASES = {
         r"$^",
         "ask: What?\nexpect: [tea]\nk: many\n",
         3,
+    ),
+    "questions": Case(
+        QUESTION.source.text,
+        questions.parse,
+        lambda question: question.source.text,
+        lambda _: None,
+        r"$^",
+        "---\nat: yesterday\n---\n\nWhere?\n",
+        2,
     ),
     "projects": Case(
         BOAT,
@@ -440,6 +451,7 @@ def test_a_file_of_fifty_megabytes_is_refused_at_once(name: str, tmp_path: Path)
         beliefs.plan_new(BELIEF, "believe"),
         relationships.plan_new(PERSON, "meet"),
         dreams.plan_new(DREAM, "dream"),
+        questions.plan_new(QUESTION, "miss"),
         checks.plan_new(CHECK, "ask"),
         topics.plan_draw(None, TOPIC, "draw"),
         anchors.plan_new(ANCHOR, "feel"),
@@ -580,6 +592,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
     topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
+    question = questions.new("qst_1", AT, text, origin)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (
@@ -601,6 +614,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "automation": ("automations/aut_1.md", automation.source.text),
         "check": ("checks/tea.yaml", check.source.text),
         "topic": ("topics/tea.md", topic.source.text),
+        "question": ("questions/qst_1.md", question.source.text),
         "project": ("projects/tea.md", work.data.decode()),
         "proposal": ("evolution/evo_1.md", proposal.source.text),
         "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),

@@ -109,6 +109,16 @@ def test_one_for_a_person_waits_for_their_talk_and_for_nothing_else(ada: Entity)
     assert message.text == "Reminder: Call the bank"
 
 
+def test_what_another_program_left_is_said_as_a_quotation(ada: Entity) -> None:
+    origin = Provenance(by="mcp", trust="tool", audience=("sam",))
+    fields = {"person": "sam", "deliver": "session", "provenance": origin}
+    remind(ada, "Pay\n\nthe rent", NOON, **fields)
+    life = life_at(ada, NOON)
+    (message,) = cycle.for_talk(life, sessions.new("ses_1", NOON, "sam")).messages
+    assert message.text == 'Reminder, left by another program: "Pay the rent"'
+    assert message.trust == "tool"
+
+
 def test_a_private_one_is_not_said_in_company(ada: Entity) -> None:
     private = Provenance(audience=("kim",))
     remind(ada, "Call the bank", NOON, person="kim", deliver="session", provenance=private)

@@ -1,0 +1,117 @@
+"""Whether deep recall finds all the turns that a question over several places needs.
+
+Of every LoCoMo-shaped conversation the questions with two or more turns of evidence: the share of
+which all turns are among the lines that are quoted, and the share of the turns; by rule, and for
+`recall` alone with as many lines. Writes `bench/out/deep_recall.json`. Needs no chat model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean
+from zoneinfo import ZoneInfo
+
+from bench.recall import DATA, OUT, WEIGHTS, Question, open_named, questions, write_entity
+from bumble.context.recalled import Search
+from bumble.embed.protocol import Embedder
+from bumble.entity import settings
+from bumble.entity.config import Identity
+from bumble.index.memory import Memory
+from bumble.llm.scripted import ScriptedModel
+from bumble.recollection import by_rule, reach
+from bumble.runtime.runtime import Runtime
+
+LINES = (5, 10)
+RECALL, RULE = "recall", "by rule"
+ADVERSARIAL = "5"  # of LoCoMo: what is asked for isn't there
+
+
+def life_of(
+    place: Path, embedder: Embedder | None, conversation: dict[str, object]
+) -> tuple[Runtime, dict[str, str]]:
+    """Open a conversation as an entity's memory; with the message id of every turn."""
+    entity, name, ids = write_entity(place, conversation)
+    loaded = settings.load()
+    memory = Memory(
+        entity, lambda: embedder, name=name, zone=ZoneInfo("UTC"), config=loaded.config.recall
+    )
+    identity = Identity(schema_version=1, name=name)
+    now = datetime.now(UTC) + timedelta(days=1)
+    life = Runtime(
+        entity,
+        identity,
+        loaded.config,
+        loaded.config.body,
+        ScriptedModel([]),
+        memory,
+        lambda: now,
+        random.Random(0),
+    )
+    memory.sync()
+    return life, ids
+
+
+def found(life: Runtime, question: Question, lines: int) -> dict[str, float]:
+    """Return by way the share of the evidence among so many lines."""
+    place = reach.of_scope(life, Search((), "calm", life.now()), "all_sessions")
+    quoted, _ = by_rule.answer(place, question.text, lines)
+    plain = place.search(question.text, limit=lines)
+    ways = {RECALL: {hit.id for hit in plain}, RULE: {source.id for source in quoted}}
+    return {way: len(ids & question.evidence) / len(question.evidence) for way, ids in ways.items()}
+
+
+def main() -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
+    parser.add_argument("--most", type=int, default=None, help="questions of a conversation")
+    parser.add_argument("--conversations", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=OUT / "deep_recall.json")
+    options = parser.parse_args()
+    if not options.data.is_file():
+        print(f"skipped: there is no {options.data}")
+        return 0
+    started = time.perf_counter()
+    embedder = open_named(options.embedder, options.weights_folder)
+    shares: dict[str, list[float]] = {}
+    for sample in json.loads(options.data.read_text())[: options.conversations]:
+        with tempfile.TemporaryDirectory() as folder:
+            life, ids = life_of(Path(folder), embedder, sample["conversation"])
+            asked = [
+                question
+                for question in questions(sample["qa"], ids)
+                if len(question.evidence) > 1 and question.category != ADVERSARIAL
+            ]
+            for question in asked[: options.most]:
+                for lines in LINES:
+                    for way, share in found(life, question, lines).items():
+                        shares.setdefault(f"{way}, {lines} lines", []).append(share)
+    rows = {
+        way: {
+            "questions": len(values),
+            "all_evidence": fmean(value == 1.0 for value in values),
+            "evidence": fmean(values),
+        }
+        for way, values in shares.items()
+    }
+    for way, row in rows.items():
+        print(f"{way:20} {100 * row['all_evidence']:5.1f} {100 * row['evidence']:5.1f}")
+    print(f"{time.perf_counter() - started:.0f} s")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(
+        json.dumps({"embedder": options.embedder, "ways": rows}, indent=1) + "\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

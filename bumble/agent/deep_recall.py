@@ -1,0 +1,157 @@
+"""Deep recall as the entity and its owner use it: cached, worded, its misses kept as questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from bumble.agent.tool_cache import ToolCache
+from bumble.context.recalled import QUOTED_FROM, Answer, Search
+from bumble.entity.changes import Change
+from bumble.entity.config import ToolCacheConfig
+from bumble.recollection import deep
+from bumble.recollection.deep import Recollection
+from bumble.recollection.meter import Spent
+from bumble.recollection.reach import Scope, Source
+from bumble.records import base, provenance, questions
+from bumble.records.base import Provenance
+from bumble.runtime import body_state, people
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens, words
+
+NAME = "deep_recall"  # of the tool, and of what is cached
+QUOTE_TOKENS = 120  # of one line of an answer to the entity
+NOTHING = "Nothing in memory answers that; the question stays open."
+BY_RULE = "No answer of its own: what memory says to it, word for word."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer, and whether it was cached."""
+
+    recollection: Recollection
+    cached: bool
+    plan: Callable[[], Change | None]  # keeps a miss as a question, drops one that is answered
+
+
+def ask(
+    life: Runtime,
+    question: str,
+    readers: Sequence[str],
+    scope: Scope = "all",
+    *,
+    outside: str = "",
+    unseen: Sequence[str] = (),
+    calls: int | None = None,
+) -> Asked:
+    """Recall deeply, or give the answer that stands in the cache.
+
+    Args:
+        life: Whose memory.
+        question: What is asked.
+        readers: Ids of all who will read the answer.
+        scope: How far to look.
+        outside: A conversation that is in front of them anyway.
+        unseen: Ids of its messages that are not.
+        calls: Calls of the model at most; None: as the settings say.
+    """
+    at = life.now()
+    if life.memory.syncs:
+        life.memory.sync()
+    mood = body_state.mood(life, body_state.read(life, at)).name
+    search = Search(tuple(readers), mood, at, outside, tuple(unseen))
+    cache, state = _cache(life), [life.memory.state()]
+    able = life.abilities.tier("memory", words.language(question))
+    arguments = {
+        "question": words.one_line(question),
+        "scope": scope,
+        "readers": sorted(readers),
+        "outside": [outside, *unseen],
+        "model": life.model.name if able == "write" and calls != 0 else "",
+        "calls": calls,
+    }
+    entry = _read(cache.get(NAME, arguments, state, at))
+    result = entry or deep.recall(life, search, question, scope, current=outside, calls=calls)
+    if entry is None:
+        cache.put(NAME, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
+    return Asked(result, entry is not None, lambda: plan(life, result, readers))
+
+
+def answer(asked: Asked) -> Answer:
+    """Word an answer for the entity."""
+    result = asked.recollection
+    if result.is_miss:
+        return Answer(NOTHING)
+    lines = [result.answer or BY_RULE, *(quote(source) for source in result.sources)]
+    trust = provenance.lowest_untrusted(source.trust for source in result.sources)
+    return Answer("\n".join(lines), is_memory=True, trust=trust)
+
+
+def quote(source: Source, limit_tokens: int = QUOTE_TOKENS) -> str:
+    """Word a place as a quoted line that names it."""
+    when = f"{source.at:%Y-%m-%d}, " if source.at else ""
+    who = f"{source.speaker}, " if source.speaker else ""
+    origin = QUOTED_FROM.get(source.trust, "")
+    foreign = f"not a memory, quoted from {origin}, " if origin else ""
+    text = tokens.cut(words.one_line(source.text), limit_tokens)
+    return f"> {foreign}{who}{when}{source.id}: “{text}”"
+
+
+def plan(life: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:
+    """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
+    folder = life.entity.questions
+    audience = tuple(readers)
+    same = [entry for entry in questions.read(folder) if entry.asks(result.question, audience)]
+    if result.is_miss == bool(same):
+        return None
+    if same:
+        return questions.plan_answered(same[0], "it has an answer now")
+    at = life.now()
+    trust = "owner" if set(readers) <= {people.owner_id(life.entity, life.identity)} else "person"
+    origin = Provenance(by="deep-recall", trust=trust, audience=audience)
+    question_id = base.new_id(questions.PREFIX, at, life.rng)
+    return questions.plan_new(
+        questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
+    )
+
+
+def data(result: Recollection) -> dict[str, Any]:
+    """Return an answer as data."""
+    sources = [
+        {**asdict(source), "at": source.at.isoformat() if source.at else None}
+        for source in result.sources
+    ]
+    return {**asdict(result), "sources": sources}
+
+
+def _read(text: str | None) -> Recollection | None:
+    """Read an answer as `data` wrote it; None if it is none."""
+    try:
+        values = json.loads(text) if text else None
+        return _of_data(values) if values else None
+    except (ValueError, KeyError, TypeError):
+        return None  # damaged, or of another version: it is only a cache
+
+
+def _of_data(values: Mapping[str, Any]) -> Recollection:
+    sources = tuple(
+        Source(
+            **{
+                **source,
+                "at": datetime.fromisoformat(source["at"]) if source["at"] else None,
+                "audience": tuple(source["audience"]),
+            }
+        )
+        for source in values["sources"]
+    )
+    trail, spent = tuple(values["trail"]), Spent(**values["spent"])
+    return Recollection(**{**values, "sources": sources, "trail": trail, "spent": spent})
+
+
+def _cache(life: Runtime) -> ToolCache:
+    config = life.config.recall.deep
+    limits = ToolCacheConfig(config.cache_entries, config.cache_seconds, (NAME,))
+    return ToolCache(life.entity.private / "cache" / NAME, limits, writes=life.writes)

@@ -1,0 +1,130 @@
+"""`bumble deep-recall`: a question answered by several looks into memory, with its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bumble.app import conversation, output
+from bumble.app.opening import Opened
+from bumble.cli import commit, people
+from bumble.cli.entity_command import writes
+from bumble.cli.options import DryRunOption, YesOption
+from bumble.commands.recall import AsOption, QueryArgument, query_of
+from bumble.entity.changes import ChangeSet
+
+if TYPE_CHECKING:
+    from bumble.agent.deep_recall import Asked
+    from bumble.recollection.meter import Spent
+    from bumble.runtime.runtime import Runtime
+
+app = typer.Typer(rich_markup_mode=None)
+# As `recollection.reach.Scope`, which isn't imported until it is needed.
+Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
+ScopeOption = Annotated[
+    Scope,
+    typer.Option(help="The newest conversation, the newest five, all of them, or all memory."),
+]
+CallsOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: by rule."
+    ),
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show each step, and what it cost.")]
+
+
+@app.command()
+@writes
+def deep_recall(
+    opened: Opened,
+    query: QueryArgument,
+    *,
+    scope: ScopeOption = "all",
+    budget_calls: CallsOption = None,
+    speaker: AsOption = None,
+    explain: ExplainOption = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Answer a question by several looks into memory, with what it rests on.
+
+    If three memories are near enough, they are the answer. Otherwise the model plans: it searches,
+    finds words, reads, notes and answers, within the limits under `recall.deep`; each place it
+    cites is checked. A model that may not write isn't asked: the same looks are made by rule, and
+    what memory says is quoted. What nothing answers is kept in questions/ until something does;
+    with --dry-run it isn't.
+    """
+    from bumble.agent import deep_recall as deep
+    from bumble.runtime.people import owner_id
+
+    question = query_of(query)
+    reader = (
+        owner_id(opened.entity, opened.identity)
+        if speaker is None
+        else people.id_of(opened, speaker)
+    )
+    with conversation.open_life(opened, "deep-recall", yes=yes, needs_model=False) as life:
+        asked = deep.ask(life, question, (reader,), scope, calls=budget_calls)
+        change = asked.plan()
+        if change is not None and not dry_run:
+            life.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
+        shown = commit.shown_change(opened, change) if change is not None and dry_run else None
+        data = _data(life, asked, kept=change is not None and not dry_run) | {"change": shown}
+        lines = list(_lines(asked))
+        if explain:
+            lines += ["", *_explained(life, asked)]
+    output.result(opened.shell, "deep-recall", data, lines)
+    if asked.recollection.is_miss:
+        output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
+
+
+def _data(life: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
+    from bumble.agent.deep_recall import data
+
+    limits = vars(life.config.recall.deep)
+    return {
+        **data(asked.recollection),
+        "found": not asked.recollection.is_miss,
+        "cached": asked.cached,
+        "limits": {name: limits[name] for name in _LIMITS},
+        "question_kept": kept and asked.recollection.is_miss,
+    }
+
+
+_LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")
+
+
+def _lines(asked: Asked) -> Iterator[str]:
+    from bumble.agent import deep_recall as deep
+
+    result = asked.recollection
+    if result.is_miss:
+        return
+    if result.way != "recall":
+        yield result.answer or deep.BY_RULE
+        yield ""
+    for source in result.sources:
+        yield deep.quote(source)
+        yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"
+
+
+def _explained(life: Runtime, asked: Asked) -> Iterator[str]:
+    """Say what was done, why it ended, and what it spent of what it might."""
+    result, config = asked.recollection, life.config.recall.deep
+    yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
+    yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
+    spent = result.spent
+    yield f"steps    {spent.steps} of {config.steps}"
+    yield f"calls    {spent.sub_calls} sub-calls of {config.sub_calls}"
+    yield f"seconds  {spent.longest_step_seconds:.1f} of {config.step_seconds:g} in one step"
+    yield f"tokens   {spent.tokens:,} of {config.max_tokens:,}"
+    yield f"dollars  {_dollars(spent, config.max_dollars)}"
+
+
+def _dollars(spent: Spent, most: float) -> str:
+    if spent.dollars is None:
+        return "not known: llm.prices names none"
+    return f"{spent.dollars:.4f} of {most:g}"

@@ -1,0 +1,53 @@
+"""Encryption with age: for public keys, or with a passphrase. No key is ever written.
+
+Source: the age specification (age-encryption.org/v1); the library is pyrage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyrage
+
+MAGIC = b"age-encryption.org/"
+
+
+def encrypted(data: bytes, recipients: Sequence[str], passphrase: str) -> bytes:
+    """Encrypt for some recipients, `age1…` or SSH public keys; with a passphrase if there is none.
+
+    Raises:
+        ValueError: If one is no recipient.
+    """
+    if not recipients:
+        return bytes(pyrage.passphrase.encrypt(data, passphrase))
+    return bytes(pyrage.encrypt(data, [_recipient(text) for text in recipients]))
+
+
+def _recipient(text: str) -> object:
+    kind = pyrage.ssh.Recipient if text.startswith("ssh-") else pyrage.x25519.Recipient
+    try:
+        return kind.from_str(text)
+    except pyrage.RecipientError as error:
+        raise ValueError(f"{text[:20]}… is no recipient: {error}") from error
+
+
+def decrypted(data: bytes, identity: str, passphrase: str) -> bytes:
+    """Decrypt with what an identity file holds; with a passphrase if there is none.
+
+    Raises:
+        ValueError: If that does not open it.
+    """
+    try:
+        if not identity:
+            return bytes(pyrage.passphrase.decrypt(data, passphrase))
+        return bytes(pyrage.decrypt(data, _identities(identity)))
+    except (pyrage.DecryptError, pyrage.IdentityError) as error:
+        raise ValueError(f"it does not open: {error}") from error
+
+
+def _identities(text: str) -> list[object]:
+    if "PRIVATE KEY" in text:
+        return [pyrage.ssh.Identity.from_buffer(text.encode())]
+    lines = (line.strip() for line in text.splitlines())
+    keys = [line for line in lines if line and not line.startswith("#")]
+    return [pyrage.x25519.Identity.from_str(key) for key in keys]

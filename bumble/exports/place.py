@@ -1,0 +1,106 @@
+"""Where an export goes: never over what is there unasked, and all of it or nothing.
+
+A folder is replaced only where all that lies in it is an export's, as the list in it says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from bumble import files
+from bumble.errors import RefusedError
+
+MARK = ".bumble-export.json"  # lists the files of an export
+READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
+
+
+def check(dest: Path, root: Path, *, force: bool) -> None:
+    """Refuse a place that is taken, or that is the entity's own.
+
+    Raises:
+        RefusedError: If it is.
+    """
+    inner = Path(os.path.realpath(dest.parent)) / dest.name
+    home = Path(os.path.realpath(root))
+    if inner == home or home in inner.parents or inner in home.parents:
+        raise RefusedError(
+            f"{dest}: the entity lives there\n"
+            f"Choose a place outside of {root}; nothing was written."
+        )
+    if dest.is_symlink():
+        raise RefusedError(f"{dest} is a link\nName the place itself; nothing was written.")
+    if dest.exists() and not force:
+        raise RefusedError(f"{dest} is there already\n`--force` replaces it; nothing was written.")
+
+
+def put_file(dest: Path, data: bytes) -> None:
+    """Write an export that is a file; only its owner may read it.
+
+    Raises:
+        RefusedError: If a folder is there.
+    """
+    if dest.is_dir():
+        raise RefusedError(f"{dest} is a folder, and stays one\nName a file; nothing was written.")
+    files.write_atomic(dest, data, mode=0o600)
+
+
+def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
+    """Write an export that is a folder, beside its place first.
+
+    Raises:
+        RefusedError: If something of somebody else's lies there.
+    """
+    if dest.exists():
+        _refuse_others(dest)
+    mark = {"files": sorted(texts)}
+    whole = {**texts, MARK: json.dumps(mark, ensure_ascii=False, indent=1) + "\n"}
+    ending = secrets.token_hex(6)
+    new = dest.with_name(f".{dest.name[:60]}.{ending}{files.TEMPORARY_SUFFIX}")
+    old = dest.with_name(f".{dest.name[:60]}.{ending}.old{files.TEMPORARY_SUFFIX}")
+    with files.refusing(dest):
+        try:
+            for name, text in whole.items():
+                place = files.inside(new, name)
+                files.make_folder(place.parent)
+                files.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
+            if dest.exists():
+                dest.rename(old)
+            new.rename(dest)
+            for name in READERS_OWN:
+                if (old / name).exists():
+                    (old / name).rename(dest / name)
+        finally:
+            if old.exists() and not dest.exists():
+                old.rename(dest)
+            files.clear(new)
+            files.clear(old)
+
+
+def _refuse_others(dest: Path) -> None:
+    """Refuse to replace a folder in which something lies that no export put there."""
+    if not dest.is_dir():
+        raise RefusedError(f"{dest} is a file, and stays one\nName a folder; nothing was written.")
+    ours = _listed(dest)
+    for place, folders, names in os.walk(dest):
+        here = Path(place).relative_to(dest)
+        folders[:] = [name for name in folders if (here / name).as_posix() not in READERS_OWN]
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        for name in (*names, *links):
+            path = (here / name).as_posix()
+            if path not in ours:
+                raise RefusedError(
+                    f"{dest / path} is no part of an export\n"
+                    "`--force` replaces nothing else; nothing was written."
+                )
+
+
+def _listed(dest: Path) -> set[str]:
+    try:
+        data = json.loads(files.read(dest / MARK))
+        return {MARK, *map(str, data["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()

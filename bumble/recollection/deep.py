@@ -1,0 +1,117 @@
+"""Deep recall: an ordinary look, else a plan by the model, else the looks by rule.
+
+Knows nothing of who asks, nor of how the answer is shown or kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from bumble.context.recalled import Search
+from bumble.recollection import by_rule, plan, reach
+from bumble.recollection.meter import Meter, Spent
+from bumble.recollection.reach import Reach, Scope, Source, source_of
+from bumble.runtime.runtime import Runtime
+from bumble.text import words
+
+ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
+Way = Literal["recall", "plan", "rule"]
+
+
+@dataclass(frozen=True)
+class Recollection:
+    """What a deep recall came to."""
+
+    question: str
+    scope: Scope
+    way: Way
+    answer: str  # in a model's words, borne out by the sources; empty: the sources answer
+    sources: tuple[Source, ...]  # what it rests on; empty: a miss
+    trail: tuple[str, ...]  # what was done, a line a step
+    ended: str  # why it ended
+    spent: Spent = field(default_factory=Spent)
+
+    @property
+    def is_miss(self) -> bool:
+        """Whether nothing answers the question."""
+        return not self.sources
+
+
+def recall(
+    life: Runtime,
+    search: Search,
+    question: str,
+    scope: Scope = "all",
+    *,
+    current: str = "",
+    calls: int | None = None,
+    stopwatch: Callable[[], float] = time.monotonic,
+) -> Recollection:
+    """Look as deep as it takes, within what the settings allow.
+
+    Args:
+        life: Whose memory, and whose model.
+        search: Who asks, and which conversation is in front of them anyway.
+        question: What is asked.
+        scope: How far to look.
+        current: Id of the conversation that goes on; by default the newest.
+        calls: Calls of the model at most; None: as the settings say. 0: by rule.
+        stopwatch: Counts seconds from anywhere.
+    """
+    around = reach.of_scope(life, search, scope, current)
+    ordinary = _ordinary(around, question)
+    if ordinary:
+        return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
+    able = life.abilities.tier("memory", words.language(question)) == "write"
+    if not able or calls == 0:
+        why = "no call was allowed" if calls == 0 else "the model may not write"
+        return _by_rule(around, question, scope, why)
+    config = life.config.recall.deep
+    if calls is not None:
+        config = replace(
+            config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
+        )
+    meter = Meter(
+        life.model,
+        config,
+        life.config.llm.prices,
+        calls=calls,
+        token_ratio=life.token_ratio,
+        stopwatch=stopwatch,
+    )
+    outcome = plan.run(around, meter, question)
+    if outcome.ended == plan.FINAL:
+        return Recollection(
+            question,
+            scope,
+            "plan",
+            outcome.answer,
+            outcome.cited,
+            outcome.trail,
+            outcome.ended,
+            meter.spent,
+        )
+    rest = _by_rule(around, question, scope, outcome.ended)
+    noted = [source for source in outcome.cited if source not in rest.sources]
+    return replace(
+        rest,
+        sources=(*noted, *rest.sources)[: by_rule.QUOTES],
+        trail=(*outcome.trail, *rest.trail),
+        spent=meter.spent,
+    )
+
+
+def _ordinary(around: Reach, question: str) -> tuple[Source, ...]:
+    """Return what plain recall finds, if enough of it is near; else nothing."""
+    hits = around.search(question)
+    enough = around.life.config.recall.deep.enough
+    near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= enough]
+    return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
+
+
+def _by_rule(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
+    sources, trail = by_rule.answer(around, question)
+    return Recollection(question, scope, "rule", "", tuple(sources), tuple(trail), why)

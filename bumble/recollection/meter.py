@@ -1,0 +1,163 @@
+"""What a deep recall may spend and has spent: steps, sub-calls, seconds a step, tokens, dollars.
+
+Nothing is begun that could go beyond what is left, and an answer that goes on too long, in time or
+in tokens, is broken off: the limits hold whatever a model does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bumble.entity.config import DeepRecallConfig, PricesConfig
+from bumble.llm.protocol import EnoughError, Model, Request
+from bumble.text import tokens
+
+LEAST_ANSWER_TOKENS = 32
+MARGIN = 1.25  # on what a prompt is estimated to take: no estimate may break a limit
+MILLION = 1_000_000
+
+
+class SpentError(Exception):
+    """A limit is reached: what was found by now has to do."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a deep recall has spent."""
+
+    steps: int = 0
+    sub_calls: int = 0
+    tokens: int = 0
+    dollars: float | None = None  # None: prices are not known
+    longest_step_seconds: float = 0.0
+
+
+class Meter:
+    """Asks a model within limits, and counts."""
+
+    def __init__(
+        self,
+        model: Model,
+        config: DeepRecallConfig,
+        prices: PricesConfig,
+        *,
+        calls: int | None = None,
+        token_ratio: float = 1.0,
+        stopwatch: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Set up without asking anything.
+
+        Args:
+            model: Who is asked.
+            config: The limits.
+            prices: What its tokens cost, where that is known.
+            calls: Steps and sub-calls together at most; None: no further limit.
+            token_ratio: How many tokens the model counts for one that is estimated.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.model, self.config, self.prices = model, config, prices
+        self.calls, self.made = calls, 0
+        self.token_ratio, self._stopwatch = token_ratio, stopwatch
+        known = prices.prompt is not None or prices.completion is not None
+        self.spent = Spent(dollars=0.0 if known else None)
+        self._began = stopwatch()
+
+    def begin_step(self) -> None:
+        """Begin a step.
+
+        Raises:
+            SpentError: If there were as many as there may be.
+        """
+        if self.spent.steps >= self.config.steps:
+            raise SpentError(f"{self.config.steps} steps were taken")
+        self.spent = replace(self.spent, steps=self.spent.steps + 1)
+        self._began = self._stopwatch()
+
+    def ask(self, request: Request, *, sub_call: bool = False) -> str:
+        """Return what the model answers.
+
+        Raises:
+            SpentError: If a limit is reached, before or while it answers.
+            UserError: If the model fails.
+        """
+        if sub_call:
+            if self.spent.sub_calls >= self.config.sub_calls:
+                raise SpentError(f"{self.config.sub_calls} sub-calls were made")
+            self.spent = replace(self.spent, sub_calls=self.spent.sub_calls + 1)
+        if self.calls is not None and self.made >= self.calls:
+            raise SpentError(f"{self.calls} calls were made")
+        self.made += 1
+        self._hold_time()
+        prompt = self.prompt_tokens(request)
+        most = min(request.max_tokens, self._affordable(prompt))
+        if most < LEAST_ANSWER_TOKENS:
+            raise SpentError(self._poor())
+        heard: list[str] = []
+
+        def listen(piece: str) -> None:
+            heard.append(piece)
+            if self._seconds() >= self.config.step_seconds:
+                raise EnoughError
+            if sum(map(len, heard)) // 4 >= most:  # not every backend keeps to its limit
+                raise EnoughError
+
+        try:
+            completion = self.model.complete(replace(request, max_tokens=most), listen)
+        except EnoughError:
+            self._count(prompt, min(most, sum(map(len, heard)) // 4))
+            self._hold_time()
+            return "".join(heard)
+        counted = completion.usage.prompt_tokens, completion.usage.completion_tokens
+        written = len(completion.text) // 4 + 1
+        self._count(counted[0] or prompt, min(most, counted[1] or written))
+        self._hold_time()
+        return completion.text
+
+    def prompt_tokens(self, request: Request) -> int:
+        """Estimate what a prompt takes, rather too much than too little."""
+        texts = sum(tokens.estimate_message(message.content) for message in request.messages)
+        return int((texts + tokens.estimate(request.schema_text)) * self.token_ratio * MARGIN) + 1
+
+    def _affordable(self, prompt: int) -> int:
+        """Return how many tokens an answer to a prompt may have at most."""
+        left = self.config.max_tokens - self.spent.tokens - prompt
+        if self.spent.dollars is None:
+            return left
+        dollars = self.config.max_dollars - self.spent.dollars - self._cost(prompt, 0)
+        if dollars < 0:
+            return 0
+        a_token = (self.prices.completion or 0.0) / MILLION
+        return min(left, int(dollars / a_token)) if a_token else left
+
+    def _poor(self) -> str:
+        if self.spent.dollars is not None and self.spent.dollars > 0:
+            return f"{self.spent.tokens} tokens, ${self.spent.dollars:.2f}: too little is left"
+        return f"{self.spent.tokens} tokens: too little is left"
+
+    def _count(self, prompt: int, completion: int) -> None:
+        dollars = self.spent.dollars
+        if dollars is not None:
+            dollars += self._cost(prompt, completion)
+        total = self.spent.tokens + prompt + completion
+        self.spent = replace(self.spent, tokens=total, dollars=dollars)
+
+    def _cost(self, prompt: int, completion: int) -> float:
+        prices = self.prices
+        return (prompt * (prices.prompt or 0) + completion * (prices.completion or 0)) / MILLION
+
+    def _seconds(self) -> float:
+        return self._stopwatch() - self._began
+
+    def _hold_time(self) -> None:
+        """End what takes too long.
+
+        Raises:
+            SpentError: If this step has taken its time.
+        """
+        seconds = self._seconds()
+        longest = max(self.spent.longest_step_seconds, seconds)
+        self.spent = replace(self.spent, longest_step_seconds=round(longest, 3))
+        if seconds >= self.config.step_seconds:
+            raise SpentError(f"a step took {self.config.step_seconds:g} s")

@@ -1,0 +1,1 @@
+"""What other programs get of an entity over the Model Context Protocol."""
