@@ -105,7 +105,7 @@ COMMANDS = {
 SECTIONS = {
     "Start": ("new", "status", "doctor", "config", "model"),
     "Talk": ("chat", "session", "remind"),
-    "Look": ("recall", "why", "context", "index", "expand"),
+    "Look": ("recall", "deep-recall", "why", "context", "index", "expand"),
     "Keep": ("knowledge", "journal", "skill", "person", "belief", "episode", "project"),
     "Body": ("soma", "anchor", "noise"),
     "Cycles": (
