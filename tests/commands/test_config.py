@@ -21,6 +21,7 @@ def edit(run: Run, old: str, new: str) -> None:
 
 
 def test_show_lists_every_setting_with_its_value(run: Run) -> None:
+    run.environ |= {"BUMBLE_LLM_ABILITIES_TALK": "{}", "BUMBLE_LLM_ABILITIES_MEMORY": "{}"}
     lines = run.ok("config", "show").out.splitlines()
     assert [line.split(": ")[0] for line in lines] == ALL
     assert "llm.model: auto" in lines

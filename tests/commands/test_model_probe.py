@@ -20,6 +20,7 @@ def here(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Ada, and a state folder of her owner's own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     run.environ["XDG_STATE_HOME"] = str(tmp_path / "state")
+    run.environ |= {"BUMBLE_LLM_ABILITIES_TALK": "{}", "BUMBLE_LLM_ABILITIES_MEMORY": "{}"}
     return run
 
 

@@ -48,6 +48,13 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
+# Models that tests serve may write, unless a test says otherwise; a script says it itself.
+ABLE = {
+    "BUMBLE_LLM_ABILITIES_TALK": "{any: write}",
+    "BUMBLE_LLM_ABILITIES_MEMORY": "{any: write}",
+}
+
+
 @dataclass
 class Run:
     """Runs commands on one entity, a minute after another."""
@@ -64,8 +71,10 @@ class Run:
     ) -> Ran:
         """Run `bumble ARGV`; on a terminal, standard input is what the person types."""
         self.now += timedelta(minutes=1)
+        scripted = self.environ.get("BUMBLE_LLM_MODEL", "").startswith("script:")
+        environ = self.environ if scripted else {**ABLE, **self.environ}
         shell = Shell(
-            environ=self.environ, cwd=cwd or self.entity.root, now_given=self.now, rng=self.rng
+            environ=environ, cwd=cwd or self.entity.root, now_given=self.now, rng=self.rng
         )
         data = io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
         kind = Terminal if terminal else io.TextIOWrapper
