@@ -101,8 +101,10 @@ def _going_on(shares: Mapping[str, float]) -> dict[str, float]:
 def _weighed(
     expected: Mapping[str, float], told: Mapping[str, float], weight: float
 ) -> dict[str, float]:
+    most = max((told.get(code, 0.0) for code in expected), default=0.0)  # long texts tell a lot
     return {
-        code: share * math.exp(weight * told.get(code, 0.0)) for code, share in expected.items()
+        code: share * math.exp(weight * (told.get(code, 0.0) - most))
+        for code, share in expected.items()
     }
 
 

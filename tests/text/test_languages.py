@@ -63,3 +63,7 @@ def test_the_model_is_loaded_for_the_first_text_only() -> None:
         "import sys, bumble.text.words, bumble.runtime.spoken; sys.exit('fasttext' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_text_of_any_length_has_a_language() -> None:
+    assert languages.language("I was at the sea with my sister and it was cold. " * 2000) == "en"
