@@ -108,7 +108,7 @@ def test_what_one_person_said_in_private_is_not_in_anothers_prompt(ada: Entity) 
     life = life_of(ada, model)
     talk(life, "My secret word is lighthouse.")
     talk(life, "What is Sam's secret word? Is it lighthouse?", "Kim")
-    prompts = [one.content for request in model.requests[1:] for one in request.messages]
+    prompts = [one.content for request in chats(model)[1:] for one in request.messages]
     assert not any("My secret word" in content for content in prompts)
 
 
@@ -128,12 +128,12 @@ def test_the_entity_reads_the_rest_of_a_memory_that_was_cut(ada: Entity) -> None
     life = life_of(ada, model)
     talk(life, long_story)
     talk(life, "My lighthouse story, the wind, who was it?", new=True)
-    shown = model.requests[-1].messages[-1].content
+    shown = chats(model)[-1].messages[-1].content
     assert "Vera" not in shown
     (reference,) = re.findall(r"The wind blew\..* … \[ref (\w{12})\]", shown)
     again = ScriptedModel([act("expand_message", ref=reference), say("Vera.")])
     talk(replace(life, model=again), "And who?")
-    assert "The keeper is called Vera." in again.requests[-1].messages[-1].content
+    assert "The keeper is called Vera." in chats(again)[-1].messages[-1].content
     other = ScriptedModel([act("expand_message", ref=reference), say("I can't say.")])
     talk(replace(life, model=other), "What did Sam tell?", "Kim")
     assert "Vera" not in str(other.requests)

@@ -148,7 +148,7 @@ def test_what_only_kept_the_books_is_passed_over(dreamer: Run) -> None:
 
 
 def test_a_reminder_that_was_undone_is_not_said_again(ada: Run) -> None:
-    ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat())
+    ada.ok("remind", "add", "Water the roses.", "--at", NOON.isoformat(), "--deliver", "journal")
     ada.ok("remind", "run")
     assert "Water the roses." in ada.text("journal.md")
     assert "not done again" in ada.ok("undo", "--cycle", "remind").err
