@@ -21,7 +21,7 @@ from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
-from tests.support.running import Run
+from tests.support.running import ABLE, Run
 from tests.support.sweeps import every
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -64,6 +64,7 @@ def variables(run: Run, server: FakeServer) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "BUMBLE_LLM_BASE_URL": f"{server.url}/v1",
         "BUMBLE_LLM_MODEL": "slow",
+        **ABLE,
         "BUMBLE_EMBEDDING_MODEL": "none",
         "BUMBLE_LIMITS_SETTLE": "later",
     }
