@@ -152,12 +152,12 @@ def test_the_entity_may_be_named_before_the_subcommand(ada: Run, tmp_path: Path)
 @pytest.mark.parametrize("words", [["soma"], ["soma", "tick"], ["noise"], ["noise", "tick"]])
 def test_a_broken_file_is_named_with_its_field_and_left_alone(lived: Run, words: list[str]) -> None:
     lived.write("soma.yaml", LIVED.replace("value: 85", "value: much"))
-    before = lived.state()
+    before = looking.truths(lived)
     ran = lived(*words)
     assert ran.code == RecordInvalidError.exit_code
     assert "soma.yaml" in ran.err
     assert "bars.social.value" in ran.err
-    assert lived.state() == before
+    assert looking.truths(lived) == before
 
 
 def test_looking_imports_neither_index_nor_model(run: Run) -> None:
