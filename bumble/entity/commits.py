@@ -422,17 +422,18 @@ class Commits:
                 results.append(done)
             if done.code == 0 or (done.code == 1 and not done.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
-            if "index.lock" in done.err or "cannot lock ref" in done.err:
+            if _is_held(done):
                 time.sleep(BUSY_WAIT_SECONDS)
             elif not who and ("ident" in done.err or "email" in done.err):
                 who = _author(self.keeping.name)
             else:
                 break
-        self.waits = self._busy if "index.lock" in done.err else f"git refuses: {done.why}"
+        self.waits = self._busy if _is_held(done) else f"git refuses: {done.why}"
 
     @property
     def _busy(self) -> str:
-        lock = self.repository.private / "index.lock"
+        locks = git_locks.locks(self.repository)
+        lock = next(iter(locks), self.repository.private / "index.lock")
         return f"another git is at work; if none is, remove {lock}"
 
     def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
@@ -502,6 +503,11 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
         if "ident" not in result.err and "email" not in result.err:
             break
     return result
+
+
+def _is_held(done: GitResult) -> bool:
+    """Whether git found another's lock; a full disk makes it name its own."""
+    return ".lock'" in done.err and "File exists" in done.err
 
 
 def _entries(done: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
