@@ -135,6 +135,7 @@ def run(life: Runtime, step: ConsolidationStep) -> JobResult:
             plan=tuple,
             lines=(f"{step.part.name} waits: {why}",),
             data={"part": step.part.name, "ran": False, "why": why},
+            asked=False,  # a job that failed counts against no limit: the next has its turn
         )
     title = f"consolidate: {outcome.title}"
     return replace(outcome, title=title, data={"part": step.part.name, **outcome.data})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -93,17 +92,23 @@ def test_no_json_of_any_shape_is_a_bug(form: str, data: Any) -> None:
 def test_no_bytes_are_a_bug(form: str, data: bytes) -> None:
     for name in ("conversations.json", "MEMORY.md", "entity.yaml"):
         try:
-            read(data, name, form)
-        except ImportInvalidError:
+            items = read(data, name, form)
+        except ImportInvalidError as error:
+            assert str(error)
             continue
+        assert all(isinstance(item, Talk | Fact | Recipe | Persona | LeftOut) for item in items)
 
 
 @given(data=st.binary(max_size=200), at=st.integers(0, 400))
 def test_no_damaged_image_is_a_bug(data: bytes, at: int) -> None:
     whole = exports.png(ccv3=exports.encoded(exports.card()))
     image = exports.PNG + data if at > 300 else whole[:at] + data + whole[at + len(data) :]
-    with suppress(ValueError):
-        card.parse(card.from_png(image))
+    try:
+        parsed = card.parse(card.from_png(image))
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert isinstance(parsed.name, str)
 
 
 @given(st.lists(VALUES, max_size=6))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, narrative, state
-from bumble.runtime import job
+from bumble.runtime import job, runner
 from bumble.runtime.job import Due, JobResult
+from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import consolidate
 from bumble.sleep.consolidate import ConsolidationPart
@@ -220,6 +222,15 @@ def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
         "consolidate: good",
         "consolidate: memory is in order",
     ]
+
+
+def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada: Entity) -> None:
+    done: list[str] = []
+    part = talker(["bad", "good"], done)
+    kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
+    settled = list(runner.settle(life_of(ada), [kind], limit=1))
+    assert done == ["good"]
+    assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
 
 
 def test_of_two_runs_at_once_one_is_counted(ada: Entity) -> None:

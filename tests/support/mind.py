@@ -232,7 +232,7 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "subject": _handover,
     "next_steps": _summary,
     "phenotype": lambda _, fields: {key: [] for key in fields},  # nothing it would note for itself
-    "questions": lambda *_: {"questions": []},
+    "questions": lambda *_: {"questions": [{"uses": ["m1"], "question": "what is it like now?"}]},
     "traits": lambda _, fields: {name: [] for name in fields},
     "verdict": lambda *_: {"verdict": "DONE", "missing": ""},
 }
