@@ -27,8 +27,8 @@ from bumble.context import catalyze
 from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.create import Newborn
+from bumble.index.filters import Filter
 from bumble.index.memory import Memory
-from bumble.index.search import Filter
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import kinds, relationships, session_files
 from bumble.runtime import job

@@ -38,7 +38,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.index import rerank
 from bumble.index.conversation import Shares
-from bumble.index.search import Factor, Filter, Hit, opened, search
+from bumble.index.filters import Filter
+from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message

@@ -25,7 +25,8 @@ from bumble.embed.protocol import Embedder
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.search import Filter, opened, search
+from bumble.index.filters import Filter
+from bumble.index.search import opened, search
 from bumble.index.sync import sync
 from bumble.records import base, sessions
 from bumble.records.sessions import Message

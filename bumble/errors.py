@@ -271,7 +271,7 @@ class IndexUnusableError(UserError):
 
     exit_code = 30
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: Path | str, problem: str) -> None:
         super().__init__(
             f"{path}: {problem}\n"
             "The index is derived from the files: `bumble index --rebuild` makes it anew."
@@ -280,6 +280,35 @@ class IndexUnusableError(UserError):
 
 class IndexDamagedError(IndexUnusableError):
     """The search index holds what nobody wrote; made anew it can be used."""
+
+
+class IndexServerError(UserError):
+    """The server that the index stands on does not answer, or does not do what it is asked."""
+
+    exit_code = 30
+
+    def __init__(self, address: str, problem: str, advice: str = "") -> None:
+        super().__init__(
+            f"{address}: {problem}\n"
+            + (
+                advice
+                or "The files are whole, and nothing is lost. Try again when the server is back, or"
+                " set `index.fallback: local` in your own config: the folder's own index then"
+                " stands in."
+            )
+        )
+
+
+class PostgresMissingError(UserError):
+    """What talks to Postgres is not installed."""
+
+    exit_code = 30
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The index is set to stand in Postgres, and nothing here can talk to it.\n"
+            "Add it: pip install 'bumble-entity[postgres]'"
+        )
 
 
 class WeightsMissingError(UserError):

@@ -21,8 +21,9 @@ from bumble.body.config import BodyConfig
 from bumble.context import recalled
 from bumble.context.recalled import Answer, Search
 from bumble.entity.config import Config
+from bumble.index.filters import Filter
 from bumble.index.memory import Memory
-from bumble.index.search import Filter, Hit, Pointer
+from bumble.index.search import Hit, Pointer
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime

@@ -20,8 +20,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
 from bumble.facts import beliefs
 from bumble.index import chunks
+from bumble.index.filters import Filter
 from bumble.index.memory import Memory
-from bumble.index.search import Filter, Hit
+from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED

@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.index.chunks import Chunk
+from bumble.index.filters import Filter
 from bumble.index.scan import Stamp
 
 SCHEMA_VERSION = "3"
@@ -74,7 +76,7 @@ create table if not exists links (
 create index if not exists links_chunk on links (chunk);
 create table if not exists linked (id integer primary key);
 """
-_CHUNK_COLUMNS = (
+CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
     " language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
@@ -123,6 +125,36 @@ def encoded(identity: EmbedderIdentity) -> str:
     return json.dumps(asdict(identity), sort_keys=True)
 
 
+@dataclass(frozen=True)
+class Differences:
+    """What is other in the chunks of a file than it was."""
+
+    gone: list[int]
+    loose: list[str]  # hashes of texts that a chunk let go of
+    remixed: list[int]  # whose vector is made of other texts
+    reworded: list[int]  # new, or of other terms
+    put: list[tuple[int, Row, Row]]  # new or changed, with its row and its texts
+
+
+def differences(
+    old: Mapping[int, tuple[Row, Row]], new: Mapping[int, tuple[Row, Row]]
+) -> Differences:
+    """Compare the chunks of a file, each by id with its row and its texts, with what they were."""
+    stay = old.keys() & new.keys()
+    changed = [key for key in new if old.get(key) != new[key]]
+    return Differences(
+        gone=sorted(old.keys() - stay),
+        loose=[
+            row[_HASH]
+            for key, (row, _) in old.items()
+            if key not in stay or row[_HASH] != new[key][0][_HASH]
+        ],
+        remixed=[key for key in changed if key in stay and old[key][0][-1] != new[key][0][-1]],
+        reworded=[key for key in changed if key not in stay or old[key][1][2:] != new[key][1][2:]],
+        put=[(key, *new[key]) for key in changed],
+    )
+
+
 class Database:
     """An open `memory.db`."""
 
@@ -164,10 +196,22 @@ class Database:
         with _writable(self.path):
             self._db.executemany(sql, rows)
 
-    def shred(self) -> None:
-        """Write the file anew, so that no page holds what was taken out."""
+    def shred(self) -> str:
+        """Write the file anew, so that no page holds what was taken out.
+
+        Returns:
+            What is left of it all the same; empty: nothing.
+        """
         with _writable(self.path):
             self._db.execute("vacuum")
+        return ""
+
+    def settle(self) -> None:
+        """Do what a sync ends with; a file needs nothing."""
+
+    def rounded(self, vector: Floats) -> Floats:
+        """Return an embedding as it is kept: every bit of it."""
+        return vector
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
@@ -250,39 +294,26 @@ class Database:
         self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
     ) -> None:
         """Make these the chunks of a file; what is as it was is not touched."""
-        new = {chunk_id(path, chunk): chunk for chunk in chunks}
+        new = {chunk_id(path, chunk): (row_of(file, chunk), texts_of(chunk)) for chunk in chunks}
         if is_new:
-            self._put_rows(
-                [(chunk_key, _row(file, chunk), _texts(chunk)) for chunk_key, chunk in new.items()]
-            )
+            self._put_rows([(key, row, texts) for key, (row, texts) in new.items()])
             self._queue(new)
             return
-        old_rows = self.rows(f"select id, {_CHUNK_COLUMNS} from chunks where file = ?", (file,))
-        old = {int(row[0]): row[1:] for row in old_rows}
-        old_texts = {
-            int(row[0]): row[1:]
-            for row in self.rows(
-                "select texts.* from texts join chunks using (id) where file = ?", (file,)
-            )
-        }
-        self._drop_chunks(sorted(old.keys() - new.keys()))
-        self._loosen(
-            row[_HASH]
-            for chunk_key, row in old.items()
-            if chunk_key not in new or row[_HASH] != new[chunk_key].hash
+        rows = self.rows(f"select id, {CHUNK_COLUMNS} from chunks where file = ?", (file,))
+        texts = self.rows(
+            "select texts.* from texts join chunks using (id) where file = ?", (file,)
         )
-        for chunk_key, chunk in new.items():
-            row, texts = _row(file, chunk), _texts(chunk)
-            if old.get(chunk_key) == row and old_texts.get(chunk_key) == texts:
-                continue
-            if chunk_key in old and old[chunk_key][-1] != row[-1]:  # another recipe: another vector
-                self._drop_vectors([chunk_key])
-            if chunk_key not in old or old_texts.get(chunk_key, ())[2:] != texts[2:]:
-                self._queue([chunk_key])
-            self._put_rows([(chunk_key, row, texts)])
+        old_texts = {int(row[0]): row[1:] for row in texts}
+        old = {int(row[0]): (row[1:], old_texts.get(int(row[0]), ())) for row in rows}
+        changed = differences(old, new)
+        self._drop_chunks(changed.gone)
+        self._loosen(changed.loose)
+        self._drop_vectors(changed.remixed)
+        self._queue(changed.reworded)
+        self._put_rows(changed.put)
 
     def _put_rows(self, rows: Sequence[tuple[int, Row, Row]]) -> None:
-        marks = ", ".join("?" * (_CHUNK_COLUMNS.count(",") + 2))
+        marks = ", ".join("?" * (CHUNK_COLUMNS.count(",") + 2))
         self.run(
             f"insert or replace into chunks values ({marks})",
             ((chunk_key, *row) for chunk_key, row, _ in rows),
@@ -390,7 +421,7 @@ class Database:
             " cross join chunks on chunks.id = wanted.value order by wanted.key",
             (json.dumps(ids),),
         )
-        return [(int(chunk_key), _recipe(recipe)) for chunk_key, recipe in rows]
+        return [(int(chunk_key), recipe_of(recipe)) for chunk_key, recipe in rows]
 
     def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
         """Return the stored embeddings of some texts, by hash; those not there are left out."""
@@ -450,8 +481,200 @@ class Database:
         )
         return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}
 
+    def conditions(self, only: Filter) -> tuple[str, list[Any]]:
+        """Write a filter as SQL over chunks; empty if everything passes."""
+        parts = ["active"] if not only.dormant and self._has_dormant() else []
+        values = list[Any]()
+        if only.kinds:
+            parts.append(f"kind in ({', '.join('?' * len(only.kinds))})")
+            values += only.kinds
+        if only.people:
+            parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
+            values += [packed((person,)) for person in only.people]
+        if only.audience:
+            allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
+            parts.append(f"(audience = '' or ({allowed}))")
+            values += [packed((person,)) for person in only.audience]
+        if only.sessions:
+            parts.append(f"session in ({', '.join('?' * len(only.sessions))})")
+            values += only.sessions
+        if only.not_session:
+            parts.append("(session <> ? or record in (select value from json_each(?)))")
+            values += [only.not_session, json.dumps(only.unseen)]
+        if only.after is not None:
+            parts.append("(at <> '' and julianday(at) >= julianday(?))")
+            values.append(only.after.isoformat())
+        if only.before is not None:
+            parts.append("(at = '' or julianday(at) < julianday(?))")
+            values.append(only.before.isoformat())
+        return " and ".join(parts), values
 
-def _row(file: int, chunk: Chunk) -> Row:
+    def _has_dormant(self) -> bool:
+        return bool(self.rows("select exists (select 1 from chunks where not active)")[0][0])
+
+    def lengths(self) -> list[Row]:
+        """Return kind, language, count, terms and terms around of all chunks, by both."""
+        return self.rows(
+            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
+            " group by kind, language"
+        )
+
+    def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
+        """Return the chunks that a condition lets through; empty: all."""
+        return self._ids(f"select id from chunks where {where or 1}", values)
+
+    def allowed(self, ids: Sequence[int], where: str, values: Sequence[Any]) -> set[int]:
+        """Return those of some chunks that a condition lets through."""
+        sql = f"select id from chunks where id in (select value from json_each(?)) and {where}"
+        return set(self._ids(sql, (json.dumps(ids), *values)))
+
+    def in_time(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
+        """Return the chunks that a condition lets through, oldest first."""
+        sql = f"select id from chunks where {where or 1} order by at, file, turn, ordinal"
+        return self._ids(sql, values)
+
+    def holding(self, text: str, depth: int, where: str, values: Sequence[Any]) -> list[int]:
+        """Return chunks that hold a text as it is, whatever its case."""
+        return self._ids(
+            "select id from texts where instr(lower(text), ?)"
+            f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
+            (text.lower(), *values),
+        )
+
+    def _ids(self, sql: str, values: Sequence[Any] = ()) -> list[int]:
+        return [int(row[0]) for row in self.rows(sql, values)]
+
+    def hit_rows(self, ids: Sequence[int]) -> list[Row]:
+        """Return chunks as hits show them, and their terms, by id."""
+        return self.rows(
+            "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
+            " audience, trust, session, speaker, terms, around, active from chunks"
+            " join texts using (id)"
+            " join files on files.id = chunks.file"
+            " where chunks.id in (select value from json_each(?)) order by chunks.id",
+            (json.dumps(ids),),
+        )
+
+    def token_rows(self, ids: Sequence[int]) -> list[Row]:
+        """Return chunks as `rerank` matches them, their tokens' signs among it."""
+        return self.rows(
+            "select chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own,"
+            " timed, speaker, people, terms, around, signs, files.path"
+            " from json_each(?) as wanted cross join chunks on chunks.id = wanted.value"
+            " join texts on texts.id = chunks.id join files on files.id = chunks.file"
+            " left join tokens on tokens.hash = chunks.hash",
+            (json.dumps(ids),),
+        )
+
+    def of_turns(self, turns: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the chunks of some turns of transcripts, given by file and turn."""
+        return self._ids(
+            "select chunks.id from json_each(?) as wanted cross join chunks"
+            " where file = wanted.value ->> 0 and turn = wanted.value ->> 1 and kind = 'message'",
+            (json.dumps(turns),),
+        )
+
+    def places(self, ids: Sequence[int]) -> list[Row]:
+        """Return id, kind, file and turn of some chunks."""
+        return self.rows(
+            "select id, kind, file, turn from chunks where id in (select value from json_each(?))",
+            (json.dumps(ids),),
+        )
+
+    def records(self) -> list[Row]:
+        """Return every record once: kind, id, path, line, time, text, speaker, talk, who, trust."""
+        return self.rows(
+            "select chunks.kind, record, files.path, min(line), at, group_concat(text, ' '),"
+            " speaker, session, audience, trust from chunks join texts using (id)"
+            " join files on files.id = chunks.file"
+            " group by chunks.kind, record, files.path order by at, files.path, min(line)"
+        )
+
+    def digests(self) -> list[Row]:
+        """Return path and hash of every file, by path."""
+        return self.rows("select path, sha256 from files order by path")
+
+    def distrust_files(self, kind: str) -> None:
+        """Have the files of a kind read again."""
+        self.run("update files set mtime_ns = -1, sha256 = '' where kind = ?", [(kind,)])
+
+    def size(self) -> int:
+        """Return how many chunks there are."""
+        return int(self.rows("select count(*) from chunks")[0][0])
+
+    def waiting(self) -> int:
+        """Return how many chunks have no vector yet."""
+        return self.size() - int(self.rows("select count(*) from coarse")[0][0])
+
+    def queued(self) -> int:
+        """Return how many chunks the full-text index has yet to take."""
+        return int(self.rows("select count(*) from queue")[0][0])
+
+    def orphans(self) -> int:
+        """Return how many rows belong to no file, or no chunk."""
+        counted = self.rows(
+            "select (select count(*) from chunks where file not in (select id from files))"
+            " + (select count(*) from vectors where id not in (select id from chunks))"
+            " + (select count(*) from texts where id not in (select id from chunks))"
+        )
+        return int(counted[0][0])
+
+    def vectors(self, ids: Sequence[int]) -> Floats:
+        """Return the vectors of some chunks, each of length 1, in the order given."""
+        rows = self.rows(
+            "select vector from json_each(?) as wanted cross join vectors"
+            " on vectors.id = wanted.value order by wanted.key",
+            (json.dumps(ids),),
+        )
+        return np.stack([np.frombuffer(row[0], "<f4") for row in rows])
+
+    def with_vector(self, where: str) -> list[int]:
+        """Return the chunks that have a vector and meet a condition, by id."""
+        sql = f"select id from vectors join chunks using (id) where {where} order by id"
+        return self._ids(sql)
+
+    def unlinked(self) -> set[int]:
+        """Return the chunks that catalysts have not been compared with."""
+        return set(self._ids("select id from vectors except select id from linked"))
+
+    def put_links(self, rows: Sequence[tuple[int, int, float]], compared: Sequence[int]) -> None:
+        """Store catalyst, chunk and likeness, and which chunks were compared."""
+        self.run("insert or replace into links values (?, ?, ?)", rows)
+        self.run("insert or ignore into linked values (?)", [(key,) for key in compared])
+
+    def trim_links(self, catalysts: Sequence[int], depth: int) -> None:
+        """Leave the nearest texts of some catalysts."""
+        self.run(
+            "delete from links where catalyst = ? and chunk not in (select chunk from links"
+            f" where catalyst = ? order by similarity desc, chunk limit {depth})",
+            [(catalyst, catalyst) for catalyst in catalysts],
+        )
+
+    def pointed_to(
+        self, catalysts: Sequence[int], where: str, values: Sequence[Any]
+    ) -> dict[int, list[tuple[int, float]]]:
+        """Return the texts that some catalysts point to with their likeness, by catalyst.
+
+        Args:
+            catalysts: Ids of their chunks.
+            where: A condition on the chunks of the texts; empty: all.
+            values: Of the condition.
+        """
+        rows = self.rows(
+            "select catalyst, chunk, similarity from links where catalyst in"
+            " (select value from json_each(?))"
+            + (f" and chunk in (select id from chunks where {where})" if where else "")
+            + " order by catalyst, similarity desc, chunk",
+            (json.dumps(list(catalysts)), *values),
+        )
+        pointed: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for catalyst, chunk, similarity in rows:
+            pointed[int(catalyst)].append((int(chunk), float(similarity)))
+        return dict(pointed)
+
+
+def row_of(file: int, chunk: Chunk) -> Row:
+    """Return a chunk as its row, in the order of CHUNK_COLUMNS."""
     values = (
         file,
         chunk.kind,
@@ -478,7 +701,8 @@ def _row(file: int, chunk: Chunk) -> Row:
     return tuple(_text(value) if isinstance(value, str) else value for value in values)
 
 
-def _texts(chunk: Chunk) -> Row:
+def texts_of(chunk: Chunk) -> Row:
+    """Return the texts of a chunk: as shown, as embedded, its terms and those around it."""
     parts = (chunk.text, chunk.embedded, " ".join(chunk.terms), " ".join(chunk.around))
     return tuple(_text(part) for part in parts)
 
@@ -488,7 +712,8 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
 
 
-def _recipe(text: str) -> tuple[tuple[str, float], ...]:
+def recipe_of(text: str) -> tuple[tuple[str, float], ...]:
+    """Read of which texts, by hash, a vector is made, and how much each counts."""
     return tuple((str(key), float(weight)) for key, weight in json.loads(text))
 
 

@@ -17,8 +17,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
-from bumble.index.database import Database, FileRow
+from bumble.index.database import FileRow
 from bumble.index.scan import Stamp
+from bumble.index.store import Store
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
 FILES_AT_ONCE = 500  # committed together
@@ -53,7 +54,7 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
     return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
-def update(entity: Entity, database: Database, reading: Reading, tell: Progress) -> Filed:
+def update(entity: Entity, database: Store, reading: Reading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     indexed, scanned = database.stamps(), scan.scan(entity)
@@ -81,7 +82,7 @@ def update(entity: Entity, database: Database, reading: Reading, tell: Progress)
     return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
 
-def _forget_if_renamed(database: Database, reading: Reading) -> None:
+def _forget_if_renamed(database: Store, reading: Reading) -> None:
     """Have files read again whose chunks depend on a name or a time zone that changed."""
     for key, value, kind in (
         ("name", reading.name, "message"),
@@ -89,13 +90,11 @@ def _forget_if_renamed(database: Database, reading: Reading) -> None:
     ):
         if database.meta(key) != value:
             with database.transaction():
-                database.run(
-                    "update files set mtime_ns = -1, sha256 = '' where kind = ?", [(kind,)]
-                )
+                database.distrust_files(kind)
                 database.set_meta(key, value)
 
 
-def _update_file(root: Path, path: str, stamp: Stamp, database: Database, reading: Reading) -> bool:
+def _update_file(root: Path, path: str, stamp: Stamp, database: Store, reading: Reading) -> bool:
     """Bring one file up to date; False if its bytes are as they were."""
     (mtime_ns, ctime_ns, size), kind, row = stamp, scan.kind(path), database.file(path)
     settled = max(mtime_ns, ctime_ns) < reading.now_ns - SETTLED_NS

@@ -19,9 +19,10 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import place, search, sync
 from bumble.index.conversation import Shares
+from bumble.index.filters import Filter
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
-from bumble.index.search import Factor, Filter, Hit, Index, Pointer
+from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
 
 T = TypeVar("T")
@@ -155,8 +156,9 @@ class Memory:
         """Return a number that changes with anything that is indexed; 0 without an index."""
 
         def look(index: Index) -> list[int]:
-            rows = index.database.rows("select path, sha256 from files order by path")
-            digest = hashlib.sha256(repr(rows).encode("utf-8", "replace")).digest()
+            digest = hashlib.sha256(
+                repr(index.database.digests()).encode("utf-8", "replace")
+            ).digest()
             return [int.from_bytes(digest[:6], "big")]
 
         return next(iter(self._look(look)), 0)

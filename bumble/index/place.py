@@ -1,12 +1,16 @@
-"""Where the files of an index lie: `memory.db` and, in `.bumble/`, what goes with it."""
+"""Where an index lies: `memory.db` and, in `.bumble/`, what goes with it; or on a server."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bumble import files
 from bumble.entity.folder import Entity
+
+if TYPE_CHECKING:
+    from bumble.index.store import Server
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,13 @@ class Place:
     database: Path
     fulltext: Path
     lock: Path
+    server: Server | None = None  # where the index stands instead, if it does
+    local: Place | None = None  # what is used while the server is away
+
+    @property
+    def shown(self) -> str:
+        """Say where it lies, without passwords."""
+        return self.server.shown if self.server else str(self.database)
 
 
 def of(entity: Entity) -> Place:

@@ -4,11 +4,9 @@ A small index is ranked whole. In a large one candidates are matched with the tu
 first, and the best of these with all that stands around them. Knows how chunks are stored; knows
 nothing of moods, prompts or of how candidates are found.
 """
-# ruff: noqa: S608  (statements are put together from constants; values are bound)
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +19,9 @@ from bumble.embed.protocol import Floats, QueryTokens
 from bumble.index import conversation, form, late, ranking
 from bumble.index.chunks import spoken_name
 from bumble.index.conversation import AROUND, BEFORE, Shares, Units
-from bumble.index.database import ALL_TEXTS, Database, unpacked
+from bumble.index.database import ALL_TEXTS, unpacked
 from bumble.index.ranking import Lengths
+from bumble.index.store import Store
 
 FEW = 300  # chunks: up to so many are all ranked
 LEG = 128  # candidates of each leg that are matched, where there are more
@@ -30,14 +29,6 @@ SURROUNDED = 40  # of these, and at least SURROUNDED_FACTOR for each hit wanted,
 SURROUNDED_FACTOR = 2
 LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled by
 MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
-_COLUMNS = (
-    "chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own, timed, speaker,"
-    " people, terms, around, signs, files.path"
-)
-_JOINED = (
-    "join texts on texts.id = chunks.id join files on files.id = chunks.file"
-    " left join tokens on tokens.hash = chunks.hash"
-)
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,7 @@ class _Loaded:
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: Database, question: Question, shares: Shares) -> None:
+    def __init__(self, database: Store, question: Question, shares: Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -106,11 +97,7 @@ class _Matcher:
     def load(self, ids: Iterable[int]) -> _Loaded:
         """Load chunks, and match those that are new."""
         wanted = set(ids)
-        new = self.database.rows(
-            f"select {_COLUMNS} from json_each(?) as wanted cross join chunks"
-            f" on chunks.id = wanted.value {_JOINED}",
-            (json.dumps(sorted(wanted - self.rows.keys())),),
-        )
+        new = self.database.token_rows(sorted(wanted - self.rows.keys()))
         self._match(new)
         self.rows |= {row[0]: row for row in new}
         rows = sorted((self.rows[chunk_id] for chunk_id in wanted), key=_place)
@@ -132,12 +119,7 @@ class _Matcher:
             ids.add(chunk_id)
             if kind == "message":
                 turns |= {(file, turn + step) for step in steps}
-        rows = self.database.rows(
-            "select chunks.id from json_each(?) as wanted cross join chunks"
-            " where file = wanted.value ->> 0 and turn = wanted.value ->> 1 and kind = 'message'",
-            (json.dumps(sorted(turns)),),
-        )
-        return self.load(ids.union(row[0] for row in rows))
+        return self.load(ids.union(self.database.of_turns(sorted(turns))))
 
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         width = self.query.shape[1] // 8
@@ -172,7 +154,7 @@ def _place(row: Sequence[Any]) -> tuple[str, int, int]:
 
 
 def rank(
-    database: Database,
+    database: Store,
     question: Question,
     allowed: Collection[int] | None,
     limit: int,
@@ -192,12 +174,9 @@ def rank(
     matcher = _Matcher(database, question, shares)
     most = max(LEAST_RANKED, RANKED_FACTOR * limit)
     if question.lengths.chunks <= FEW:
-        loaded = matcher.load(int(row[0]) for row in database.rows("select id from chunks"))
+        loaded = matcher.load(database.passing())
         return _ranked(matcher, loaded, allowed, float(loaded.bm25.max(initial=0)), most)
-    places = database.rows(
-        "select id, kind, file, turn from chunks where id in (select value from json_each(?))",
-        (json.dumps(sorted(set(allowed or ()))),),
-    )
+    places = database.places(sorted(set(allowed or ())))
     first = matcher.around(places, range(-BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)

@@ -6,7 +6,6 @@ scored by words and vector, and the two scores are summed.
 The index is taken as it is: bringing it up to date is `sync`'s work. Knows nothing of moods or
 prompts; what else is to count comes in as a factor.
 """
-# ruff: noqa: S608  (statements are put together from constants; values are bound)
 
 from __future__ import annotations
 
@@ -21,13 +20,14 @@ from typing import Any
 from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, links, place, ranking, rerank, terms
+from bumble.index import backend, place, ranking, rerank, terms
 from bumble.index.conversation import Shares
-from bumble.index.database import Database, encoded, open_to_read, packed, unpacked
-from bumble.index.fulltext import Fulltext
+from bumble.index.database import encoded, unpacked
+from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Question, Ranked, RankShare
+from bumble.index.store import Store, Words
 from bumble.records import kinds
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
@@ -36,21 +36,6 @@ DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
 NEARNESS_SCALE = 0.6
 _SHARES = Shares()
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which chunks count. Empty fields let everything pass."""
-
-    kinds: tuple[str, ...] = ()
-    people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
-    audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
-    sessions: tuple[str, ...] = ()  # the messages of these sessions alone
-    not_session: str = ""  # a session whose messages are known already
-    unseen: tuple[str, ...] = ()  # ids of messages of that session that are not
-    after: datetime | None = None  # what is from then or newer
-    before: datetime | None = None  # what is older than that, and what has no time
-    dormant: bool = False  # dormant and archived records too
 
 
 @dataclass(frozen=True)
@@ -122,21 +107,14 @@ class Factor:
 class Index:
     """An open index, to search in."""
 
-    def __init__(self, database: Database, words: Fulltext, at: Place) -> None:
+    def __init__(self, database: Store, words: Words, at: Place) -> None:
         self.database, self.words, self.place = database, words, at
-        counted = database.rows(
-            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
-            " group by kind, language"
-        )
         self.languages = Counter[str]()  # how many chunks are in each
         counts, terms_of_kind = Counter[str](), Counter[str]()
-        for kind, language, count, own, around in counted:
+        for kind, language, count, own, around in database.lengths():
             self.languages[language] += count
             counts[kind] += count
             terms_of_kind[kind] += ranking.length(own, around)
-        self.has_dormant = bool(
-            database.rows("select exists (select 1 from chunks where not active)")[0][0]
-        )
         self.lengths = Lengths(
             counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )
@@ -149,12 +127,9 @@ def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    at = where or place.of(entity)
-    database = open_to_read(at.database)
-    try:
-        yield Index(database, fulltext.open_to_read(at.fulltext), at)
-    finally:
-        database.close()
+    at = backend.settled(where or place.of(entity))
+    with backend.searched(entity, at) as (database, words):
+        yield Index(database, words, at)
 
 
 def search(
@@ -233,15 +208,15 @@ def pointers(
     if embedder is None or not _is_comparable(index, embedder) or not index.database.has_links():
         return []
     kind = kinds.TOPIC.passages
-    where, values = _conditions(Filter(kinds=(kind,), audience=only.audience), index)
+    where, values = index.database.conditions(Filter(kinds=(kind,), audience=only.audience))
     vector = embedder.embed_query(query)
     near = index.database.nearest(vector, limit, where, values)
     mean = embedder.unrelated_cosine
     keys = [key for key, _ in near]
-    where, values = _conditions(only, index)
-    pointed = links.pointed_to(index.database, keys, where, values)
+    where, values = index.database.conditions(only)
+    pointed = index.database.pointed_to(keys, where, values)
     chunk_ids = {chunk for rows in pointed.values() for chunk, _ in rows}
-    rows = {int(row[0]): row for row in _rows(index, [*keys, *sorted(chunk_ids)])}
+    rows = {int(row[0]): row for row in index.database.hit_rows([*keys, *sorted(chunk_ids)])}
     cosines = index.database.cosines(vector, sorted(chunk_ids))
     met = []
     for key, cosine in near:
@@ -263,16 +238,11 @@ def _bare(row: tuple[Any, ...], cosine: float | None, mean: float) -> Hit:
 
 def scan(index: Index, only: Filter) -> Iterator[Hit]:
     """Yield every passage that a filter lets through, oldest first, ranked by nothing."""
-    where, values = _conditions(only, index)
-    keys = [
-        int(row[0])
-        for row in index.database.rows(
-            f"select id from chunks where {where or 1} order by at, file, turn, ordinal", values
-        )
-    ]
+    where, values = index.database.conditions(only)
+    keys = index.database.in_time(where, values)
     for start in range(0, len(keys), SCANNED_AT_ONCE):
         some = keys[start : start + SCANNED_AT_ONCE]
-        rows = {int(row[0]): row for row in _rows(index, some)}
+        rows = {int(row[0]): row for row in index.database.hit_rows(some)}
         yield from (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
 
 
@@ -284,7 +254,7 @@ def _is_comparable(index: Index, embedder: Embedder) -> bool:
     if stored != encoded(embedder.identity):
         made_by = json.loads(stored).get("model", "another model")
         raise IndexUnusableError(
-            index.place.database,
+            index.place.shown,
             f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
         )
     return True
@@ -295,7 +265,7 @@ class _Query:
 
     def __init__(self, index: Index, text: str, depth: int, only: Filter) -> None:
         self.index, self.text, self.depth = index, text, depth
-        self.where, self.values = _conditions(only, index)
+        self.where, self.values = index.database.conditions(only)
         self.asked: list[str] = []  # its terms
         self.lexical: list[int] = []  # the best chunks by words
         self.vector: Floats | None = None
@@ -304,9 +274,12 @@ class _Query:
     def by_words(self) -> None:
         """Ask the words."""
         self.asked = terms.of_query(self.text, self.index.languages)
-        self.lexical = _lexical(
-            self.index, self.text, self.asked, self.depth, self.where, self.values
-        )
+        if self.asked:
+            self.lexical = self.index.words.best(self.asked, self.depth, self.where, self.values)
+        else:  # stop words alone: those that hold the query as it is
+            self.lexical = self.index.database.holding(
+                self.text, self.depth, self.where, self.values
+            )
 
     def embed(self, embedder: Embedder, *, by_token: bool) -> None:
         """Make its vector and, where those of the texts are kept, its tokens."""
@@ -330,54 +303,6 @@ def _weighed(shares: Shares, dense_weight: float) -> Shares:
     return replace(shares, words=shares.words * lexical)
 
 
-def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
-    """Write a filter as SQL over chunks; empty if everything passes."""
-    parts = ["active"] if index.has_dormant and not only.dormant else []
-    values = list[Any]()
-    if only.kinds:
-        parts.append(f"kind in ({', '.join('?' * len(only.kinds))})")
-        values += only.kinds
-    if only.people:
-        parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
-        values += [packed((person,)) for person in only.people]
-    if only.audience:
-        allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
-        parts.append(f"(audience = '' or ({allowed}))")
-        values += [packed((person,)) for person in only.audience]
-    if only.sessions:
-        parts.append(f"session in ({', '.join('?' * len(only.sessions))})")
-        values += only.sessions
-    if only.not_session:
-        parts.append("(session <> ? or record in (select value from json_each(?)))")
-        values += [only.not_session, json.dumps(only.unseen)]
-    if only.after is not None:
-        parts.append("(at <> '' and julianday(at) >= julianday(?))")
-        values.append(only.after.isoformat())
-    if only.before is not None:
-        parts.append("(at = '' or julianday(at) < julianday(?))")
-        values.append(only.before.isoformat())
-    return " and ".join(parts), values
-
-
-def _lexical(
-    index: Index, query: str, asked: list[str], depth: int, where: str, values: list[Any]
-) -> list[int]:
-    """Return the best chunks by words; for stop words alone, those that hold the query as it is."""
-    if not asked:
-        rows = index.database.rows(
-            "select id from texts where instr(lower(text), ?)"
-            f" and id in (select id from chunks where {where or 1}) order by id limit {depth}",
-            (query.lower(), *values),
-        )
-        return [int(row[0]) for row in rows]
-
-    def allowed(ids: Sequence[int]) -> set[int]:
-        sql = f"select id from chunks where id in (select value from json_each(?)) and {where}"
-        return {int(row[0]) for row in index.database.rows(sql, (json.dumps(ids), *values))}
-
-    return index.words.best(asked, depth, allowed if where else None)
-
-
 @dataclass(frozen=True)
 class _Scored:
     row: tuple[Any, ...]
@@ -387,23 +312,11 @@ class _Scored:
         return round(self.parts.relevance * factor, 6)
 
 
-def _rows(index: Index, ids: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return chunks as hits show them, and their terms, by id."""
-    return index.database.rows(
-        "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
-        " audience, trust, session, speaker, terms, around, active from chunks"
-        " join texts using (id)"
-        " join files on files.id = chunks.file"
-        " where chunks.id in (select value from json_each(?)) order by chunks.id",
-        (json.dumps(ids),),
-    )
-
-
 def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
     """Score every candidate by both legs."""
     index, asked = search_query.index, search_query.asked
     candidates = sorted({*search_query.lexical, *search_query.dense(search_query.depth)})
-    rows = _rows(index, candidates)
+    rows = index.database.hit_rows(candidates)
     counts = index.words.counts(asked)
     verbatim = set() if asked else set(search_query.lexical)
     words, matched = [], []
@@ -461,12 +374,11 @@ def _by_token(
     if index.lengths.chunks > rerank.FEW:
         allowed = [*search_query.lexical[: rerank.LEG], *search_query.dense(rerank.LEG)]
     elif search_query.where:
-        ids = index.database.rows(
-            f"select id from chunks where {search_query.where}", search_query.values
-        )
-        allowed = [int(row[0]) for row in ids]
+        allowed = index.database.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.database, question, allowed, limit, shares)
-    rows = {int(row[0]): row for row in _rows(index, [candidate.id for candidate in ranked])}
+    rows = {
+        int(row[0]): row for row in index.database.hit_rows([candidate.id for candidate in ranked])
+    }
     near = (
         index.database.cosines(search_query.vector, list(rows))
         if search_query.vector is not None

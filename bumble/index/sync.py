@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
@@ -23,17 +24,25 @@ import numpy as np
 from bumble import files
 from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.entity.folder import Entity
-from bumble.errors import IndexDamagedError, IndexUnusableError, LockedError, RecordInvalidError
-from bumble.index import chunks, fulltext, ingest, links, place
-from bumble.index.database import Database, create, encoded, open_to_read, open_to_write
+from bumble.errors import (
+    IndexDamagedError,
+    IndexServerError,
+    IndexUnusableError,
+    LockedError,
+    RecordInvalidError,
+)
+from bumble.index import backend, chunks, fulltext, ingest, links, place
+from bumble.index.database import Database, encoded
 from bumble.index.fulltext import IndexedTerms, Stamp
 from bumble.index.ingest import Progress, Reading
 from bumble.index.place import Place
 from bumble.index.scan import scan
+from bumble.index.store import Store
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
+INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
 
@@ -97,28 +106,35 @@ def sync(
         FolderUnwritableError: If the system refuses a write.
     """
     at = where or place.of(entity)
-    tell = progress or _quiet
+    making = _Making(embedder, by_token=by_token, shreds=shreds)
+
+    def bring(at: Place, note: str = "") -> SyncReport:
+        try:
+            with backend.held(entity, at, wait_seconds):
+                reading = Reading(name, zone, _now_ns(at))
+                report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
+        except LockedError:
+            report = SyncReport(notes=(BEHIND,), complete=False)
+        return replace(report, notes=(note, *report.notes)) if note else report
+
     try:
-        with files.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
-            reading = Reading(name, zone, _now_ns(at.lock))
-            making = _Making(embedder, by_token=by_token, shreds=shreds)
-            try:
-                return _sync(entity, making, at, reading, tell, rebuild=rebuild)
-            except IndexUnusableError as error:
-                note = f"The index is made anew: {str(error).splitlines()[0]}"
-                return _sync(entity, making, at, reading, tell, rebuild=True, note=note)
-    except LockedError:
-        return SyncReport(notes=(BEHIND,), complete=False)
+        return bring(at)
+    except IndexServerError as error:
+        if at.local is None:
+            raise
+        return bring(at.local, f"{str(error).splitlines()[0]}; {INSTEAD}")
 
 
 def _quiet(stage: str, count: int, total: int) -> None:
     """Tell nobody."""
 
 
-def _now_ns(lock: Path) -> int:
+def _now_ns(at: Place) -> int:
     """Return the time by the clock that files are stamped with."""
-    os.utime(lock)
-    return lock.stat().st_mtime_ns
+    if at.server:
+        return time.time_ns()  # nothing is written to the folder; a sync is longer than a tick
+    os.utime(at.lock)
+    return at.lock.stat().st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -128,6 +144,23 @@ class _Making:
     embedder: Embedder | None
     by_token: bool
     shreds: bool  # whether the files of the index are written anew
+
+
+def _whole(
+    entity: Entity,
+    making: _Making,
+    at: Place,
+    reading: Reading,
+    tell: Progress,
+    *,
+    rebuild: bool,
+) -> SyncReport:
+    """Bring the index up to date; where it can't be used as it is, make it anew."""
+    try:
+        return _sync(entity, making, at, reading, tell, rebuild=rebuild)
+    except IndexUnusableError as error:
+        note = f"The index is made anew: {str(error).splitlines()[0]}"
+        return _sync(entity, making, at, reading, tell, rebuild=True, note=note)
 
 
 def _sync(
@@ -140,14 +173,16 @@ def _sync(
     rebuild: bool,
     note: str = "",
 ) -> SyncReport:
-    fresh = rebuild or not at.database.exists()
-    with closing(_create(at) if fresh else open_to_write(at.database)) as database:
+    fresh = rebuild or not backend.exists(entity, at)
+    with closing(backend.to_write(entity, at, anew=fresh)) as database:
+        if fresh:
+            _begin(database)
         if database.meta("chunker") != chunks.VERSION:
-            raise IndexUnusableError(at.database, "it was made by another version of bumble")
+            raise IndexUnusableError(at.shown, "it was made by another version of bumble")
         filed = ingest.update(entity, database, reading, tell)
         if making.shreds:
             files.clear(at.fulltext)
-        anew = _update_fulltext(database, at.fulltext)
+        anew = _update_fulltext(database, at.fulltext) if isinstance(database, Database) else ""
         embedded = 0
         if making.embedder:
             embedded = _embed(database, making.embedder, tell, by_token=making.by_token)
@@ -155,31 +190,25 @@ def _sync(
         if database.has_loose():
             with database.transaction():
                 database.drop_unused_embeddings()
-        if making.shreds:
-            database.shred()
+        remains = database.shred() if making.shreds else ""
+        database.settle()
         return SyncReport(
             filed.added,
             filed.changed,
             filed.removed,
             filed.unchanged,
             embedded,
-            _waiting(database),
+            database.waiting(),
             filed.problems,
-            tuple(filter(None, (note, "" if making.shreds else anew))),
+            tuple(filter(None, (note, "" if making.shreds else anew, remains))),
         )
 
 
-def _create(at: Place) -> Database:
-    database = create(at.database)
+def _begin(database: Store) -> None:
+    """Write down what an empty index is for."""
     with database.transaction():
         database.set_meta("chunker", chunks.VERSION)
         database.set_meta("token", secrets.token_hex(8))
-    return database
-
-
-def _waiting(database: Database) -> int:
-    counted = database.rows("select (select count(*) from chunks), (select count(*) from coarse)")
-    return int(counted[0][0]) - int(counted[0][1])
 
 
 def _update_fulltext(database: Database, folder: Path) -> str:
@@ -198,7 +227,7 @@ def _update_fulltext(database: Database, folder: Path) -> str:
     )
     try:
         if ours and not queue and stamp and stamp.generation == generation:
-            if fulltext.open_to_read(folder).size == _count(database):
+            if fulltext.open_to_read(folder).size == database.size():
                 return ""
             ours = None
         if ours:
@@ -240,19 +269,15 @@ def mended(look: Callable[[], T], folder: Path, again: Callable[[bool], object])
     return look()
 
 
-def _count(database: Database) -> int:
-    return int(database.rows("select count(*) from chunks")[0][0])
-
-
 def _entries(database: Database, where: str) -> Iterator[IndexedTerms]:
     rows = database.stream(f"select id, terms, around from texts where {where} order by id")
     return (IndexedTerms(int(chunk_key), f"{terms} {around}") for chunk_key, terms, around in rows)
 
 
-def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
+def _embed(database: Store, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
     _forget_other_vectors(database, encoded(embedder.identity), by_token=by_token)
-    pending = database.unembedded() if _waiting(database) else []
+    pending = database.unembedded() if database.waiting() else []
     embedded, embedded_count, rest = 0, 0, iter(pending)
     while ids := list(islice(rest, CHUNKS_AT_ONCE)):
         batch = database.recipes(ids)
@@ -267,7 +292,7 @@ def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: 
             vectors, tokens = embedder.embed_documents_by_token(texts)
         else:
             vectors = embedder.embed_documents(texts)
-        new = dict(zip(keys, vectors, strict=True))
+        new = dict(zip(keys, map(database.rounded, vectors), strict=True))
         with database.transaction():
             database.put_embeddings(new.items())
             if tokens:
@@ -278,7 +303,7 @@ def _embed(database: Database, embedder: Embedder, tell: Progress, *, by_token: 
     return embedded
 
 
-def _forget_other_vectors(database: Database, identity: str, *, by_token: bool) -> None:
+def _forget_other_vectors(database: Store, identity: str, *, by_token: bool) -> None:
     """Drop what another model made, or what was made without tokens where they are wanted."""
     same = database.meta("identity") == identity
     if same and database.keeps_tokens() == by_token:
@@ -314,10 +339,10 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
     Raises:
         IndexUnusableError: If it is damaged, or of another version.
     """
-    at = where or place.of(entity)
-    if not at.database.exists():
+    at = backend.settled(where or place.of(entity))
+    if not backend.exists(entity, at):
         return IndexState(exists=False, stale=len(scan(entity)))
-    with closing(open_to_read(at.database)) as database:
+    with closing(backend.to_read(entity, at)) as database:
         indexed = database.files()
         changed, removed = ingest.changes(scan(entity), database.stamps())
         unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
@@ -326,18 +351,13 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
             for path in unsettled
             if files.sha256(files.read_if_there(entity.root / path) or b"") == indexed[path].sha256
         ]
-        orphans = database.rows(
-            "select (select count(*) from chunks where file not in (select id from files))"
-            " + (select count(*) from vectors where id not in (select id from chunks))"
-            " + (select count(*) from texts where id not in (select id from chunks))"
-        )
         return IndexState(
             exists=True,
             stale=len(changed) - len(same) + len(removed),
             problems=sum(1 for row in indexed.values() if row.problem),
-            chunks=_count(database),
-            waiting=_waiting(database),
-            orphans=int(orphans[0][0]),
-            queued=int(database.rows("select count(*) from queue")[0][0]),
+            chunks=database.size(),
+            waiting=database.waiting(),
+            orphans=database.orphans(),
+            queued=database.queued(),
             identity=database.meta("identity"),
         )

@@ -50,12 +50,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
     """
     try:
         with search.opened(memory.entity, memory.place) as index:
-            rows = index.database.rows(
-                "select chunks.kind, record, files.path, min(line), at, group_concat(text, ' '),"
-                " speaker, session, audience, trust from chunks join texts using (id)"
-                " join files on files.id = chunks.file"
-                " group by chunks.kind, record, files.path order by at, files.path, min(line)"
-            )
+            rows = index.database.records()
     except IndexUnusableError:
         return []
     of_file: dict[str, list[str]] = defaultdict(list)

@@ -11,7 +11,8 @@ from typing import Any
 
 from bumble.embed.protocol import Embedder
 from bumble.entity.folder import Entity
-from bumble.index.search import Filter, Hit, opened, search
+from bumble.index.filters import Filter
+from bumble.index.search import Hit, opened, search
 from bumble.index.sync import SyncReport, sync
 
 START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
