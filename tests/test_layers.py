@@ -16,6 +16,7 @@ ONLY_IN = {
     "mcp": ("served", "commands"),  # `commands` for its types alone
     "mcp_types": ("served",),
     "apsw": ("index",),
+    "psycopg": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),

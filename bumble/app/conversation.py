@@ -17,7 +17,7 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, models, output, weights
+from bumble.app import abilities, index_place, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
@@ -414,6 +414,7 @@ def _life(
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
         config=opened.config.recall,
+        place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
     )
     run = chosen.entry.chat if chosen and chosen.entry else None

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from bumble import files, git
-from bumble.app import output
+from bumble.app import index_place, output
 from bumble.app.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
@@ -259,6 +259,7 @@ def forget_again(opened: Opened) -> None:
         opened.entity,
         keeping(opened),
         opened.shell.own_caches(opened.entity.root),
+        at=index_place.of(opened.entity, opened.config.index),
         zone=zone(opened),
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )

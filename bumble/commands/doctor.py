@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import output, weights
+from bumble.app import index_place, output, weights
 from bumble.app.opening import Opened, locate, shell_of
 from bumble.app.process import Shell
 from bumble.cli import listing
@@ -69,6 +69,7 @@ def doctor(
         shell.secrets_file,
         shell.weights,
         catalog,
+        index_place.of,
     )
     before = report = _examined(shell, inputs)
     if report.settings and report.settings.identity:
@@ -150,6 +151,7 @@ def _mend(
                 inputs.entity,
                 _keeping(shell, report),
                 shell.own_caches(inputs.entity.root),
+                at=inputs.index_at(report.settings),
                 zone=doctor.zone_of(report.settings),
                 timeout_seconds=waits if lock_timeout is None else lock_timeout,
             )
@@ -180,7 +182,8 @@ def _mend_index(shell: Shell, inputs: DoctorInput, why: str, report: DoctorRepor
         return
     opened = Opened(shell, inputs.entity, why, report.settings, report.settings.identity)
     broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
-    index.synced(opened, weights.embedder(opened), None, rebuild=broken)
+    at = index_place.of(opened.entity, opened.config.index)
+    index.synced(opened, weights.embedder(opened), at, rebuild=broken)
 
 
 def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:

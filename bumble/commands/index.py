@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bumble import files
-from bumble.app import opening, output, weights
+from bumble.app import index_place, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing
 from bumble.cli.entity_command import reads
@@ -62,14 +62,14 @@ def up_to_date(
     Raises:
         FolderUnwritableError: If the system refuses a write there too.
     """
-    from bumble.index import place
+    from bumble.index import backend, place
 
-    at = place.of(opened.entity)
+    at = index_place.of(opened.entity, opened.config.index)
     try:
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     except FolderUnwritableError as error:
         reason = str(error).splitlines()[0]
-        if not rebuild and (still := _still_good(opened, embedder)):
+        if not rebuild and (still := _still_good(opened, embedder, at)):
             return still, at
         at = place.elsewhere(opened.shell.index_elsewhere(opened.entity.root))
         files.make_folder(at.database.parent)
@@ -79,13 +79,13 @@ def up_to_date(
         output.warn(opened.shell, note)
     for problem in report.problems:
         output.warn(opened.shell, str(problem))
-    return report, at
+    return report, backend.settled(at)
 
 
 def synced(
     opened: Opened,
     embedder: Embedder | None,
-    at: Place | None,
+    at: Place,
     *,
     rebuild: bool = False,
     wait_seconds: float = WAIT_SECONDS,
@@ -115,12 +115,12 @@ def synced(
             bar.clear()
 
 
-def _still_good(opened: Opened, embedder: Embedder | None) -> SyncReport | None:
+def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:
     """Return a report that nothing had to be done, if the index is up to date as it lies there."""
     from bumble.index import database, scan, sync
 
     try:
-        state = sync.state(opened.entity)
+        state = sync.state(opened.entity, at)
     except IndexUnusableError:
         return None
     wanted = database.encoded(embedder.identity) if embedder else state.identity
@@ -161,7 +161,7 @@ def _data(
         "complete": report.complete,
         "embedding": embedder.identity.model if embedder else None,
         "dimensions": embedder.identity.dimensions if embedder else None,
-        "database": str(at.database),
+        "database": at.shown,
         "problems": [problem_data(opened, problem) for problem in report.problems],
     }
 

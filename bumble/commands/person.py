@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
+from bumble.app import index_place, output
 from bumble.app.opening import Opened, zone
 from bumble.cli import commit, people, text_input
 from bumble.cli.commit import FromOption
@@ -206,7 +206,10 @@ def forget(
     )
     if plan.changes and not dry_run:
         traces.drop_caches(opened.entity, caches)
-        traces.scrub(opened.entity, [plan], name=opened.identity.name, zone=zone(opened))
+        at = index_place.of(opened.entity, opened.config.index)
+        identity = opened.identity
+        for left in traces.scrub(opened.entity, [plan], at, name=identity.name, zone=zone(opened)):
+            output.say(left)
         _tell_of_copies(opened)
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from bumble.app import body_view, model_choice, opening, output, weights
+from bumble.app import body_view, index_place, model_choice, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
-from bumble.errors import IndexUnusableError, UserError
+from bumble.errors import IndexServerError, IndexUnusableError, PostgresMissingError, UserError
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors
@@ -257,8 +257,8 @@ def _index(opened: Opened) -> dict[str, Any]:
 
     problem, state = None, sync.IndexState(exists=False)
     try:
-        state = sync.state(opened.entity)
-    except IndexUnusableError as error:
+        state = sync.state(opened.entity, index_place.of(opened.entity, opened.config.index))
+    except (IndexUnusableError, IndexServerError, PostgresMissingError) as error:
         problem = str(error)
     made_by = loads(state.identity) if state.identity else {}
     return {
@@ -392,9 +392,16 @@ def _counts_line(counts: dict[str, int | None]) -> str:
 def _index_line(index: dict[str, Any]) -> str:
     if index["problem"]:
         return str(index["problem"]).replace("\n", " ")
+    server = index["server"]
+    on = ""
+    if server:
+        on = (
+            f"on {server['address']} (PostgreSQL {server['postgres']},"
+            f" pgvector {server['pgvector']}, {server['bytes'] / 1e6:,.1f} MB), "
+        )
     if not index["exists"]:
-        return "not made yet; the first search makes it"
-    parts = [listing.counted(index["chunks"], "passage")]
+        return f"{on}not made yet; the first search makes it"
+    parts = [on + listing.counted(index["chunks"], "passage")]
     parts.append(
         f"{listing.counted(index['stale'], 'file')} behind" if index["stale"] else "up to date"
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import opening, output, weights
+from bumble.app import index_place, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
 from bumble.errors import RecordInvalidError
@@ -51,6 +51,7 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             shell.secrets_file,
             shell.weights,
             weights.catalog_of(shell),
+            index_place.of,
         ),
         lambda done, total: None,
     )

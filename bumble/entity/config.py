@@ -356,6 +356,15 @@ class LogConfig:
 
 
 @dataclass(frozen=True)
+class IndexConfig:
+    """Where the index of memories stands."""
+
+    backend: Annotated[Literal["auto", "sqlite", "postgres"], OWNERS]
+    url: Annotated[str, OWNERS]
+    fallback: Annotated[Literal["none", "local"], OWNERS]
+
+
+@dataclass(frozen=True)
 class Config:
     """Every setting."""
 
@@ -366,6 +375,7 @@ class Config:
     prompt: PromptConfig
     session: SessionConfig
     recall: RecallConfig
+    index: IndexConfig
     memory: MemoryConfig
     soma: SomaSection
     tools: ToolsConfig

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from bumble.embed.protocol import Embedder
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
-from bumble.errors import IndexUnusableError
+from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.index import place, search, sync
 from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
@@ -170,11 +170,18 @@ class Memory:
             with search.opened(self.entity, self.place) as index:
                 return ask(index)
 
-        if self.syncs:
-            folder = (self.place or place.of(self.entity)).fulltext
-            return sync.mended(look, folder, lambda rebuild: self.sync(rebuild=rebuild))
         try:
+            if self.syncs:
+                folder = (self.place or place.of(self.entity)).fulltext
+                return sync.mended(look, folder, lambda rebuild: self.sync(rebuild=rebuild))
+            return look()
+        except IndexServerError:
+            if self.place is None or self.place.local is None:
+                raise
+            self.sync()  # to where the index stands while the server is away
             return look()
         except IndexUnusableError:
+            if self.syncs:
+                raise
             self.unusable = True  # incognito may not make an index: nothing comes to mind
             return []

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -73,6 +73,7 @@ class IndexState:
     orphans: int = 0  # rows that belong to no file, or no chunk
     queued: int = 0  # chunks that the full-text index has yet to take
     identity: str = ""  # of the embedder, as JSON; empty if there are no vectors
+    server: Mapping[str, Any] | None = None  # where it stands on one: what that is
 
 
 def sync(
@@ -341,7 +342,8 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
     """
     at = backend.settled(where or place.of(entity))
     if not backend.exists(entity, at):
-        return IndexState(exists=False, stale=len(scan(entity)))
+        facts = at.server.facts(entity) if at.server else None
+        return IndexState(exists=False, stale=len(scan(entity)), server=facts)
     with closing(backend.to_read(entity, at)) as database:
         indexed = database.files()
         changed, removed = ingest.changes(scan(entity), database.stamps())
@@ -360,4 +362,5 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
             orphans=database.orphans(),
             queued=database.queued(),
             identity=database.meta("identity"),
+            server=at.server.facts(entity) if at.server else None,
         )

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from bumble.errors import IndexUnusableError
+from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.index import search
 from bumble.index.database import unpacked
 from bumble.index.memory import Memory
@@ -51,7 +51,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
     try:
         with search.opened(memory.entity, memory.place) as index:
             rows = index.database.records()
-    except IndexUnusableError:
+    except (IndexUnusableError, IndexServerError):
         return []
     of_file: dict[str, list[str]] = defaultdict(list)
     for row in rows:

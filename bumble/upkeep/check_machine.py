@@ -9,7 +9,7 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -17,9 +17,18 @@ from bumble import files, git
 from bumble.entity import create, settings
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
-from bumble.errors import IndexUnusableError, UnsafePathError, UserError
+from bumble.errors import (
+    IndexServerError,
+    IndexUnusableError,
+    PostgresMissingError,
+    SettingInvalidError,
+    UnsafePathError,
+    UsageError,
+    UserError,
+)
 from bumble.history import driver
 from bumble.index import search, sync
+from bumble.index.place import Place
 from bumble.text.words import one_line
 from bumble.upkeep.findings import Finding
 from bumble.weights import store
@@ -33,6 +42,7 @@ PACKAGES = (
     "apsw",
     "sqlite-vec",
     "tantivy",
+    "psycopg",
     "numpy",
     "onnxruntime",
     "tokenizers",
@@ -101,21 +111,32 @@ def _split_place(message: str, path: Path) -> tuple[str, int | None]:
     return sentence.removeprefix(":").strip(), None
 
 
-def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
+def check_index(
+    entity: Entity, wanted_model: str | None, place_of: Callable[[], Place]
+) -> Iterator[Finding]:
     """Compare the index with the files.
 
     Args:
         entity: Whose index.
         wanted_model: The embedding model that would be used now; None: none.
+        place_of: Says where it stands.
     """
     name = "memory.db"
     try:
-        state = sync.state(entity)
+        at = place_of()
+        name = at.shown if at.server else name
+        state = sync.state(entity, at)
+        if state.server and state.server["unwalled"]:
+            sentence = f"the role {state.server['role']} passes the walls between entities by"
+            yield Finding("index-role", sentence, name)
         if not state.exists:
             yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
             return
         if not state.queued:
-            _check_fulltext(entity, state.chunks)
+            _check_fulltext(entity, state.chunks, at)
+    except (IndexServerError, PostgresMissingError, SettingInvalidError, UsageError) as error:
+        yield Finding("index-server", str(error).splitlines()[0], name)
+        return
     except (IndexUnusableError, UnsafePathError) as error:
         sentence = str(error).splitlines()[0]
         yield Finding("index-unusable", sentence, name, fix=REBUILD)
@@ -135,11 +156,11 @@ def check_index(entity: Entity, wanted_model: str | None) -> Iterator[Finding]:
         yield Finding("index-vectors", sentence, name, fix="bumble index")
 
 
-def _check_fulltext(entity: Entity, chunks: int) -> None:
-    with search.opened(entity) as index:
+def _check_fulltext(entity: Entity, chunks: int, at: Place) -> None:
+    with search.opened(entity, at) as index:
         if index.words.size != chunks:
             raise IndexUnusableError(
-                index.place.fulltext, f"holds {index.words.size:,} passages of {chunks:,}"
+                at.shown if at.server else at.fulltext, f"holds {index.words.size:,} passages of {chunks:,}"
             )
 
 

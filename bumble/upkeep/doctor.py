@@ -7,18 +7,22 @@ caller's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bumble.entity import changes, commits
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
+from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.history import driver
+from bumble.index import place
+from bumble.index.place import Place
 from bumble.records import relationships
 from bumble.upkeep import check_machine, check_records, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
@@ -43,6 +47,11 @@ class DoctorInput:
     secrets_file: Path  # the user's keys
     weights: Path  # the folder of weights
     catalog: Catalog
+    index_place: Callable[[Entity, IndexConfig], Place]  # where settings have an index stand
+
+    def index_at(self, read: Settings | None) -> Place:
+        """Return where the index stands; in the folder, where the settings can't be read."""
+        return self.index_place(self.entity, read.config.index) if read else place.of(self.entity)
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
-    findings += check_machine.check_index(entity, model)
+    findings += check_machine.check_index(entity, model, partial(inputs.index_at, read))
     findings += check_machine.check_git(entity, trusted=read.trusted if read else False)
     findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
     findings += check_machine.check_engine()

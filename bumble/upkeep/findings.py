@@ -75,6 +75,10 @@ CODES: dict[str, Code] = {
     "index-unusable": Code(
         "problem", "The search index is damaged or of another version.", mends=True
     ),
+    "index-server": Code("problem", "The server that the index is to stand on can't be used."),
+    "index-role": Code(
+        "note", "The role that reaches the index is one that row security doesn't hold."
+    ),
     "index-orphans": Code("problem", "The index has rows that belong to no file.", mends=True),
     "index-missing": Code(
         "note", "There is no search index; the first search makes it.", mends=True

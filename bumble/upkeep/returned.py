@@ -17,6 +17,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, RecordInvalidError
+from bumble.index.place import Place
 from bumble.records import forgotten
 from bumble.upkeep import forget, traces
 from bumble.upkeep.findings import Finding
@@ -74,6 +75,7 @@ def forget_again(
     keeping: Keeping,
     caches: Iterable[Path],
     *,
+    at: Place,
     zone: tzinfo,
     timeout_seconds: float,
 ) -> Forgetting:
@@ -83,6 +85,7 @@ def forget_again(
         entity: Who forgets.
         keeping: How commits are made.
         caches: The folders of the user's cache that hold something of this entity alone.
+        at: Where its index stands.
         zone: Its time zone.
         timeout_seconds: How long to wait for another writer.
 
@@ -101,6 +104,6 @@ def forget_again(
         change_set = ChangeSet(TITLE, plan.changes)
         commits.apply(entity.root, change_set, keeping, timeout_seconds=timeout_seconds)
         traces.drop_caches(entity, caches)
-        traces.scrub(entity, [plan], name=keeping.name, zone=zone)
+        traces.scrub(entity, [plan], at, name=keeping.name, zone=zone)
     note_look(entity)
     return plan

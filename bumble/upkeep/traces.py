@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from typing import Any
 from bumble import files
 from bumble.entity import commits
 from bumble.entity.folder import Entity
-from bumble.index import sync
+from bumble.index import place, sync
+from bumble.index.place import Place
 from bumble.upkeep.forget import Forgetting
 
 FORGOTTEN = "forgotten"  # in the place of a text of a ledger that told of them
@@ -34,14 +36,24 @@ def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
         files.clear(folder)
 
 
-def scrub(entity: Entity, plans: Sequence[Forgetting], *, name: str, zone: tzinfo) -> None:
+def scrub(
+    entity: Entity, plans: Sequence[Forgetting], at: Place, *, name: str, zone: tzinfo
+) -> tuple[str, ...]:
     """Take a person out of the ledgers, the notes of commits that wait, and the index.
 
     Args:
         entity: Who forgets.
         plans: What was forgotten.
+        at: Where its index stands. One that it left behind in the folder forgets, too.
         name: What the entity is called.
         zone: Its time zone.
+
+    Returns:
+        What may still be left of it.
+
+    Raises:
+        IndexServerError: If the server of the index does not answer; the next sync deletes the
+            rows there.
     """
 
     def tells(text: str) -> bool:
@@ -50,8 +62,14 @@ def scrub(entity: Entity, plans: Sequence[Forgetting], *, name: str, zone: tzinf
     for path in (entity.ledger, entity.runs):
         _scrub_ledger(path, tells)
     commits.reword_notes(entity.root, tells)
+    remains: tuple[str, ...] = ()
     if entity.vectors.exists():
-        sync.sync(entity, None, name=name, zone=zone, shreds=True)
+        local = place.of(entity)
+        remains += sync.sync(entity, None, name=name, zone=zone, where=local, shreds=True).notes
+    if at.server and at.server.holds(entity):
+        away = replace(at, local=None)  # nothing stands in for it: it has to forget
+        remains += sync.sync(entity, None, name=name, zone=zone, where=away, shreds=True).notes
+    return remains
 
 
 def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:

@@ -1,0 +1,45 @@
+"""Where the index of an entity stands, by the settings of its owner: in the folder, or on a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bumble.errors import PostgresMissingError, SettingInvalidError
+
+if TYPE_CHECKING:
+    from bumble.entity.config import IndexConfig
+    from bumble.entity.folder import Entity
+    from bumble.index.place import Place
+
+
+def of(entity: Entity, config: IndexConfig) -> Place:
+    """Return where an entity's index stands.
+
+    Args:
+        entity: Whose index.
+        config: The settings in force; no folder can make these.
+
+    Raises:
+        SettingInvalidError: If it is to stand on a server that has no address.
+        PostgresMissingError: If nothing here can talk to Postgres.
+        UnsafePathError: If a link leads out of the folder there.
+    """
+    from bumble.index import place
+
+    local = place.of(entity)
+    if config.backend == "sqlite" or (config.backend == "auto" and not config.url):
+        return local
+    if not config.url:
+        raise SettingInvalidError(
+            "index.url",
+            "the index is to stand in Postgres, but has no address; set it with"
+            " `bumble config set --user index.url postgresql://USER@HOST/DATABASE`,"
+            " or BUMBLE_INDEX_URL",
+        )
+    try:
+        from bumble.index.postgres_server import PostgresServer
+    except ModuleNotFoundError as error:
+        raise PostgresMissingError from error
+    server = PostgresServer(config.url)
+    return replace(local, server=server, local=local if config.fallback == "local" else None)
