@@ -1,4 +1,4 @@
-"""Where the index of an entity stands, by the settings of its owner: in the folder, or on a server."""
+"""Where the index of an entity stands, as its owner set it: in the folder, or on a server."""
 
 from __future__ import annotations
 

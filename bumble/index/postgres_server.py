@@ -220,16 +220,25 @@ class PostgresServer:
         """
         number = self._number(make_id(entity), register=True)
         connection, until = self.connection(), time.monotonic() + wait_seconds
-        while not self._locked(connection, number):
+        mine = self._held()
+        while number in mine or not self._locked(connection, number):
             if time.monotonic() >= until:
                 raise LockedError(entity.root, wait_seconds)
             time.sleep(POLL_SECONDS)  # waiting inside Postgres would hold up its own upkeep
+        mine.add(number)
         try:
             yield
         finally:
+            mine.discard(number)
             if not connection.closed:
                 with self.translated():
                     connection.execute("select pg_advisory_unlock(%s, %s)", (SYNC_LOCK, number))
+
+    def _held(self) -> set[int | None]:
+        """Return what this thread holds: Postgres would give its session the same lock again."""
+        if not hasattr(self._local, "held"):
+            self._local.held = set()
+        return cast("set[int | None]", self._local.held)
 
     def _locked(self, connection: Connection[Any], number: int | None) -> bool:
         with self.translated():

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString, cast
 
 import numpy as np
-import psycopg
 from numpy.typing import NDArray
 from psycopg import Connection
 
@@ -720,4 +719,3 @@ def _storable(value: Any) -> Any:
     if isinstance(value, list):
         return [_storable(item) for item in value]
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
-

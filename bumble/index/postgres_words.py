@@ -2,8 +2,8 @@
 
 Each chunk's terms are the lexemes of a `tsvector`: they were stemmed, and their stop words left
 out, by the language of the text, where every other index gets them (`terms`). How often a term
-stands in a chunk is its label, D for once to A for four times or more, which `ts_rank` gives back (`saturated`, in
-`postgres_schema`).
+stands in a chunk is its label, D for once to A for four times or more, which `ts_rank` gives
+back (`saturated`, in `postgres_schema`).
 """
 # ruff: noqa: S608  (statements are put together from constants; values are bound)
 

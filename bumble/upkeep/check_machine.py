@@ -159,9 +159,9 @@ def check_index(
 def _check_fulltext(entity: Entity, chunks: int, at: Place) -> None:
     with search.opened(entity, at) as index:
         if index.words.size != chunks:
-            raise IndexUnusableError(
-                at.shown if at.server else at.fulltext, f"holds {index.words.size:,} passages of {chunks:,}"
-            )
+            where = at.shown if at.server else at.fulltext
+            problem = f"holds {index.words.size:,} passages of {chunks:,}"
+            raise IndexUnusableError(where, problem)
 
 
 def embedding_model(wanted: str, catalog: Catalog, folder: Path) -> str | None:

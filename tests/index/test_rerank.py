@@ -61,7 +61,7 @@ def test_form_and_speaker_count_and_are_shown(filled: Notes) -> None:
 
 
 def test_i_in_a_query_is_whoever_asks(filled: Notes, embedder: HashingEmbedder) -> None:
-    with opened(filled.entity) as index:
+    with opened(filled.entity, filled.at) as index:
         anybody = search(index, "What did I say of the tide?", embedder)
         kims = search(index, "What did I say of the tide?", embedder, asker="Kim")
 
@@ -88,7 +88,7 @@ def test_without_tokens_the_ranking_is_what_it_was_before_there_were_any(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:
     query = "a lantern at the harbour"
-    with opened(filled.entity) as index:
+    with opened(filled.entity, filled.at) as index:
         asked = [(hit.id, hit.score) for hit in search(index, query, embedder, shares=None)]
     filled.sync(embedder, by_token=False)
     assert asked == [(hit.id, hit.score) for hit in filled.search(query, embedder)]

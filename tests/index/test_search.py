@@ -105,7 +105,7 @@ def test_the_limit_counts_records_not_passages(notes: Notes, embedder: HashingEm
 
 
 def test_a_factor_reorders_and_shows(filled: Notes, embedder: HashingEmbedder) -> None:
-    with opened(filled.entity) as index:
+    with opened(filled.entity, filled.at) as index:
         plain = search(index, "tide", embedder)
         same = search(index, "tide", embedder, factor=Factor(lambda hit: 1.0, 1.0))
         kims = search(
@@ -132,7 +132,7 @@ def test_a_factor_is_asked_only_where_it_could_matter_and_changes_nothing_else(
         asked.append(hit.id)
         return lifts[hit.id]
 
-    with opened(notes.entity) as index:
+    with opened(notes.entity, notes.at) as index:
         few = search(index, "tide", embedder, limit=3, factor=Factor(lift, 1.4))
         count = len(asked)
         everything = search(index, "tide", embedder, limit=3, factor=Factor(lift, 1e9))

