@@ -29,12 +29,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from bumble.app import index_place
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, BodyConfig
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Embedder
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
+from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.index import rerank
 from bumble.index.conversation import Shares
@@ -199,7 +201,12 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
 
 
 def measure(
-    path: Path, embedder: Embedder | None, legs: Mapping[str, Leg], *, imprints: bool = False
+    path: Path,
+    embedder: Embedder | None,
+    legs: Mapping[str, Leg],
+    *,
+    imprints: bool = False,
+    server: str = "",
 ) -> tuple[dict[str, Any], int]:
     """Run every question against the index of its own conversation.
 
@@ -214,10 +221,11 @@ def measure(
     for sample in json.loads(path.read_text()):
         with tempfile.TemporaryDirectory() as place:
             entity, name, ids = write_entity(Path(place), sample["conversation"])
-            sync(entity, embedder, name=name, zone=UTC)
+            at = index_place.of(entity, IndexConfig("auto", server, "none"))
+            sync(entity, embedder, name=name, zone=UTC, where=at)
             asked = list(questions(sample["qa"], ids))
             dropped += len(sample["qa"]) - len(asked)
-            with opened(entity) as index:
+            with opened(entity, at) as index:
                 for question in asked:
                     for leg, how in legs.items():
                         rerank.FEW = how.few
@@ -261,6 +269,7 @@ def main() -> int:
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--out", type=Path, default=OUT / "recall.json")
     parser.add_argument("--random-imprints", action="store_true", help="what chance feelings cost")
+    parser.add_argument("--server", default="", help="a Postgres that the indexes stand on instead")
     options = parser.parse_args()
     if not options.data.is_file():
         print(f"skipped: there is no {options.data}")
@@ -272,6 +281,7 @@ def main() -> int:
         embedder,
         {name: LEGS[name] for name in options.leg or LEGS},
         imprints=options.random_imprints,
+        server=options.server,
     )
     seconds = time.perf_counter() - started
     rows = {leg: summary(scores) for leg, scores in found.items()}

@@ -16,7 +16,7 @@ from bumble.app import body_view, index_place, model_choice, opening, output, we
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
-from bumble.errors import IndexServerError, IndexUnusableError, PostgresMissingError, UserError
+from bumble.errors import UserError
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors
@@ -258,7 +258,7 @@ def _index(opened: Opened) -> dict[str, Any]:
     problem, state = None, sync.IndexState(exists=False)
     try:
         state = sync.state(opened.entity, index_place.of(opened.entity, opened.config.index))
-    except (IndexUnusableError, IndexServerError, PostgresMissingError) as error:
+    except UserError as error:
         problem = str(error)
     made_by = loads(state.identity) if state.identity else {}
     return {

@@ -1,0 +1,179 @@
+"""Many entities on one server beside the index in each folder: recall, ingest, disk, walls.
+
+Entities are made as in `scale`, with other words in each; the texts of one get their vectors and
+tokens from the hashing embedder, those of the others from these with a few signs turned. Each is
+indexed twice: in its folder, and in Postgres. Then 1, 8 and 32 processes recall at once, each time
+from another entity and over a connection of its own, as a command does; what a recall finds is
+looked up in the folder it was asked of. Where there is no `--server`, one is started from the wheel
+that the tests use. All is printed as it is known, and written to `bench/out/many.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import nullcontext
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench import scale  # noqa: E402
+from bumble.app import index_place  # noqa: E402
+from bumble.embed.hashing import HashingEmbedder  # noqa: E402
+from bumble.entity.config import IndexConfig  # noqa: E402
+from bumble.entity.folder import Entity  # noqa: E402
+from bumble.index.place import Place  # noqa: E402
+from bumble.index.search import opened, search  # noqa: E402
+from bumble.index.sync import sync  # noqa: E402
+from tests.support import postgres  # noqa: E402
+
+DIMENSIONS = 384
+EMBEDDED = 500  # texts; beyond, vectors are made of these
+PROCESSES = (1, 8, 32)
+QUERIES = [
+    f"who {verb} the {noun} {how}"
+    for verb, noun, how in zip(scale.VERBS, scale.NOUNS, scale.HOW * 4, strict=False)
+]
+
+
+def place_of(folder: Path, server: str) -> Place:
+    """Return where the index of an entity stands: in its folder, where there is no server."""
+    backend = "postgres" if server else "sqlite"
+    return index_place.of(Entity(folder), IndexConfig(backend, server, "none"))
+
+
+def make(folder: Path, count: int, number: int) -> None:
+    """Write an entity in whose every text its own number stands."""
+    scale.make(folder, count, count // 20)
+    for path in (*folder.glob("episodes/*/*/*.md"), *folder.glob("sessions/*/messages.jsonl")):
+        text = path.read_text()
+        path.write_text(text.replace("We ", f"We of house{number}x "))
+
+
+def ingest(folders: list[Path], server: str) -> dict[str, float]:
+    """Bring every entity's index up to date. Returns memories a second, and of one alone."""
+    embedder, seconds, chunks = scale.Perturbing(HashingEmbedder(DIMENSIONS), EMBEDDED), [], 0
+    for folder in folders:
+        started, at = time.perf_counter(), place_of(folder, server)
+        sync(Entity(folder), embedder, name="Ada", zone=UTC, where=at)
+        seconds.append(time.perf_counter() - started)
+        with opened(Entity(folder), at) as index:
+            chunks += index.lengths.chunks
+    return {"a second": chunks / sum(seconds), "chunks": chunks, "seconds": sum(seconds)}
+
+
+def child(options: argparse.Namespace) -> None:
+    """Recall again and again, each time as a new command would; print the seconds of each."""
+    embedder, rng = HashingEmbedder(DIMENSIONS), random.Random(options.child)
+    folders = sorted(options.folder.glob("entity-*"))
+    seconds, strangers, used = [], 0, time.process_time()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(options.rounds):
+        folder = rng.choice(folders)
+        number = int(folder.name.rpartition("-")[2])
+        started = time.perf_counter()
+        with opened(Entity(folder), place_of(folder, options.server)) as index:
+            hits = search(index, rng.choice(QUERIES), embedder)
+        seconds.append(time.perf_counter() - started)
+        strangers += sum(f"house{number}x" not in hit.text for hit in hits)
+    used = time.process_time() - used
+    print(json.dumps({"seconds": seconds, "strangers": strangers, "processor": used}))
+
+
+def recall(options: argparse.Namespace, server: str, processes: int) -> dict[str, float]:
+    """Have so many processes recall at once. Returns percentiles in ms, and hits of others."""
+    command = [sys.executable, __file__, "--folder", str(options.folder), "--server", server]
+    rounds = max(4, options.rounds // processes)
+    started = [
+        subprocess.Popen(
+            [*command, "--child", str(n), "--rounds", str(rounds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(processes)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        process.stdout.readline()
+    begun = time.perf_counter()
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    answers = [json.loads(process.communicate()[0]) for process in started]
+    passed = time.perf_counter() - begun
+    seconds = np.array([each for answer in answers for each in answer["seconds"]])
+    p50, p95 = 1000 * np.percentile(seconds, [50, 95])
+    return {
+        "p50": round(float(p50), 1),
+        "p95": round(float(p95), 1),
+        "a second": round(len(seconds) / passed, 1),
+        "processor of ours": round(1000 * sum(a["processor"] for a in answers) / len(seconds), 1),
+        "hits of others": sum(answer["strangers"] for answer in answers),
+    }
+
+
+def disk(folders: list[Path], server: str) -> float:
+    """Return the megabytes that all indexes take."""
+    if not server:
+        paths = [path for folder in folders for path in folder.glob("memory.db")]
+        paths += [path for folder in folders for path in folder.glob(".bumble/fulltext/*")]
+        return sum(path.stat().st_size for path in paths) / 1e6
+    import psycopg
+
+    with psycopg.connect(server) as connection:
+        row = connection.execute(
+            "select sum(pg_total_relation_size(oid)) from pg_class"
+            " where relnamespace = 'bumble'::regnamespace and relkind = 'r'"
+        ).fetchone()
+    return float(row[0]) / 1e6 if row else 0.0
+
+
+def main() -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--entities", type=int, default=100)
+    parser.add_argument("--memories", type=int, default=10_000, help="of each")
+    parser.add_argument("--rounds", type=int, default=200, help="recalls, over all processes")
+    parser.add_argument("--folder", type=Path, help="where the entities are, or are made")
+    parser.add_argument("--server", default="")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, default=scale.OUT / "many.json")
+    options = parser.parse_args()
+    if options.child is not None:
+        child(options)
+        return 0
+    options.folder = options.folder or Path(tempfile.mkdtemp(prefix="bumble-many-"))
+    started = nullcontext() if options.server else postgres.running()
+    with started as own:
+        server = options.server or own.fresh()
+        folders = [options.folder / f"entity-{n}" for n in range(options.entities)]
+        for n, folder in enumerate(folders):
+            make(folder, options.memories, n)
+        result: dict[str, Any] = {"entities": options.entities, "memories": options.memories}
+        for name, address in (("folder", ""), ("postgres", server)):
+            result[name] = {"ingest": ingest(folders, address), "disk": disk(folders, address)}
+            print(f"{name}: {result[name]}", flush=True)
+        for processes in PROCESSES:
+            for name, address in (("folder", ""), ("postgres", server)):
+                result[name][processes] = recall(options, address, processes)
+                print(f"{processes:3} processes, {name}: {result[name][processes]}", flush=True)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
