@@ -48,8 +48,7 @@ QUERIES = [
 
 def place_of(folder: Path, server: str) -> Place:
     """Return where the index of an entity stands: in its folder, where there is no server."""
-    backend = "postgres" if server else "sqlite"
-    return index_place.of(Entity(folder), IndexConfig(backend, server, "none"))
+    return index_place.of(Entity(folder), IndexConfig("auto", server, "none"))
 
 
 def make(folder: Path, count: int, number: int) -> None:
@@ -156,9 +155,8 @@ def main() -> int:
         child(options)
         return 0
     options.folder = options.folder or Path(tempfile.mkdtemp(prefix="bumble-many-"))
-    started = nullcontext() if options.server else postgres.running()
-    with started as own:
-        server = options.server or own.fresh()
+    with nullcontext() if options.server else postgres.running() as own:
+        server = own.fresh() if own else options.server
         folders = [options.folder / f"entity-{n}" for n in range(options.entities)]
         for n, folder in enumerate(folders):
             make(folder, options.memories, n)

@@ -285,7 +285,7 @@ class IndexDamagedError(IndexUnusableError):
 class IndexServerError(UserError):
     """The server that the index stands on does not answer, or does not do what it is asked."""
 
-    exit_code = 30
+    exit_code = 31
 
     def __init__(self, address: str, problem: str, advice: str = "") -> None:
         super().__init__(
@@ -299,15 +299,14 @@ class IndexServerError(UserError):
         )
 
 
-class PostgresMissingError(UserError):
+class PostgresMissingError(IndexServerError):
     """What talks to Postgres is not installed."""
-
-    exit_code = 30
 
     def __init__(self) -> None:
         super().__init__(
-            "The index is set to stand in Postgres, and nothing here can talk to it.\n"
-            "Add it: pip install 'bumble-entity[postgres]'"
+            "index.url",
+            "the index is to stand in Postgres, and nothing here can talk to it",
+            "Add it: pip install 'bumble-entity[postgres]'",
         )
 
 

@@ -35,6 +35,7 @@ MEANINGS = {
     22: "the limit on calls or tokens is reached",
     23: "a key is missing or wrong",
     30: "the search index can't be used",
+    31: "the server that the index is to stand on can't be used",
     BUG_EXIT_CODE: "a bug; the message names the file with the traceback",
     129: "the terminal was closed while the entity answered; what was shown is kept",
     INTERRUPTED_EXIT_CODE: "interrupted",

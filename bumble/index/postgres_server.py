@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any, cast
 
 import psycopg
 from psycopg import Connection
@@ -159,7 +159,7 @@ class PostgresServer:
                 "Update bumble on this machine.",
             )
         for migration in MIGRATIONS[number:]:
-            connection.execute(cast("LiteralString", migration))
+            connection.execute(migration)
         connection.execute("update bumble.version set number = %s", (len(MIGRATIONS),))
 
     @contextmanager
@@ -294,9 +294,9 @@ class PostgresServer:
                 " where entity = %(entity)s)"
                 for table in TABLES
             )
-            (size,) = connection.execute(
-                cast("LiteralString", f"select {sizes}"), {"entity": number or 0}
-            ).fetchone() or (0,)
+            (size,) = connection.execute(f"select {sizes}", {"entity": number or 0}).fetchone() or (
+                0,
+            )
         version, extension, role, sees_all = row or ("", "", "", False)
         return {
             "address": self.shown,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class PostgresStore:
                 self._connection.cursor().executemany(self._sql(sql), many)
 
     def _sql(self, text: str) -> LiteralString:
-        return cast("LiteralString", text.replace(":me", str(self._me)))
+        return text.replace(":me", str(self._me))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -20,7 +20,6 @@ from bumble.entity.settings import Settings
 from bumble.errors import (
     IndexServerError,
     IndexUnusableError,
-    PostgresMissingError,
     SettingInvalidError,
     UnsafePathError,
     UsageError,
@@ -134,7 +133,7 @@ def check_index(
             return
         if not state.queued:
             _check_fulltext(entity, state.chunks, at)
-    except (IndexServerError, PostgresMissingError, SettingInvalidError, UsageError) as error:
+    except (IndexServerError, SettingInvalidError, UsageError) as error:
         yield Finding("index-server", str(error).splitlines()[0], name)
         return
     except (IndexUnusableError, UnsafePathError) as error:

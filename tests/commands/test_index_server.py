@@ -72,7 +72,7 @@ def test_what_is_not_installed_is_named_with_how_to_get_it(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     ran = ada("index")
-    assert ran.code == 30
+    assert ran.code == 31
     assert "pip install 'bumble-entity[postgres]'" in ran.err
     assert "pip install" in ada.ok("status").out.replace("\n", " ")
 
@@ -81,7 +81,7 @@ def test_a_server_that_is_away_is_a_sentence_in_every_command(ada: Run) -> None:
     ada.environ["BUMBLE_INDEX_URL"] = nowhere()
     for argv in (["index"], ["index", "--rebuild"], ["recall", "tide"]):
         ran = ada(*argv)
-        assert ran.code == 30
+        assert ran.code == 31
         assert "does not answer" in ran.err
         assert SECRET not in ran.out + ran.err
     assert "does not answer" in ada.ok("status").out

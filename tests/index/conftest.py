@@ -12,11 +12,17 @@ from tests.support.notes import Notes
 from tests.support.postgres import Postgres, running
 
 
-@pytest.fixture
-def notes(tmp_path: Path) -> Notes:
-    """An empty entity folder."""
+@pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.slow)])
+def notes(request: pytest.FixtureRequest, tmp_path: Path) -> Notes:
+    """An empty entity folder; its index stands in it or, in `just slow`, on a server as well."""
     (tmp_path / "entity.yaml").write_text("name: Ada\n")
-    return Notes(tmp_path)
+    in_folder = Notes(tmp_path)
+    if request.param == "folder":
+        return in_folder
+    if request.node.get_closest_marker("in_the_folder"):
+        pytest.skip("about the files of an index in a folder")
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.serving(in_folder)
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,15 @@ QUERIES = (
 )
 
 
+@pytest.fixture
+def notes(tmp_path: Path) -> Notes:
+    """An empty entity folder."""
+    root = tmp_path / "ada"
+    root.mkdir()
+    (root / "entity.yaml").write_text("name: Ada\n")
+    return Notes(root)
+
+
 def fill(notes: Notes, count: int = 6) -> None:
     for n in range(count):
         notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
@@ -91,7 +100,7 @@ def test_no_entity_meets_what_is_anothers(
 
 def rows_seen(connection: psycopg.Connection[Any]) -> int:
     parts = " + ".join(f"(select count(*) from bumble.{table})" for table in TABLES)
-    (count,) = connection.execute(f"select {parts}").fetchone() or (0,)  # type: ignore[call-overload]
+    (count,) = connection.execute(f"select {parts}").fetchone() or (0,)
     return int(count)
 
 

@@ -104,6 +104,7 @@ def test_turning_tokens_off_embeds_nothing_and_on_everything(
     assert filled.ranking("lantern", embedder) == before
 
 
+@pytest.mark.in_the_folder
 def test_pieces_are_counted_as_a_new_index_would_count_them(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:

@@ -201,6 +201,7 @@ def test_searching_leaves_no_trace(filled: Notes, embedder: HashingEmbedder) -> 
     assert after == before
 
 
+@pytest.mark.in_the_folder
 def test_where_no_lock_can_be_taken_a_copy_is_searched(
     filled: Notes, embedder: HashingEmbedder
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_new_time_zone_moves_the_journal(notes: Notes, embedder: HashingEmbedd
     assert at is not None and at.isoformat() == "2026-05-24T03:12:47+01:00"
 
 
+@pytest.mark.in_the_folder
 @pytest.mark.parametrize("die_at", ["reading", "replace", "embedding"])
 def test_a_kill_between_two_commits_is_mended_by_the_next_sync(
     notes: Notes, embedder: HashingEmbedder, die_at: str
@@ -214,6 +215,7 @@ def test_a_kill_between_two_commits_is_mended_by_the_next_sync(
     assert rebuilt(notes, embedder) == after
 
 
+@pytest.mark.in_the_folder
 def test_a_full_text_index_of_another_database_is_made_anew(
     notes: Notes, embedder: HashingEmbedder
 ) -> None:
@@ -228,6 +230,7 @@ def test_a_full_text_index_of_another_database_is_made_anew(
     assert rankings(notes, embedder) == before
 
 
+@pytest.mark.in_the_folder
 @pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "foreign"])
 def test_a_damaged_database_is_made_anew(
     notes: Notes, embedder: HashingEmbedder, damage: str
@@ -248,6 +251,7 @@ def test_a_damaged_database_is_made_anew(
     assert rankings(notes, embedder) == before
 
 
+@pytest.mark.in_the_folder
 def test_a_damaged_full_text_index_is_made_anew(notes: Notes, embedder: HashingEmbedder) -> None:
     fill(notes)
     notes.sync(embedder)
@@ -260,6 +264,7 @@ def test_a_damaged_full_text_index_is_made_anew(notes: Notes, embedder: HashingE
     assert rankings(notes, embedder) == before
 
 
+@pytest.mark.in_the_folder
 def test_two_syncs_at_once_end_in_one_whole_index(notes: Notes, embedder: HashingEmbedder) -> None:
     fill(notes, 60)
     children = [child(notes.root, "never") for _ in range(2)]
@@ -284,6 +289,7 @@ def test_a_sync_that_may_not_wait_says_that_the_index_may_be_behind(
     assert not reports[0].complete
 
 
+@pytest.mark.in_the_folder
 def test_an_index_elsewhere_leaves_the_folder_alone(
     notes: Notes, embedder: HashingEmbedder, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -293,6 +299,7 @@ def test_an_index_elsewhere_leaves_the_folder_alone(
     assert sorted(notes.root.rglob("*")) == before
 
 
+@pytest.mark.in_the_folder
 def test_looking_counts_what_is_stale_and_writes_nothing(
     notes: Notes, embedder: HashingEmbedder
 ) -> None:

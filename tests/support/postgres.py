@@ -10,12 +10,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -45,7 +44,13 @@ class Postgres:
 
     def start(self) -> None:
         settings = [part for key, value in QUIET.items() for part in ("-c", f"{key}={value}")]
-        command = [self.programs / "postgres", "-D", self.folder / "data", "-p", str(self.port)]
+        command: list[str | Path] = [
+            self.programs / "postgres",
+            "-D",
+            self.folder / "data",
+            "-p",
+            str(self.port),
+        ]
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(
             [*command, "-k", self.folder, *settings], stdout=log, stderr=log, **self.user
@@ -57,7 +62,14 @@ class Postgres:
         raise TimeoutError((self.folder / "log").read_text())
 
     def _ready(self) -> bool:
-        command = [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        command: list[str | Path] = [
+            self.programs / "pg_isready",
+            "-q",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+        ]
         return subprocess.run(command, check=False).returncode == 0
 
     def kill(self) -> None:
@@ -86,7 +98,7 @@ class Postgres:
         import psycopg
 
         with psycopg.connect(self.url(database, user), autocommit=True) as connection:
-            cursor = connection.execute(text)  # type: ignore[call-overload]
+            cursor = connection.execute(text)
             return list(cursor.fetchall()) if cursor.description else []
 
     def serving(self, notes: Notes, *, user: str = "keeper") -> Notes:
@@ -100,17 +112,8 @@ class Postgres:
         return self.database(f"life_{secrets.token_hex(4)}", owner="keeper")
 
     def _run(self, program: str, *arguments: object) -> None:
-        command = [self.programs / program, *map(str, arguments)]
+        command: list[str | Path] = [self.programs / program, *map(str, arguments)]
         subprocess.run(command, check=True, capture_output=True, **self.user)
-
-
-def cases(module: ModuleType, *, without: Collection[str]) -> dict[str, Callable[..., Any]]:
-    """Return the tests of a module, for one that runs them with other fixtures."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if name.startswith("test_") and callable(value) and name not in without
-    }
 
 
 def free_port() -> int:

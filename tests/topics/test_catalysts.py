@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from bumble.context.recalled import Search
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index import search
+from bumble.index.database import open_to_read
 from bumble.llm.scripted import Reply
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
@@ -126,12 +127,12 @@ def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity
     draw(life)
     life.memory.sync()
     count = "select count(distinct catalyst), count(*) from links"
-    with search.opened(ada) as index:
-        assert index.database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
+    with closing(open_to_read(ada.vectors)) as database:
+        assert database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
     (ada.topics / "boat.md").unlink()
     life.memory.sync()
-    with search.opened(ada) as index:
-        assert index.database.rows(count) == [(0, 0)]
+    with closing(open_to_read(ada.vectors)) as database:
+        assert database.rows(count) == [(0, 0)]
 
 
 def catalyzed(life: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:

@@ -10,7 +10,7 @@ import pytest
 from bumble import files
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity.folder import Entity
-from bumble.index import sync
+from bumble.index import place, sync
 from bumble.index.database import open_to_write
 from bumble.upkeep import check_machine
 from bumble.upkeep.findings import Finding
@@ -36,7 +36,7 @@ def indexed(entity: Entity, embedder: HashingEmbedder | None) -> None:
 
 
 def check_index(entity: Entity, wanted: str | None = None) -> list[Finding]:
-    return list(check_machine.check_index(entity, wanted))
+    return list(check_machine.check_index(entity, wanted, lambda: place.of(entity)))
 
 
 def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) -> None:
