@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
@@ -20,7 +21,7 @@ from bumble.index.filters import Filter
 from bumble.index.postgres_schema import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
 from bumble.index.search import opened
-from bumble.index.sync import INSTEAD, state, sync
+from bumble.index.sync import INSTEAD, SyncReport, state, sync
 from bumble.upkeep import check_machine
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, free_port, running
@@ -287,6 +288,29 @@ def test_a_database_without_pgvector_is_named_with_what_to_do(
     server = PostgresServer(postgres.url("plain", "plain"))
     with pytest.raises(IndexServerError, match="pgvector"):
         replace(notes, server=server).sync()
+
+
+@pytest.mark.slow
+def test_several_machines_that_sync_at_once_end_in_one_whole_index(
+    notes: Notes, embedder: HashingEmbedder, postgres: Postgres
+) -> None:
+    there = postgres.serving(notes)
+    fill(there, 60)
+    postgres_server.make_id(there.entity)
+
+    def machine(number: int) -> SyncReport:
+        rebuild = number == 2
+        return postgres.serving(notes).sync(HashingEmbedder(64), rebuild=rebuild)
+
+    with ThreadPoolExecutor(4) as machines:
+        reports = list(machines.map(machine, range(4)))
+    assert all(report.complete for report in reports)
+    assert sum(report.added for report in reports) in (62, 124)  # one started anew
+    now = state(there.entity, there.at)
+    assert (now.chunks, now.waiting, now.orphans, now.stale) == (63, 0, 0, 0)
+    ranking = there.ranking("tide lantern", embedder)
+    there.sync(embedder, rebuild=True)
+    assert there.ranking("tide lantern", embedder) == ranking
 
 
 @pytest.mark.slow
