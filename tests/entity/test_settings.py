@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bumble.entity import defaults, layers, settings
+from bumble.entity import defaults, folder_trust, layers, settings
 from bumble.entity.config import Config
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
 from bumble.text import schema, yaml_edit
@@ -98,8 +98,14 @@ def other(kind: Any, value: Any) -> Any:
     raise AssertionError(f"nothing else fits {kind}")
 
 
-# An empty mapping takes nothing away: entries of layers join.
-LEAVES = [(keys, value) for keys, value in layers.leaves(defaults.read()) if value != {}]
+# An empty mapping takes nothing away: entries of layers join. What is its owner's alone has no
+# layer of the entity's: tests of their own try these.
+OWNERS = folder_trust.only_owners(defaults.read())
+LEAVES = [
+    (keys, value)
+    for keys, value in layers.leaves(defaults.read())
+    if value != {} and keys not in OWNERS
+]
 SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
 
 
