@@ -58,7 +58,7 @@ def read_stamp(folder: Path) -> Stamp | None:
     try:
         data = json.loads(files.read(folder / STAMP))
         return Stamp(str(data["token"]), int(data["generation"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

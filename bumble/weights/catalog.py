@@ -24,6 +24,7 @@ from bumble.weights.catalog_fields import Fields
 Kind = Literal["embedding", "chat"]
 Thinking = Literal["none", "switch", "always"]  # "switch": a request says whether
 
+MAX_DEPTH = 20  # of the YAML; a catalog has six
 SCHEMA = 1
 KINDS: tuple[Kind, ...] = ("embedding", "chat")
 THINKING: tuple[Thinking, ...] = ("none", "switch", "always")
@@ -188,11 +189,13 @@ def _built_in() -> tuple[CatalogEntry, ...]:
 
 def _read(path: Path) -> list[CatalogEntry]:
     try:
-        loaded = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+        reader = YAML(typ="rt")
+        reader.max_depth = MAX_DEPTH
+        loaded = reader.load(path.read_text(encoding="utf-8"))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise RecordInvalidError(path, f"not valid YAML: {error.problem}", line) from error
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
+    except (OSError, ArithmeticError, RecursionError, ValueError, YAMLError) as error:
         raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
     top = Fields(path, loaded, "the catalog", 1)
     if top.take("schema", int) != SCHEMA:
