@@ -46,6 +46,6 @@ def _pair(entry: Any) -> tuple[str, float] | None:
     text, logarithm = entry.get("token"), entry.get("logprob")
     if not isinstance(text, str) or isinstance(logarithm, bool):
         return None
-    # JSON may hold a whole number that is no float
-    is_number = isinstance(logarithm, int | float) and abs(logarithm) < sys.float_info.max
-    return (text, float(logarithm)) if is_number else None
+    if not isinstance(logarithm, int | float) or not abs(logarithm) < sys.float_info.max:
+        return None  # JSON may hold a whole number that is no float
+    return text, float(logarithm)

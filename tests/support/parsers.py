@@ -94,24 +94,27 @@ CASES_OF_MODELS = (
     '"answers":{"talk":"1"},"seconds":1.5,"cpu_seconds":2}}}'
 )
 
-BODY_FILE = mapping_files.edited(
-    mapping_files.parse(""),
-    {
-        **repository.body(50.0, "a wave", "a door"),
-        "affects": [
-            {"name": "amused", "intensity": 0.6, "at": AT.isoformat()},
-            {"name": "calm", "intensity": 0.2, "at": AT.isoformat()},
-        ],
-        "felt": {"text": "warm", "at": AT.isoformat()},
-        "impulses": {"talk": AT.isoformat()},
-    },
-).source
+BODY_FILE = (
+    mapping_files.edited(
+        mapping_files.parse(""),
+        {
+            **repository.body(50.0, "a wave", "a door"),
+            "affects": [
+                {"name": "amused", "intensity": 0.6, "at": AT.isoformat()},
+                {"name": "calm", "intensity": 0.2, "at": AT.isoformat()},
+            ],
+            "felt": {"text": "warm", "at": AT.isoformat()},
+            "impulses": {"talk": AT.isoformat()},
+        },
+    ).source
+    or ""
+)
 STATE_FILE = (
     "sessions:\n  ses_1:\n    reflect:\n      sam: msg_1\n    remember: msg_1\n"
     "dream: {day: 2026-05-24, count: 1}\nconsolidate:\n  at: 2026-05-24T03:12:47Z\n"
     "wake:\n  recent: [{at: 2026-05-24T03:12:47Z, reason: a}]\nx_mine: 1\n"
 )
-MORE = {"soma": BODY_FILE or "", "state": STATE_FILE}  # whole samples of what others hold a part of
+MORE = {"soma": BODY_FILE, "state": STATE_FILE}  # whole samples of what others hold a part of
 
 Read = Callable[[bytes, Path], object]
 
