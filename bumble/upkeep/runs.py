@@ -77,18 +77,20 @@ def read(path: Path) -> Iterator[RunRecord]:
 
 
 def _parse(values: Any) -> RunRecord:
-    counts = [values[name] for name in ("ms", "calls", "tokens")]
-    if not all(map(ledger.is_count, counts)):
+    ms, calls, tokens = (values[name] for name in ("ms", "calls", "tokens"))
+    if not all(map(ledger.is_count, (ms, calls, tokens))):
         raise TypeError("values of other types")
     return RunRecord(
-        moments.read(values["at"], "at"),
-        str(values["command"]),
-        *counts,
+        at=moments.read(values["at"], "at"),
+        command=str(values["command"]),
+        ms=ms,
+        calls=calls,
+        tokens=tokens,
         events=tuple(_event(row) for row in values["events"]),
         errors=tuple(str(error) for error in values["errors"]),
     )
 
 
 def _event(row: Mapping[str, Any]) -> RunEvent:
-    texts = (str(row[name]) if name in row else "" for name in ("title", "id"))
-    return RunEvent(moments.read(row["at"], "at"), str(row["event"]), *texts)
+    title, event_id = (str(row[name]) if name in row else "" for name in ("title", "id"))
+    return RunEvent(moments.read(row["at"], "at"), str(row["event"]), title, event_id)

@@ -154,7 +154,7 @@ def run(most: int) -> dict[str, Any]:
             spare += per_command - _sweep_command(sweep, words, per_command + spare)
         reports = {name: dict(counter) for name, counter in sweep.reports.items()}
         total = sum(sweep.reports.values(), Counter[str]())
-        return {"commands": reports, "total": dict(total), "examples": sweep.examples[:60]}
+        return {"commands": reports, "total": dict(total), "examples": sweep.examples}
 
 
 def _environ(place: Path, served: dict[str, str]) -> dict[str, str]:
