@@ -15,7 +15,7 @@ from bumble.records import kinds
 from bumble.records.kinds import Kind
 from bumble.upkeep import check_records
 from bumble.upkeep.check_records import CheckContext
-from tests.records.test_contract import record
+from tests.support.kind_samples import record
 from tests.support.parsers import BODY_FILE
 
 TOLD = "Sam said my password is hunter2secret, my card is 4111 1111 1111 1111, and he sails."

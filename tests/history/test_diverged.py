@@ -18,7 +18,7 @@ from bumble.entity.folder import Entity
 from bumble.history import driver
 from bumble.records import kinds
 from bumble.records.kinds import Kind
-from tests.records.test_contract import record
+from tests.support.kind_samples import record
 from tests.support.parsers import MORE
 from tests.support.repository import git
 from tests.support.running import Run

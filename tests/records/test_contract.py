@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,22 +42,18 @@ from bumble.records import (
     questions,
     relationships,
     reminders,
-    scratch,
     self_model,
     sessions,
     skills,
-    soma,
-    state,
     topics,
-    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 from bumble.upkeep import check_records, forget, lookup
 from bumble.upkeep.check_records import CheckContext
+from tests.support.kind_samples import AT, BODY, SERVED, record
 
-AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
 
@@ -133,10 +129,6 @@ PROPOSAL = proposals.new(
     "+traits: {curiosity: 0.51}",
     provenance=FROM_MODEL,
 )
-SERVED = (
-    "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
-    "plain:\n  a: 1\n"
-)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
 FACTS = (
@@ -144,9 +136,6 @@ FACTS = (
     "<!-- {by: distill, from: [msg_1], trust: person} -->\n\nLikes the sea.\n\n## Last\n\nEnd.\n"
 )
 DIARY = "# Journal\n\n## 2026-05-24 05:12:47 #dream\n\nI dreamt.\n\n## not a date\n\nstill mine\n"
-BODY = (
-    "at: 2026-05-24T03:12:47Z\nbars: {social: 50, comfort: 65}\nnoise:\n  - wave\nplain:\n  a: 1\n"
-)
 TALK = sessions.new("ses_1", AT, "sam").source + sessions.render(
     sessions.Message("msg_1", AT, "user", "Hi", speaker="sam", trust="owner")
 )
@@ -568,63 +557,6 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
 
 
 # what each kind of record answers to those who walk over the kinds
-
-
-def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[str, str]:
-    """A file of a kind, with what the entity wrote for some people: its path and its text."""
-    origin = Provenance("distill", "m", (), "person", audience)
-    comment = f"<!-- {{by: distill, trust: person, audience: [{', '.join(audience)}]}} -->"
-    head = "".join(f"{key}: {value}\n" for key, value in origin.meta().items()).replace("'", "")
-    talk = sessions.new("ses_1", AT, audience[0], audience[1:])
-    spoken = sessions.Message("msg_1", AT, "user", text, audience[0], trust="owner")
-    episode = episodes.new("ep_1", AT, 0.5, text, provenance=origin)
-    belief = beliefs.new("bel_1", text, "preference", 0.5, AT, provenance=origin)
-    note = relationships.Note(text, AT, origin)
-    portrait = relationships.plan_update(relationships.new("Kim", AT), "", pending=(note,))
-    dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
-    reminder = reminders.new("rem_1", AT, text, provenance=origin)
-    automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
-    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
-    assert work.data is not None
-    grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
-    proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)
-    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
-    anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
-    check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
-    topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
-    question = questions.new("qst_1", AT, text, origin)
-    assert portrait is not None and portrait.data is not None
-    return {
-        "knowledge": (
-            knowledge.PATH,
-            f"# Facts\n\n## Tea\n{comment}\n\n{text}\n\n## Last\n\nEnd\n",
-        ),
-        "journal": (journal.PATH, f"## 2026-05-24 05:12:47\n{comment}\n\n{text}\n"),
-        "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
-        "soma": (soma.PATH, BODY.replace("wave", text)),
-        "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
-        "working": (working.PATH, f"## Bond\n\n- {text} {comment}\n"),
-        "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
-        "episode": ("episodes/2026/05/ep_1.md", episode.source.text),
-        "belief": ("beliefs/bel_1.md", belief.source.text),
-        "person": ("relationships/kim.md", portrait.data.decode()),
-        "skill": ("skills/tea/SKILL.md", f"---\nname: Tea\ndescription: d\n{head}---\n\n{text}\n"),
-        "dream": ("dreams/drm_1.md", dream.source.text),
-        "reminder": ("reminders/rem_1.md", reminder.source.text),
-        "automation": ("automations/aut_1.md", automation.source.text),
-        "check": ("checks/tea.yaml", check.source.text),
-        "topic": ("topics/tea.md", topic.source.text),
-        "question": ("questions/qst_1.md", question.source.text),
-        "project": ("projects/tea.md", work.data.decode()),
-        "proposal": ("evolution/evo_1.md", proposal.source.text),
-        "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
-        "anchor": ("anchors/tea.yaml", anchor.source.text),
-        "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
-        "handover": (
-            "sessions/ses_1/handover.md",
-            f"---\nat: {base.stamp(AT)}\n{head}---\n\n{text}\n",
-        ),
-    }[name]
 
 
 HELD = "I hide marzipan."

@@ -31,8 +31,8 @@ from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.history import clone
 from bumble.records import forgotten, kinds
-from tests.records.test_contract import record
 from tests.support import damage
+from tests.support.kind_samples import record
 from tests.support.parsers import FORGOTTEN, MORE
 from tests.support.repository import git
 from tests.support.running import ABLE, NOON
@@ -150,7 +150,7 @@ def one_folder(template: Path, place: Path, seed: str) -> dict[str, Any]:
     chosen = [*rng.sample(COMMANDS, 5), ""]
     for words in rng.sample(chosen, len(chosen)):
         name = " ".join(words.split()[:2]) if words else "chat"
-        faulthandler.dump_traceback_later(HANGS_SECONDS, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(HANGS_SECONDS, exit=True, file=2)
         begun = time.process_time()
         code, err = _call(root, words.split() or CHAT, rng)
         seconds = time.process_time() - begun

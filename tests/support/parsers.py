@@ -47,8 +47,8 @@ from bumble.sleep import dream_text
 from bumble.text import languages, markdown, stop_words, words, yaml_plain, yaml_read
 from bumble.upkeep import message_index, runs, schedule
 from bumble.weights import catalog
-from tests.records.test_contract import record
 from tests.support import exports, repository
+from tests.support.kind_samples import record
 
 ZONE = ZoneInfo("Europe/Berlin")
 BODY = settings.load(None).config.body
