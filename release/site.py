@@ -19,7 +19,6 @@ TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"(\[[^\]]*\])\(([^)\s]+)\)")
 HEAD = re.compile(r"^#+ (.+?)\s*$", re.MULTILINE)
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-SOURCE = "https://example.invalid/bumble/"  # where the code lies; named when there is such a place
 CONFIG = """\
 [project]
 site_name = "bumble"
@@ -27,6 +26,8 @@ site_description = "A life in a folder"
 docs_dir = "pages"
 site_dir = "site"
 use_directory_urls = false
+[project.theme]
+font = false  # nothing is fetched from elsewhere by who reads
 """
 
 
@@ -66,8 +67,9 @@ def for_site(text: str, file: Path) -> str:
         if not path or "://" in path or path.startswith("mailto:"):
             return match[0]
         target = (file.parent / path).resolve()
-        name = there.get(target) or SOURCE + target.relative_to(ROOT).as_posix()
-        return f"{match[1]}({name}{hash_sign}{anchor})"
+        if target not in there:  # a file of the code, which the site does not have
+            return match[1][1:-1]
+        return f"{match[1]}({there[target]}{hash_sign}{anchor})"
 
     return LINK.sub(moved, text)
 
