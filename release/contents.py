@@ -10,10 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = "entity-template"
-WITH_SOURCE = ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")
-WITH_SOURCE += ("pyproject.toml", "docs/entity-format.md", "docs/licences.md", "docs/bumble.1")
-NEVER = ("tests/*", "bench/*", "release/*", ".ci/*", ".git*", "*.pyc", "uv.lock", "*/memory.db")
-NEVER += ("*secrets*.yaml", "*.gguf", "*.onnx", ".venv/*", "dist/*")
+WITH_SOURCE = (
+    *("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "pyproject.toml"),
+    *("docs/entity-format.md", "docs/licences.md", "docs/bumble.1"),
+)
+NEVER = (
+    *("tests/*", "bench/*", "release/*", ".ci/*", ".git*", "*.pyc", "uv.lock", "*/memory.db"),
+    *("*secrets*.yaml", "*.gguf", "*.onnx", ".venv/*", "dist/*"),
+)
 MAX_BYTES = 5_000_000
 
 

@@ -107,12 +107,11 @@ def licence_of(name: str) -> str:
     if name in READ_BY_HAND:
         return READ_BY_HAND[name]
     about = metadata.metadata(name)
-    expression = about.get("License-Expression")
-    if expression:
-        return str(expression)
+    if "License-Expression" in about:
+        return about["License-Expression"]
     told = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or []]
     classified = dict.fromkeys(CLASSIFIED[line] for line in told if line in CLASSIFIED)
-    plain = str(about.get("License") or "")
+    plain = str(next(iter(about.get_all("License") or [""])))
     return " AND ".join(classified) or (plain if is_allowed(plain) else "")
 
 

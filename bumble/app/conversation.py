@@ -356,6 +356,7 @@ def open_mind(
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
+        life = replace(life, outside=_servers(opened) if writes else None)
         mind = OpenMind(opened, life, person, chosen, others)
     except BaseException:
         model.close()
@@ -363,9 +364,9 @@ def open_mind(
     try:
         yield mind
     finally:
-        mind.life.model.close()  # it may be another by now
         if mind.life.outside:
             mind.life.outside.close()
+        mind.life.model.close()  # it may be another by now
 
 
 @contextmanager
@@ -436,7 +437,6 @@ def _life(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
-        outside=_servers(opened),
     )
 
 

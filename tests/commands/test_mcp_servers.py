@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -73,12 +77,32 @@ def test_guests_and_what_lies_in_the_folder_start_nothing(full: Run) -> None:
     assert "`tools.servers` is ignored: only your own config may set it, with --user" in ran.err
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
+def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
+    marker = full.entity.root.parent / "gone"
+    list_servers(full, {"odd": {"command": bad("odd", marker), "timeout_seconds": 60}})
+    script(full, act("odd.hang"), act("say", text="Never said."))
+    command = [sys.executable, "-P", "-m", "bumble", "-e", str(full.entity.root), "chat"]
+    with subprocess.Popen([*command, "Please ask odd."], env=full.environ) as talk:
+        for _ in range(600):
+            if marker.exists():
+                break
+            time.sleep(0.1)
+        pid = int(marker.read_text())
+        talk.send_signal(signal.SIGINT)
+        assert talk.wait(20) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 def test_a_light_message_starts_no_server(full: Run) -> None:
     marker = full.entity.root.parent / "started"
     command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
     list_servers(full, {"sky": {"command": command, "words": ["rain"]}})
-    script(full, act("say", text="Hi."), act("say", text="Yes."))
+    script(full, act("say", text="Hi.") | {"always": True})
     full.ok("chat", "hi")
+    full.ok("chat", "--incognito", "Rain?")
     full.ok("chat", "What do you make of all our talks, and why?")
     assert not marker.exists()
     script(full, act("say", text="Yes."))

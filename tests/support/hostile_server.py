@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 LONG = "x" * 65_536
@@ -68,6 +70,8 @@ def main(way: str) -> None:
             continue
         called = request["params"]["name"]
         if called == "hang":
+            for file in sys.argv[2:]:
+                Path(file).write_text(str(os.getpid()))
             time.sleep(600)
         if called == "nonsense":
             answer(request, {"content": 7})

@@ -31,9 +31,9 @@ def good(**more: Any) -> dict[str, Any]:
     return {"command": list(GOOD), "variables": ["PYTHONPATH"]} | more
 
 
-def bad(way: str) -> list[str]:
-    """The command of a bad server."""
-    return [sys.executable, str(HOSTILE), way]
+def bad(way: str, *more: Path) -> list[str]:
+    """The command of a bad server; a file gets its process id when it hangs."""
+    return [sys.executable, str(HOSTILE), way, *map(str, more)]
 
 
 def list_servers(run: Run, servers: dict[str, Any]) -> None:
