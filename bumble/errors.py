@@ -24,6 +24,16 @@ class UsageError(UserError):
     exit_code = 2
 
 
+class McpMissingError(UserError):
+    """The library for the Model Context Protocol is an extra, and not there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The library for the Model Context Protocol is not installed.\n"
+            "Add it: pip install 'bumble-entity[mcp]'"
+        )
+
+
 class NotAnEntityError(UserError):
     """There is no entity where one was looked for."""
 

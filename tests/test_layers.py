@@ -13,8 +13,8 @@ ONLY_IN = {
     "pyrage": ("exports",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
-    "mcp": ("served", "commands"),  # `commands` for its types alone
-    "mcp_types": ("served",),
+    "mcp": ("served", "servers", "commands"),  # `commands` for its types alone
+    "mcp_types": ("served", "servers"),
     "apsw": ("index",),
     "sqlite_vec": ("index",),
     "tantivy": ("index",),

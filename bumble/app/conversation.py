@@ -17,7 +17,7 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, models, output, weights
+from bumble.app import abilities, mcp, models, output, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
@@ -30,6 +30,7 @@ from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
+from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
 from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
@@ -264,7 +265,7 @@ class OpenMind:
         life = _life(opened, chosen, recorded, yes=False, writes=writes)
         self.life.model.close()
         self.opened, self.choice = opened, chosen
-        self.life = replace(life, memory=self.life.memory)
+        self.life = replace(life, memory=self.life.memory, outside=self.life.outside)
 
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
@@ -355,6 +356,7 @@ def open_mind(
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
+        life = replace(life, outside=_servers(opened) if writes else None)
         mind = OpenMind(opened, life, person, chosen, others)
     except BaseException:
         model.close()
@@ -362,6 +364,8 @@ def open_mind(
     try:
         yield mind
     finally:
+        if mind.life.outside:
+            mind.life.outside.close()
         mind.life.model.close()  # it may be another by now
 
 
@@ -434,3 +438,10 @@ def _life(
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
     )
+
+
+def _servers(opened: Opened) -> OutsideTools | None:
+    """Return the MCP servers of the owner's config, if there are any."""
+    if not opened.config.tools.servers:
+        return None
+    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))

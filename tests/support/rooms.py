@@ -31,6 +31,7 @@ ROOMS = (
     "context",
     "recollection",
     "agent",
+    "servers",
     "history",
     "exports",
     "upkeep",
