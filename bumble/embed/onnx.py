@@ -25,6 +25,7 @@ _BATCH_TOKENS = 4096  # texts times the longest of them: bounds the memory of on
 _WINDOW_TEXTS = 1024  # tokenised at once, so that a large index does not sit in memory as tokens
 _CHARACTERS_A_TOKEN = 32  # no prose needs more; what lies beyond is cut before it is tokenised
 _LAYER_NORM_EPSILON = 1e-5
+_RUNS_AS_IT_IS = 12  # of a graph: so many cost what rewriting it does
 
 _UNREADABLE = (
     failures.Fail,
@@ -60,7 +61,8 @@ class OnnxEmbedder:
             batch_invariant: Whether a text's vector is the same in any batch and at any padding. If
                 not, as with activations quantised on the fly, texts run one at a time.
             optimise: Whether to rewrite the graph on loading. Where that unpacks int8 weights, it
-                costs more time than it saves a process that embeds a single query.
+                costs more time than it saves a process that embeds a single query; it is done then
+                once a process has embedded a dozen.
             threads: Threads of one operation.
 
         Raises:
@@ -70,7 +72,9 @@ class OnnxEmbedder:
         self.unrelated_cosine = unrelated_cosine
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
+        self._weights, self._threads = weights, threads
         self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
 
@@ -139,8 +143,15 @@ class OnnxEmbedder:
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: every[name] for name in self._inputs})[0]
+        hidden = self._ready().run(None, {name: every[name] for name in self._inputs})[0]
         return hidden, mask
+
+    def _ready(self) -> Any:
+        """Return the graph to run, rewritten where a process turns out to embed a lot."""
+        if self._runs_left == 0:
+            self._session = _load_session(self._weights, optimise=True, threads=self._threads)
+        self._runs_left = self._runs_left - 1 if self._runs_left else None
+        return self._session
 
     def _pooled(self, hidden: Floats, mask: NDArray[np.int64]) -> Floats:
         pooled = mean_of_tokens(hidden, mask)

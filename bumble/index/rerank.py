@@ -87,6 +87,10 @@ class _Loaded:
     bm25: Floats
     stands: NDArray[np.bool_]  # shape (terms, chunks): which terms, in it or in the turns before
 
+    def scaled_words(self, best: float) -> Floats:
+        """Return BM25 as a share of the query's best."""
+        return self.bm25 / np.float32(best) if best else self.bm25
+
 
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
@@ -201,7 +205,8 @@ def rank(
     first = matcher.around(places, range(-BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
-    likely = {candidate.id for candidate in _ranked(matcher, first, allowed, best_words, count)}
+    totals, _ = _summed(matcher, first, best_words)
+    likely = {first.rows[n][0] for n in _ordered(first, totals, allowed)[:count]}
     chosen = [place for place in places if place[0] in likely]
     loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
     return _ranked(matcher, loaded, likely, best_words, most)
@@ -214,21 +219,9 @@ def _ranked(
     best_words: float,
     most: int,
 ) -> list[Ranked]:
-    """Add up the shares of the chunks that are allowed, best first; ties by id."""
-    question, shares = matcher.question, matcher.shares
-    words = loaded.bm25 / best_words if best_words else loaded.bm25
-    base = loaded.tokens + loaded.before + np.float32(shares.words) * words
-    columns = {
-        "tokens": loaded.tokens,
-        "before": loaded.before,
-        "words": shares.words * words,
-        "around": shares.around * conversation.surroundings(base, loaded.units),
-        **_formed(question, loaded.rows, shares),
-    }
-    totals = np.round(np.sum(list(columns.values()), axis=0), 6).tolist()
-    permitted = None if allowed is None else set(allowed)
-    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
-    places.sort(key=lambda n: (-totals[n], loaded.rows[n][0]))
+    """Rank the chunks that are allowed, best first."""
+    totals, columns = _summed(matcher, loaded, best_words)
+    words = loaded.scaled_words(best_words)
     return [
         Ranked(
             int(loaded.rows[n][0]),
@@ -236,11 +229,36 @@ def _ranked(
             tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
             float(loaded.bm25[n]),
             float(words[n]),
-            tuple(compress(question.terms, loaded.stands[:, n])),
+            tuple(compress(matcher.question.terms, loaded.stands[:, n])),
             matcher.asked,
         )
-        for n in places[:most]
+        for n in _ordered(loaded, totals, allowed)[:most]
     ]
+
+
+def _summed(
+    matcher: _Matcher, loaded: _Loaded, best_words: float
+) -> tuple[list[float], dict[str, Floats]]:
+    """Weigh what counts for each chunk, and add it up. Returns sums, and shares by name."""
+    shares, words = matcher.shares, loaded.scaled_words(best_words)
+    base = loaded.tokens + loaded.before + np.float32(shares.words) * words
+    columns = {
+        "tokens": loaded.tokens,
+        "before": loaded.before,
+        "words": shares.words * words,
+        "around": shares.around * conversation.surroundings(base, loaded.units),
+        **_formed(matcher.question, loaded.rows, shares),
+    }
+    return np.round(np.sum(list(columns.values()), axis=0), 6).tolist(), columns
+
+
+def _ordered(
+    loaded: _Loaded, totals: Sequence[float], allowed: Collection[int] | None
+) -> list[int]:
+    """Return the places of the chunks that are allowed, best first; ties by id."""
+    permitted = None if allowed is None else set(allowed)
+    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
+    return sorted(places, key=lambda n: (-totals[n], loaded.rows[n][0]))
 
 
 def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -> dict[str, Floats]:
