@@ -301,7 +301,8 @@ def _shown(shell: Shell, state: ModelState) -> list[str]:
     run = entry.embedding or entry.chat
     rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []
     for fact, value in (here.facts if here else {}).items():
-        rows.append((fact, _plain(value)))
+        if not isinstance(value, list):  # a vector tells nobody anything
+            rows.append((fact, _plain(value)))
     if entry.kind == "chat":
         rows += model_probe.rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]

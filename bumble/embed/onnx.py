@@ -49,6 +49,7 @@ class OnnxEmbedder:
         unrelated_cosine: float,
         batch_invariant: bool,
         optimise: bool,
+        token_mean: Floats | None = None,
         threads: int = 2,
     ) -> None:
         """Load the model.
@@ -63,13 +64,15 @@ class OnnxEmbedder:
             optimise: Whether to rewrite the graph on loading. Where that unpacks int8 weights, it
                 costs more time than it saves a process that embeds a single query; it is done then
                 once a process has embedded a dozen.
+            token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
+                what all of them have in common tells none from another. None: nothing.
             threads: Threads of one operation.
 
         Raises:
             WeightsMissingError: If a file is not what it should be.
         """
         self.identity = identity
-        self.unrelated_cosine = unrelated_cosine
+        self.unrelated_cosine, self._token_mean = unrelated_cosine, token_mean
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads
@@ -117,6 +120,17 @@ class OnnxEmbedder:
         )
         return self._pooled(hidden, mask)[0], tokens
 
+    def token_mean(self, texts: Sequence[str]) -> Floats:
+        """Average the states of all tokens that are matched. Returns shape (hidden,)."""
+        skipped = len(self.identity.document_prefix)
+        states = [
+            hidden[self._matched(encoding, skipped)]
+            for _, encodings, batch, _ in self._runs(texts)
+            for encoding, hidden in zip(encodings, batch, strict=True)
+        ]
+        mean: Floats = np.concatenate(states).mean(axis=0, dtype=np.float32)
+        return mean
+
     def _runs(
         self, texts: Sequence[str]
     ) -> Iterator[tuple[list[int], list[Encoding], Floats, NDArray[np.int64]]]:
@@ -161,7 +175,8 @@ class OnnxEmbedder:
 
     def _by_token(self, hidden: Floats) -> Floats:
         """Bring the states of tokens, shape (t, hidden), to the width of the pooled vectors."""
-        normed = layer_norm(hidden) if self.identity.layer_norm else hidden
+        centred = hidden if self._token_mean is None else hidden - self._token_mean
+        normed = layer_norm(centred) if self.identity.layer_norm else centred
         return normed[:, : self.identity.dimensions]
 
     def _matched(self, encoding: Encoding, skipped: int) -> list[int]:

