@@ -45,7 +45,8 @@ class PackedEncoder:
 def _norm(x: Array, matrices: dict[str, Array], name: str) -> Array:
     centred = x - x.mean(axis=1, keepdims=True)
     scaled = centred / np.sqrt(x.var(axis=1, keepdims=True) + EPSILON)
-    return scaled * matrices[f"{name}.w"] + matrices[f"{name}.b"]
+    normed: Array = scaled * matrices[f"{name}.w"] + matrices[f"{name}.b"]
+    return normed
 
 
 def draw() -> PackedEncoder:
