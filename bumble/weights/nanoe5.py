@@ -197,7 +197,7 @@ def _embedded(made: Graph, packed: Packed) -> str:
     """Look the tokens up, and add where they stand."""
     width = packed.shape.hidden
     weights, scales = packed.blocks("emb.word", width)
-    signed = weights ^ 8  # as 4-bit integers with a sign
+    signed: NDArray[np.uint8] = np.bitwise_xor(weights, 8, dtype=np.uint8)  # with a sign, now
     words = made.nibbles("emb.word", weights.shape, _packed(signed).tobytes())
     inputs = [words, "input_ids", made.constant("emb.word.scales", scales)]
     how = {"gather_axis": 0, "quantize_axis": 1, "block_size": BLOCK}
@@ -264,5 +264,5 @@ def _layer(made: Graph, packed: Packed, layer: str, states: str, mask: str) -> s
 
 def _packed(weights: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Put two neighbours into a byte, the first in its lower half."""
-    pairs: NDArray[np.uint8] = weights[:, ::2] & 15 | weights[:, 1::2] << 4
-    return pairs
+    pairs = (weights[:, ::2] & 15) | (weights[:, 1::2] << 4)
+    return pairs.astype(np.uint8)
