@@ -32,6 +32,7 @@ from bumble.errors import (
     RecordInvalidError,
     UserError,
 )
+from bumble.index import bits
 from bumble.index.chunks import Chunk
 from bumble.index.scan import Stamp
 
@@ -63,7 +64,6 @@ create table loose (hash text primary key) without rowid;
 create table tokens (id integer primary key, hash text unique, pieces blob, signs blob);
 create table pieces (piece integer primary key, texts integer);
 create table vectors (id integer primary key, vector blob);
-create table coarse (id integer primary key, bits blob);
 create table queue (id integer primary key);
 """
 # Which texts the catalysts of topics point to; an index from before there were any gets it, too.
@@ -304,7 +304,8 @@ class Database:
         self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
-        for table in ("vectors", "coarse", "linked"):
+        bits.drop(self, ids)
+        for table in ("vectors", "linked"):
             self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
         for end in ("catalyst", "chunk"):
             self.run(f"delete from links where {end} = ?", [(chunk_key,) for chunk_key in ids])
@@ -315,7 +316,8 @@ class Database:
 
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
-        for table in ("vectors", "coarse", "embeddings", "links", "linked"):
+        bits.clear(self)
+        for table in ("vectors", "embeddings", "links", "linked"):
             self.run(f"delete from {table}")
         self.forget_tokens()
 
@@ -379,7 +381,7 @@ class Database:
     def unembedded(self) -> list[int]:
         """Return the chunks that have no vector yet, newest first."""
         rows = self.rows(
-            "select id from chunks where id not in (select id from coarse) order by at desc, id"
+            "select id from chunks where id not in (select id from placed) order by at desc, id"
         )
         return [int(row[0]) for row in rows]
 
@@ -407,9 +409,10 @@ class Database:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
         """Store the vectors of chunks, each of length 1."""
-        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in vectors]
+        listed = list(vectors)
+        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in listed]
         self.run("insert or replace into vectors values (?, ?)", rows)
-        self.run("insert or replace into coarse values (?, vec_quantize_binary(?))", rows)
+        bits.put(self, listed)
 
     def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed, by hash."""
@@ -426,14 +429,16 @@ class Database:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
-        total = int(self.rows("select count(*) from coarse")[0][0])
-        if total > EXACT_ROWS:
-            inside = (
-                f"id in (select id from coarse where {inside} order by"
-                f" vec_distance_hamming(vec_bit(bits), vec_quantize_binary(?)), id limit"
-                f" {depth * COARSE_FACTOR})"
+        if int(self.rows("select count(*) from placed")[0][0]) > EXACT_ROWS:
+            passing = (
+                f"select id from chunks where id in (select value from json_each(?)) and {where}"
             )
-            values = (*values, blob)
+
+            def allowed(ids: Sequence[int]) -> set[int]:
+                return {int(row[0]) for row in self.rows(passing, (json.dumps(ids), *values))}
+
+            likely = bits.nearest(self, query, depth * COARSE_FACTOR, allowed if where else None)
+            inside, values = "id in (select value from json_each(?))", (json.dumps(likely),)
         rows = self.rows(
             f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"
             f" where {inside} order by cosine desc, id limit {depth}",
@@ -502,7 +507,7 @@ def create(path: Path) -> Database:
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
-            connection.execute(_SCHEMA + _LINKS)
+            connection.execute(_SCHEMA + _LINKS + bits.SCHEMA)
         database = Database(path, connection)
         database.set_meta("schema", SCHEMA_VERSION)
         return database
@@ -521,6 +526,9 @@ def open_to_write(path: Path) -> Database:
     if not database.has_links():
         with database.transaction():
             database.run(_LINKS)
+    if not bits.are_kept(database):
+        with database.transaction():
+            bits.move(database)
     return database
 
 
@@ -530,7 +538,11 @@ def open_to_read(path: Path) -> Database:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    return _opened(path, apsw.SQLITE_OPEN_READONLY)
+    database = _opened(path, apsw.SQLITE_OPEN_READONLY)
+    if not bits.are_kept(database):
+        database.close()
+        raise IndexUnusableError(path, "it was made by another version of bumble")
+    return database
 
 
 def _opened(path: Path, flags: int) -> Database:

@@ -178,7 +178,7 @@ def _create(at: Place) -> Database:
 
 
 def _waiting(database: Database) -> int:
-    counted = database.rows("select (select count(*) from chunks), (select count(*) from coarse)")
+    counted = database.rows("select (select count(*) from chunks), (select count(*) from placed)")
     return int(counted[0][0]) - int(counted[0][1])
 
 
