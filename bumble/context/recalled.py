@@ -255,6 +255,7 @@ class Search:
     outside: str = ""  # a session that is in the prompt anyway
     unseen: Sequence[str] = ()  # ids of its messages that are not
     people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
+    tags: Sequence[str] = ()  # what has all of these; empty: everything
     sessions: Sequence[str] = ()  # the messages of these sessions alone
     after: datetime | None = None  # only what is from then or newer
     before: datetime | None = None  # only what is older, or has no time
@@ -298,6 +299,7 @@ def find(
             limit=limit,
             audience=search.readers,
             people=search.people,
+            tags=search.tags,
             sessions=search.sessions,
             outside=search.outside,
             unseen=search.unseen,
@@ -336,6 +338,7 @@ def scan(
     only = Filter(
         kinds=tuple(kinds),
         people=tuple(search.people),
+        tags=tuple(search.tags),
         audience=tuple(search.readers),
         sessions=tuple(search.sessions),
         not_session=search.outside,

@@ -564,7 +564,7 @@ EPISODE = Kind(
     "bumble",
     prefix=episodes.PREFIX,
     people_keys=("people", "audience"),
-    text_keys=("imprints",),
+    text_keys=("imprints", "tags"),
     own_words=True,
     passages="episode",
     unasked=True,

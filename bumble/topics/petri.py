@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
-from bumble.text import stop_words, words
+from bumble.text import stop_words, tags, words
 from bumble.topics import noun_marks, word_frequency
 from bumble.topics.mentions import Text
 
@@ -37,7 +37,6 @@ NOUN_SHARE = 0.1  # of its places at which a word stands as a noun does
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
 PARENT = " / "  # between a title and its child
-_TAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
@@ -181,10 +180,14 @@ def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> No
     """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
     by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
     for number, text in enumerate(texts):
-        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in _TAG.findall(text.text)]
+        written = tags.in_text(text.text)
+        forms = set(map(tags.folded, written))
+        written += [tag for tag in text.tags if tag not in forms]
+        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in written]
         marks += [(name.strip(), "link") for name in _LINK.findall(text.text)]
         for name, mark in marks:
-            key = key_of(name, text.language)
+            spellings = [key_of(way, text.language) for way in (name, name.replace("-", " "))]
+            key = next((each for each in spellings if each in by_key), spellings[0])
             if not key:
                 continue
             if key not in by_key:

@@ -84,6 +84,7 @@ EPISODE = episodes.new(
     imprints=(episodes.Imprint("curious", 0.5, "the sea, again: and more"),),
     soma="social 50%",
     session="ses_1",
+    tags=("sea",),
     summary_source=episodes.EXCERPT,
     provenance=FROM_MODEL,
 )
