@@ -539,6 +539,7 @@ SCRATCH = Kind(
     "parts",
     "union",
     file_name="scratch notes",
+    counted=True,
 )
 WORKING = Kind(
     "working",
@@ -551,6 +552,7 @@ WORKING = Kind(
     "parts",
     "union",
     file_name="working memory",
+    counted=True,
 )
 EPISODE = Kind(
     "episode",
@@ -664,6 +666,7 @@ REMINDER = Kind(
     "bumble",
     prefix=reminders.PREFIX,
     people_keys=("for", "audience"),
+    counted=True,
 )
 AUTOMATION = Kind(
     "automation",
@@ -676,6 +679,7 @@ AUTOMATION = Kind(
     "file",
     "bumble",
     prefix=automations.PREFIX,
+    counted=True,
 )
 CHECK = Kind(
     "check",
@@ -688,6 +692,7 @@ CHECK = Kind(
     "file",
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
+    counted=True,
 )
 QUESTION = Kind(
     "question",
@@ -700,6 +705,7 @@ QUESTION = Kind(
     "file",
     prefix=questions.PREFIX,
     explained=True,
+    counted=True,
 )
 ANCHOR = Kind(
     "anchor",
@@ -713,6 +719,7 @@ ANCHOR = Kind(
     "bumble",
     text_keys=("label", "description"),
     explained=True,
+    counted=True,
 )
 PROJECT = Kind(
     "project",
@@ -728,6 +735,7 @@ PROJECT = Kind(
     text_keys=("title", "next", "tags"),
     passages="project",
     explained=True,
+    counted=True,
     edit="bumble project edit",
 )
 PROPOSAL = Kind(
@@ -744,6 +752,7 @@ PROPOSAL = Kind(
     text_keys=("traits", "behaviours", "curiosity"),
     own_words=True,
     explained=True,
+    counted=True,
 )
 SELF_MODEL = Kind(
     "self_model",
