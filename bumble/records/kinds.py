@@ -418,7 +418,10 @@ def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
         if line.startswith(scratch.MARK):
             origin = scratch.origin(line)
             text = scratch.shown(line).strip()
-            views.append(RecordView("", text, origin, origin.sources, line=number, source=line))
+            line_id = f"{path.stem}, line {number}"
+            views.append(
+                RecordView(line_id, text, origin, origin.sources, line=number, source=line)
+            )
     return views
 
 
@@ -539,6 +542,7 @@ SCRATCH = Kind(
     "parts",
     "union",
     file_name="scratch notes",
+    explained=True,
     counted=True,
 )
 WORKING = Kind(
@@ -552,6 +556,7 @@ WORKING = Kind(
     "parts",
     "union",
     file_name="working memory",
+    explained=True,
     counted=True,
 )
 EPISODE = Kind(
@@ -692,6 +697,7 @@ CHECK = Kind(
     "file",
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
+    explained=True,
     counted=True,
 )
 QUESTION = Kind(
