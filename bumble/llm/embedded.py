@@ -20,7 +20,16 @@ from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
 from bumble.llm.prefix_cache import PrefixFolder
-from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
+from bumble.llm.protocol import (
+    Completion,
+    EnoughError,
+    FinishReason,
+    Message,
+    OnText,
+    Request,
+    Usage,
+)
+from bumble.llm.stream_timeouts import ends_at
 from bumble.llm.thinking import TAGS, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
@@ -82,6 +91,7 @@ class EmbeddedModel:
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
+        until = ends_at(request.seconds)  # loading counts: who waits, waits for it too
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
@@ -89,7 +99,7 @@ class EmbeddedModel:
         answer = _Answer()
         first: float | None = None
         body = self._body(request, self._reasoning(loaded, request))
-        events = loaded.stream("/v1/chat/completions", body)
+        events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
             for event in events:
                 piece, reasoning = answer.take(event)
@@ -100,6 +110,8 @@ class EmbeddedModel:
                     on_text(shown)
         except EngineError as problem:
             raise self._refused(problem) from problem
+        except TimeoutError:
+            raise EnoughError from None
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
         finally:

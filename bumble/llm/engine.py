@@ -128,15 +128,23 @@ class Engine:
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
 
-    def stream(self, path: str, body: Mapping[str, Any]) -> Generator[dict[str, Any], None, None]:
+    def stream(
+        self, path: str, body: Mapping[str, Any], *, until: float | None = None
+    ) -> Generator[dict[str, Any], None, None]:
         """Send a request and yield the events of its answer; leaving early stops the generation.
+
+        Args:
+            path: Of the listener.
+            body: Of the request.
+            until: When all of it has to be there, by `time.monotonic`; None: no limit.
 
         Raises:
             EngineError: If the engine refuses or fails.
+            TimeoutError: If the time for all of it is over.
         """
-        with closing(self._connect(None)) as connection:
+        with closing(self._connect(_left(until))) as connection:
             response = self._send(connection, "POST", path, body)
-            while line := response.readline():
+            while line := _line(connection, response, until):
                 name, _, data = line.partition(b":")
                 if name not in (b"data", b"error") or data.strip() == b"[DONE]":
                     continue
@@ -178,6 +186,31 @@ class Engine:
         if response.status != http.HTTPStatus.OK:
             raise _error(response.status, json.loads(response.read() or b"{}"))
         return response
+
+
+def _left(until: float | None) -> float | None:
+    """Return the seconds that are left, for a socket: none of them would mean not to wait at all.
+
+    Raises:
+        TimeoutError: If none are.
+    """
+    if until is None:
+        return None
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
+
+
+def _line(
+    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float | None
+) -> bytes:
+    """Read a line; the time that is left is less with each."""
+    if connection.sock is not None:  # an answer that ends with its connection has taken it over
+        connection.sock.settimeout(_left(until))
+    elif until is not None:
+        _left(until)
+    return response.readline()
 
 
 def _error(status: int, body: Mapping[str, Any]) -> EngineError:

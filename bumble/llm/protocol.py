@@ -64,6 +64,7 @@ class Request:
     thinking: bool = False  # let the model reason first, where it can
     top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
+    seconds: float | None = None  # that the answer may take in all; None: as the backend says
     cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
 
@@ -107,7 +108,7 @@ OnText = Callable[[str], None]  # receives each piece of visible text as it come
 
 
 class EnoughError(Exception):
-    """Raised by an `OnText` that wants no more of an answer; generation is stopped."""
+    """No more of an answer is wanted, by an `OnText` or by the clock; generation is stopped."""
 
 
 class Model(Protocol):
@@ -129,7 +130,7 @@ class Model(Protocol):
             CredentialsError: If the service wants another key.
             AnswerInvalidError: If the backend's answer can't be read.
             KeyboardInterrupt: If the user interrupts; generation has been stopped by then.
-            EnoughError: If `on_text` raises it; likewise.
+            EnoughError: If `on_text` raises it, or the request's seconds are over; likewise.
         """
 
     def warm(self, request: Request) -> None:

@@ -128,7 +128,8 @@ class Bounded(Wrapper):
 
         if self._now() >= self._until or self._says >= MOST_SAYS:
             raise EnoughError
-        completion = super().complete(request, hear)
+        left = (self._until - self._now()).total_seconds()
+        completion = super().complete(replace(request, seconds=left), hear)
         self._says += len(SAY.findall(completion.text))
         return completion
 
