@@ -8,6 +8,7 @@ not keep to it: callers describe them in the prompt and ask with a schema (`acti
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -140,10 +141,16 @@ class EmbeddedModel:
         the next turn, which begins with the same messages, evaluates nothing but its last one.
         """
         loaded = self._loaded()
+        stop = request.stop or threading.Event()
+        if stop.is_set():
+            return
         self._take_up(loaded, request)
         try:
             prompt = self._shared_prompt(loaded, request)
-            loaded.post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
+            body = {"prompt": prompt, "n_predict": 0, "cache_prompt": True}
+            if not loaded.post_until("/completion", body, stop):
+                loaded.wait_idle(_STOP_SECONDS)
+                return
         except EngineError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:

@@ -12,7 +12,9 @@ import http.client
 import json
 import os
 import secrets
+import select
 import sys
+import threading
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -128,6 +130,20 @@ class Engine:
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
 
+    def post_until(self, path: str, body: Mapping[str, Any], stop: threading.Event) -> bool:
+        """Send a request and wait for the whole answer, or until a stop; say whether it came.
+
+        Raises:
+            EngineError: If the engine refuses.
+        """
+        with closing(self._connect(None)) as connection:
+            self._begin(connection, "POST", path, body)
+            while not select.select([connection.sock], [], [], _POLL_SECONDS)[0]:
+                if stop.is_set():
+                    return False
+            self._response(connection).read()
+        return True
+
     def stream(
         self, path: str, body: Mapping[str, Any], *, until: float | None = None
     ) -> Generator[dict[str, Any], None, None]:
@@ -179,9 +195,21 @@ class Engine:
         path: str,
         body: Mapping[str, Any] | None,
     ) -> http.client.HTTPResponse:
+        self._begin(connection, method, path, body)
+        return self._response(connection)
+
+    def _begin(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+    ) -> None:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         data = None if body is None else encode(body)
         connection.request(method, path, data, headers)
+
+    def _response(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             raise _error(response.status, json.loads(response.read() or b"{}"))

@@ -6,6 +6,7 @@ Knows nothing of entities, files or settings. Backends live beside this module.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -65,6 +66,7 @@ class Request:
     top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
     seconds: float | None = None  # that the answer may take in all; None: as the backend says
+    stop: threading.Event | None = None  # ends `warm` once it is set; set before: loading is all
     cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
 

@@ -153,6 +153,29 @@ def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
 
 
 @pytest.mark.weights
+def test_warming_ends_at_once_when_it_is_stopped(connect: Open) -> None:
+    model, stop = connect(), threading.Event()
+    stop.set()
+    model.warm(replace(ask(), stop=stop))
+    assert model.load_seconds is not None
+    stop.clear()
+    long = ask(text="The tide came in again. " * 90)
+    seconds = []
+    for ended in (True, False):
+        warming = threading.Thread(target=model.warm, args=(replace(long, stop=stop),))
+        started = time.monotonic()
+        warming.start()
+        if ended:
+            time.sleep(0.2)
+            stop.set()
+        warming.join()
+        seconds.append(time.monotonic() - started)
+        stop.clear()
+    assert seconds[0] < seconds[1]
+    assert model.complete(ask()).text
+
+
+@pytest.mark.weights
 def test_a_changed_prefix_is_evaluated_anew_from_where_it_differs(connect: Open) -> None:
     model = connect()
     model.complete(ask())
