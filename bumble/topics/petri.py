@@ -1,8 +1,8 @@
 """Topics found without a model: people, titles, tags, links, and names and words that recur.
 
 A word is a topic where it comes up in several records on several days, more often than its language
-has it by itself, and in lumps: what is spread evenly over all days is a manner of speaking. Pure;
-the same texts and the same time give the same topics.
+has it by itself, in lumps or as a noun: what is spread evenly over all days and names nothing is a
+manner of speaking. Pure; the same texts and the same time give the same topics.
 
 Source:
     Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
@@ -30,7 +30,8 @@ TREND_DAYS, DORMANT_DAYS = 30, 60
 STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
 LEAST_LETTERS = 3
 STANDS_OUT = 2.0  # times as often as the language has it
-EVEN = 0.1  # what a word counts that is spread as chance would
+EVEN = 0.1  # what a title counts that is spread as chance would
+GROWTH = 0.7  # how a topic grows with the records that mention it: ten times as many, five times
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 NOUN_SHARE = 0.1  # of its places at which a word stands as a noun does
@@ -365,7 +366,8 @@ def _topic(
     lumps = _residual_idf(len(on), mentions, count)
     frequency = len(numbers)
     out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
-    score = frequency * out * (EVEN + lumps) * math.sqrt(candidate.nouns)
+    # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
+    score = frequency**GROWTH * out * (lumps + candidate.nouns)
     if candidate.titled:
         score = TITLE_WEIGHT * max(frequency, 0.5) * max(EVEN + lumps, 1)
     last = max(seen, default=None)
