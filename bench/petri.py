@@ -1,9 +1,10 @@
 """Whether petri's first topics are those that readers of a conversation would name.
 
-Takes lists that readers wrote from the conversations alone, each a JSON object: id of a conversation
-to words that name a topic. A topic is there if a name of one of the first twenty has the word's stem.
-Prints, for every conversation, how many of the words that all readers name are there, and those that
-are not. Needs no model; the lists and conversations are not part of the repository.
+Takes lists that readers wrote from the conversations alone, each a JSON object: id of a
+conversation to words that name a topic. A topic is there if a name of one of the first twenty has
+the word's stem. Prints, for every conversation, how many of the words that all readers name are
+there, and those that are not. Needs no model; lists and conversations are no part of the
+repository.
 """
 
 from __future__ import annotations
