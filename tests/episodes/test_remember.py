@@ -72,6 +72,7 @@ def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Ent
     for title, origin in (("The Boat", Provenance()), ("Ring", Provenance("", audience=("kim",)))):
         facts = knowledge.read(ada.knowledge)
         change = knowledge.plan_set(facts, title, "Mine.", "x", by_entity=True, provenance=origin)
+        assert change is not None
         changes.apply(ada.root, ChangeSet("know", (change,)))
     held(ada, NOON, ("Sam", f"{DOG} He sleeps in the boat, on my ring. #Dogs", OURS))
     (one,) = remembered(living(ada, tells(GOOD, WHY)))
