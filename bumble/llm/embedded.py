@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -147,10 +147,12 @@ class EmbeddedModel:
         self._take_up(loaded, request)
         try:
             prompt = self._shared_prompt(loaded, request)
-            body = {"prompt": prompt, "n_predict": 0, "cache_prompt": True}
-            if not loaded.post_until("/completion", body, stop):
-                loaded.wait_idle(_STOP_SECONDS)
-                return
+            pieces = self._pieces(loaded, prompt) if request.stop is not None else (prompt,)
+            for piece in pieces:
+                if stop.is_set():
+                    return
+                body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
+                loaded.post("/completion", body)
         except EngineError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
@@ -328,6 +330,18 @@ class EmbeddedModel:
         )
         same = (a == b for a, b in zip(first, second, strict=False))
         return first[: sum(takewhile(bool, same))]
+
+    def _pieces(self, loaded: Engine, prompt: str) -> Iterator[str | list[int]]:
+        """Yield ever longer beginnings of a prompt, and all of it.
+
+        The listener looks only every second or so whether a connection was closed, so that a long
+        prompt can't be broken off at once; between two batches it can.
+        """
+        body = {"content": prompt, "add_special": True, "parse_special": True}
+        tokens = list(loaded.post("/tokenize", body)["tokens"])
+        for end in range(engine.BATCH_TOKENS, len(tokens), engine.BATCH_TOKENS):
+            yield tokens[:end]
+        yield prompt
 
     def _render(self, loaded: Engine, messages: Sequence[Message], request: Request) -> str:
         body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}

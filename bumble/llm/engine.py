@@ -12,9 +12,7 @@ import http.client
 import json
 import os
 import secrets
-import select
 import sys
-import threading
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -31,7 +29,7 @@ import xllamacpp
 
 VERSION: str = xllamacpp.__version__
 CACHE_TYPE = "q8_0"  # of K and V: half the bytes of f16, on disk too, at the same speed
-_BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
+BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
 _POLL_SECONDS = 0.05
 _RAM_CACHE_MIB = 512  # swaps conversations where there is no folder to swap to
 
@@ -130,20 +128,6 @@ class Engine:
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
 
-    def post_until(self, path: str, body: Mapping[str, Any], stop: threading.Event) -> bool:
-        """Send a request and wait for the whole answer, or until a stop; say whether it came.
-
-        Raises:
-            EngineError: If the engine refuses.
-        """
-        with closing(self._connect(None)) as connection:
-            self._begin(connection, "POST", path, body)
-            while not select.select([connection.sock], [], [], _POLL_SECONDS)[0]:
-                if stop.is_set():
-                    return False
-            self._response(connection).read()
-        return True
-
     def stream(
         self, path: str, body: Mapping[str, Any], *, until: float | None = None
     ) -> Generator[dict[str, Any], None, None]:
@@ -195,21 +179,9 @@ class Engine:
         path: str,
         body: Mapping[str, Any] | None,
     ) -> http.client.HTTPResponse:
-        self._begin(connection, method, path, body)
-        return self._response(connection)
-
-    def _begin(
-        self,
-        connection: http.client.HTTPConnection,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None,
-    ) -> None:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         data = None if body is None else encode(body)
         connection.request(method, path, data, headers)
-
-    def _response(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             raise _error(response.status, json.loads(response.read() or b"{}"))
@@ -267,7 +239,7 @@ def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params.model.path = str(setup.weights)
     params.n_ctx = setup.context_tokens
     params.n_parallel = 1
-    params.n_batch = params.n_ubatch = _BATCH_TOKENS
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
     threads = setup.threads or _allowed_cores()

@@ -152,27 +152,32 @@ def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
     assert new <= second.count_tokens("[Turn context] one\nAnd?") + 6
 
 
+class After(threading.Event):
+    """Is set from the n-th time on that somebody asks."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.left = count
+
+    def is_set(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
 @pytest.mark.weights
-def test_warming_ends_at_once_when_it_is_stopped(connect: Open) -> None:
-    model, stop = connect(), threading.Event()
-    stop.set()
-    model.warm(replace(ask(), stop=stop))
-    assert model.load_seconds is not None
-    stop.clear()
+def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> None:
     long = ask(text="The tide came in again. " * 90)
-    seconds = []
-    for ended in (True, False):
-        warming = threading.Thread(target=model.warm, args=(replace(long, stop=stop),))
-        started = time.monotonic()
-        warming.start()
-        if ended:
-            time.sleep(0.2)
-            stop.set()
-        warming.join()
-        seconds.append(time.monotonic() - started)
-        stop.clear()
-    assert seconds[0] < seconds[1]
-    assert model.complete(ask()).text
+    shares = []
+    for count in (0, 2, 100):
+        model = connect(None)
+        model.warm(replace(long, stop=After(count)))
+        assert model.load_seconds is not None
+        usage = model.complete(replace(long, max_tokens=1)).usage
+        shares.append((usage.cached_tokens or 0) / (usage.prompt_tokens or 1))
+        model.close()
+    assert shares[0] == 0
+    assert 0 < shares[1] < 0.5
+    assert shares[2] > 0.95
 
 
 @pytest.mark.weights
