@@ -423,6 +423,22 @@ def stable_of(life: Runtime, session: Session, person: str, overview: str | None
     return short_turn.stable_part(life, code)
 
 
+def next_request(
+    life: Runtime, session: Session, person: str, overview: str | None = None
+) -> Request:
+    """Return what the next request of a conversation begins with, whatever will be said."""
+    stable = stable_of(life, session, person, overview)
+    plain = bool(stable.examples)
+    seen = transcript.view(session, budget.history(life, stable), plain=plain)
+    return Request(
+        messages=(*stable.messages, *seen.messages),
+        purpose="warm",
+        max_tokens=1,
+        cache_id=session.id,
+        cache_family=str(life.entity.root),
+    )
+
+
 def stored_request(life: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     plain = bool(turn.stable.examples)

@@ -17,10 +17,11 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, mcp, models, output, weights
+from bumble.app import abilities, mcp, models, output, warming, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
+from bumble.app.warming import Warming
 from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
@@ -61,6 +62,7 @@ class OpenMind:
         self.last: Turn | None = None
         self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
+        self._warming: Warming | None = None
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
@@ -73,6 +75,19 @@ class OpenMind:
             new=new,
             present=self.present,
         )
+
+    def warm_ahead(self) -> None:
+        """Evaluate what the next request begins with, until something is asked of the model."""
+        self.end_warming()
+        request = warming.request(self.life, self.session, self.person.id)
+        if request is not None:
+            self._warming = Warming(self.life.model, request)
+
+    def end_warming(self) -> None:
+        """Let go of the model: one thread asks it at a time."""
+        begun, self._warming = self._warming, None
+        if begun is not None:
+            begun.end()
 
     def answer(
         self,
@@ -90,6 +105,7 @@ class OpenMind:
             think: Whether to think about it first; None: as the rules say.
             typed: Whether the person typed it; then `@path` in it is a file of theirs.
         """
+        self.end_warming()
         if not self.life.writes:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
@@ -185,6 +201,7 @@ class OpenMind:
             return ["Nothing was said yet."]
         if not self.life.writes:
             return ["Nothing may be written in this conversation."]
+        self.end_warming()
         stable = turn.stable_of(self.life, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.life, job, note)
@@ -263,6 +280,7 @@ class OpenMind:
         model = models.open_model(opened, chosen, writes=writes)
         recorded = models.recorded(opened, model, "chat", writes=writes)
         life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        self.end_warming()
         self.life.model.close()
         self.opened, self.choice = opened, chosen
         self.life = replace(life, memory=self.life.memory, outside=self.life.outside)
@@ -366,6 +384,7 @@ def open_mind(
     finally:
         if mind.life.outside:
             mind.life.outside.close()
+        mind.end_warming()
         mind.life.model.close()  # it may be another by now
 
 

@@ -42,8 +42,8 @@ def why(
     """Show where something it holds comes from.
 
     A belief, a section of knowledge, a portrait and its notes, an episode, a dream, an entry of the
-    journal, the narrative, a skill or a message: who or what wrote it, and all it rests on, down to
-    the words that were said.
+    journal, the narrative, a skill, a topic, a project, a line of working memory, a message: who or
+    what wrote it, and all it rests on, down to the words that were said.
     """
     from bumble.upkeep import lookup, why
 

@@ -36,7 +36,7 @@ from bumble.index import bits
 from bumble.index.chunks import Chunk
 from bumble.index.scan import Stamp
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
@@ -49,7 +49,8 @@ create table files (
 );
 create table chunks (
   id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
-  at text, people text, audience text, trust text, session text, speaker text, active integer,
+  at text, people text, tags text, audience text, trust text, session text, speaker text,
+  active integer,
   language text, own_terms integer, around_terms integer, turn integer, asks real, own integer,
   timed integer, hash text, recipe text
 );
@@ -75,8 +76,8 @@ create index if not exists links_chunk on links (chunk);
 create table if not exists linked (id integer primary key);
 """
 _CHUNK_COLUMNS = (
-    "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
-    " language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
+    "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"
+    " active, language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
@@ -465,6 +466,7 @@ def _row(file: int, chunk: Chunk) -> Row:
         chunk.line,
         chunk.at,
         packed(chunk.people),
+        packed(chunk.tags),
         packed(chunk.audience),
         chunk.trust,
         chunk.session,

@@ -31,6 +31,7 @@ from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Question, Ranked, RankShare
 from bumble.records import kinds
+from bumble.text.tags import folded
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
@@ -46,6 +47,7 @@ class Filter:
 
     kinds: tuple[str, ...] = ()
     people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
+    tags: tuple[str, ...] = ()  # that it has, each of them
     audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
     sessions: tuple[str, ...] = ()  # the messages of these sessions alone
     not_session: str = ""  # a session whose messages are known already
@@ -342,6 +344,9 @@ def _conditions(only: Filter, index: Index) -> tuple[str, list[Any]]:
     if only.people:
         parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
         values += [packed((person,)) for person in only.people]
+    if only.tags:
+        parts.append("(" + " and ".join(["instr(tags, ?)"] * len(only.tags)) + ")")
+        values += [packed((folded(tag),)) for tag in only.tags]
     if only.audience:
         allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
         parts.append(f"(audience = '' or ({allowed}))")

@@ -101,6 +101,8 @@ class Recorded(Wrapper):
         """Warm the wrapped model and record how long it took."""
         at, started = self._clock(), self._stopwatch()
         super().warm(request)
+        if request.stop is not None and request.stop.is_set():
+            return  # nothing came of it
         nothing = Completion("", "stop", self.name)
         self._record(at, started, request, nothing, "", finish_reason="warm")
 

@@ -21,6 +21,10 @@ from bumble.text import words
 DERIVED = frozenset((kinds.NARRATIVE.passages, kinds.DREAM.passages, kinds.TOPIC.passages))
 
 
+# What writes these says so by a tag, which tells nothing of what they are about.
+TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
+
+
 @dataclass(frozen=True)
 class Text:
     """One record, in the fields by which topics are found in it."""
@@ -36,6 +40,7 @@ class Text:
     session: str
     audience: tuple[str, ...]
     trust: str
+    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
 
     @property
     def is_quoted(self) -> bool:
@@ -52,7 +57,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
         with search.opened(memory.entity, memory.place) as index:
             rows = index.database.rows(
                 "select chunks.kind, record, files.path, min(line), at, group_concat(text, ' '),"
-                " speaker, session, audience, trust from chunks join texts using (id)"
+                " speaker, session, audience, trust, tags from chunks join texts using (id)"
                 " join files on files.id = chunks.file"
                 " group by chunks.kind, record, files.path order by at, files.path, min(line)"
             )
@@ -63,7 +68,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
         of_file[str(row[2])].append(str(row[5]))
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
     texts = []
-    for kind, record, path, line, at, text, speaker, session, audience, trust in rows:
+    for kind, record, path, line, at, text, speaker, session, audience, trust, tags in rows:
         listed = unpacked(str(audience))
         if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
             continue
@@ -80,6 +85,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
                 str(session),
                 listed,
                 str(trust),
+                () if kind in TAGGED_BY_CYCLES else unpacked(str(tags)),
             )
         )
     return texts

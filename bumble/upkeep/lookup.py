@@ -20,7 +20,9 @@ from bumble.upkeep.message_index import MessageIndex
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
-NAMED_BY_FILE = (kinds.ANCHOR.name, kinds.PROJECT.name)  # their files are named for their titles
+# Their files are named for their titles.
+NAMED_BY_FILE = tuple(kind.name for kind in (kinds.ANCHOR, kinds.PROJECT, kinds.TOPIC, kinds.CHECK))
+NOTED_BY_LINE = (kinds.WORKING.name, kinds.SCRATCH.name)  # named by their place, or words of theirs
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -133,6 +135,13 @@ class Library:
         if kind in NAMED_BY_FILE:
             stems = {path.stem for path in kinds.BY_NAME[kind].paths(self.entity)}
             return [stem for stem in (wanted, files.file_name(wanted)) if stem in stems][:1]
+        if kind in NOTED_BY_LINE:
+            asked = wanted.casefold()
+            return [
+                view.id
+                for view in self._lines(kind)
+                if asked in (view.id.casefold(), view.text.casefold())
+            ]
         if kind == "message":
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
         return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
@@ -148,6 +157,8 @@ class Library:
             ]
         if len(part) < SHORTEST_END:
             return []
+        if kind in NOTED_BY_LINE:
+            return [view.id for view in self._lines(kind) if part in view.text.casefold()]
         return [
             record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
         ]
@@ -170,6 +181,12 @@ class Library:
         spelt = {name.casefold(): name for name in names}
         near = base.nearest(wanted.casefold(), spelt)
         return spelt[near] if near else None
+
+    def _lines(self, name: str) -> list[RecordView]:
+        """Return the lines of a file of notes."""
+        kind = kinds.BY_NAME[name]
+        paths = kind.paths(self.entity)
+        return [view for path in paths for view in kind.read(path, self.zone)]
 
     @cached_property
     def _people(self) -> list[relationships.Relationship]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,12 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.entity import changes, create, write_ahead
+from bumble import files
+from bumble.entity import changes, commits, create, write_ahead
 from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
-from bumble.history import describe, merge
+from bumble.history import describe, log, merge, undo
 from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
@@ -52,7 +56,10 @@ from bumble.records.kinds import Kind
 from bumble.text import markdown
 from bumble.upkeep import check_records, forget, lookup
 from bumble.upkeep.check_records import CheckContext
+from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
+from tests.support.repository import git
+from tests.support.sweeps import every
 
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
@@ -80,6 +87,7 @@ EPISODE = episodes.new(
     imprints=(episodes.Imprint("curious", 0.5, "the sea, again: and more"),),
     soma="social 50%",
     session="ses_1",
+    tags=("sea",),
     summary_source=episodes.EXCERPT,
     provenance=FROM_MODEL,
 )
@@ -610,7 +618,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
         return
     assert views[0].origin.audience == ("sam",)
     assert HELD in views[0].text or kind.name == "session"
-    assert kind.name == "scratch" or views[0].id
+    assert views[0].id
     assert kinds.of_id(views[0].id) == (kind.name if kind.prefix else "") or kind.name == "handover"
 
 
@@ -699,3 +707,101 @@ def test_why_finds_a_kind_by_its_id(kind: Kind, entity: Entity) -> None:
         item = lookup.Library(entity, name="Ada", zone=ZONE).item(kind.name, view.id)
         assert item is not None
         assert (item.id, item.path) == (view.id, entity.relative(file))
+
+
+NAMED = {
+    "knowledge": "Tea",
+    "journal": "2026-05-24 05:12",
+    "person": "Kim",
+    "narrative": "narrative",
+    "scratch": "hide marz",
+    "working": HELD,
+    "skill": "Tea",
+    "topic": "Tea",
+    "check": "tea",
+    "anchor": "Tea",
+    "project": "Tea",
+    "session": "ses_1",
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in kinds.KINDS if kind.explained], ids=lambda kind: kind.name
+)
+def test_why_finds_a_kind_by_what_a_person_types(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    shelf = lookup.Library(entity, name="Ada", zone=ZONE)
+    item = shelf.look_up(NAMED.get(kind.name, file.stem), kind.name if kind.name in NAMED else None)
+    assert (item.kind, item.path) == (kind.name, entity.relative(file))
+
+
+@every_kind
+def test_a_case_above_keeps_the_bytes_of_every_kind(kind: Kind) -> None:
+    parsers = {case.parse for case in CASES.values()}
+    by_line = ("scratch", "working")  # added and spliced a line at a time
+    as_others = ("journal", "handover", "soma", "state")  # sections, documents and mappings
+    assert kind.parse in parsers or kind.name in (*by_line, *as_others)
+
+
+def test_working_memory_keeps_the_bytes_of_what_no_dream_wrote() -> None:
+    own = "<!-- {by: dream, from: [ep_1], audience: [sam]} -->"
+    page = f"# Working memory\n\nMine.\n\n## Bond\n\n- By hand.\n- Near. {own}\n\n## Mine\n\nx\n"
+    before = working.rendered(page, {})
+    assert before.splitlines()[:7] == page.replace(f"- Near. {own}\n", "").splitlines()[:7]
+    assert "## Mine\n\nx\n" in before
+    assert working.rendered(before, {}) == before
+
+
+@every_kind
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
+    git(entity.root, "init", "-q", "-b", "main")
+    git(entity.root, "config", "user.name", "Sam")
+    git(entity.root, "config", "user.email", "sam@example.org")
+    if kind is kinds.HANDOVER:
+        put(entity, kinds.SESSION)
+    git(entity.root, "add", "-A")
+    git(entity.root, "commit", "-qm", "start")
+    path, text = record(kind.name, HELD)
+    there = files.read_if_there(entity.root / path)
+    planned = changes.write(path, text, None if there is None else there.decode(), "x")
+    keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
+    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
+    (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
+    plan = undo.plan(entity.root, commit, force=True)
+    changes.apply(entity.root, plan.change_set)
+    stays = kind.name in ("session", "handover", "state")
+    assert (files.read_if_there(entity.root / path) == there) != stays
+    assert bool(plan.stays) == stays
+
+
+@forks
+@every_kind
+@pytest.mark.parametrize("step", every(2, (9, 1)))
+def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
+    kind: Kind, step: int, entity: Entity
+) -> None:
+    path, text = record(kind.name, HELD)
+    file = entity.root / path
+    there = files.read_if_there(file)
+    planned = changes.write(path, text, None if there is None else there.decode(), "x")
+    for n in range(1, 400, step):
+
+        def act(number: int, done: bool, at: int = n) -> None:
+            if number == at and done:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def work(act: Callable[[int, bool], None] = act) -> None:
+            with every_call(act):
+                changes.apply(entity.root, ChangeSet("x", (planned,)))
+
+        if in_child(work) == 0:
+            break
+        changes.recover(entity.root)
+        assert files.read_if_there(file) in (there, text.encode()), n
+        if there is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.write_bytes(there)
+    changes.recover(entity.root)
+    assert file.read_bytes() == text.encode()
