@@ -20,7 +20,7 @@ from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.errors import HistoryMissingError, PastMissingError
+from bumble.errors import HistoryMissingError, PastMissingError, RecordInvalidError
 from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.records import forgotten, kinds
@@ -52,10 +52,9 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         zone: Its time zone.
 
     Raises:
-        PastMissingError: If there was nothing then.
+        PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
         HistoryClosedError: If the history belongs to somebody else.
         HistoryUnreadableError: If git can't give all of it.
-        RecordInvalidError: If somebody is to be forgotten in a folder that can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
     names = files.read_if_there(entity.root / forgotten.PATH) or b""
@@ -71,7 +70,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
             past_records.copy(entity, folder, moment, zone)
             if not _has_records(folder):
                 raise PastMissingError(entity.root, "none of its records is as old as that")
-        _forget(folder, names, zone)
+        _forget(entity.root, folder, names, zone)
 
     key = commit.tree if commit else f"{moment.isoformat()} {past_records.listing(entity)}"
     digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
@@ -86,15 +85,20 @@ def _has_records(folder: Path) -> bool:
     return any(kind.paths(entity) for kind in kinds.KINDS)
 
 
-def _forget(folder: Path, names: bytes, zone: tzinfo) -> None:
-    """Forget in a folder whoever was forgotten since."""
+def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
+    """Forget in a folder of an earlier time whoever was forgotten since."""
     if not names:
         return
     (folder / forgotten.PATH).unlink(missing_ok=True)
     past.put(folder, PurePosixPath(forgotten.PATH), names)
     entity = Entity(folder)
     for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
-        plan = forget.again(entity, zone)
+        try:
+            plan = forget.again(entity, zone)
+        except RecordInvalidError as error:
+            place = entity.relative(error.path)
+            why = f"{place} of then can't be read, and somebody has to be forgotten in it"
+            raise PastMissingError(root, f"{why}: {error.problem}") from error
         if not plan.changes:
             return
         changes.apply(folder, ChangeSet(returned.TITLE, plan.changes))
