@@ -308,8 +308,9 @@ def _edited(
     for raw_edit in answer["edits"]:
         remainder = portrait.checked([raw_edit["text"]], material)
         dropped += remainder.dropped
-        op = "insert" if raw_edit["line"] in own else raw_edit["op"]
-        edits += [LineEdit(op, raw_edit["line"], remainder.text)] if remainder.text else []
+        edit = LineEdit(raw_edit["op"], raw_edit["line"], remainder.text)
+        if remainder.text:
+            edits.append(replace(edit, op="insert") if edit.line in own else edit)
     most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
     amendment = amend.apply(prose, edits, most)
     refused = [(edit, why) for edit, why in amendment.refused if why != amend.THERE_ALREADY]

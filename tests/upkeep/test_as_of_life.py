@@ -48,6 +48,7 @@ def live(lived: Stretch, days: int, *, talks_every: int, dates: int) -> None:
         assert recalled(lived, end, query, "--as-of", at.isoformat()) == hits, at
 
 
+@pytest.mark.timeout(900)  # ten times what it takes where nothing else runs
 def test_a_month_looked_back_on_is_as_it_was(
     tmp_path: Path, home: Path, served: FakeServer
 ) -> None:
