@@ -231,7 +231,11 @@ class _Worder:
 
     def _of(self, quote: Quote) -> dict[str, str]:
         when = "" if quote.at is None else self._when(quote.at)
-        return {"quote": self._marked(_short(quote.text)), "when": when, "who": quote.name}
+        return {
+            "quote": self._marked(_short(quote.text).rstrip(".")),
+            "when": when,
+            "who": quote.name,
+        }
 
     def _when(self, at: datetime) -> str:
         local, here = at.astimezone(self.scene.at.tzinfo), self.scene.at

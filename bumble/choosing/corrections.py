@@ -8,13 +8,15 @@ model chooses, together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bumble.choosing import label
+from bumble.forms import forms
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, words
+from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
 
 PURPOSE = "correction"
@@ -48,8 +50,9 @@ def corrected(
     """
     earlier = _earlier(life, session, message)
     near = _nearness(life, message.text, earlier)
-    own = words.stems(message.text, language)
-    shared = {each.id: _shared(own, words.stems(each.text, language)) for each in earlier}
+    passing = forms.load(language, life.entity.root, life.tell).memory.passing_words
+    own = _stems(message.text, language, passing)
+    shared = {each.id: _shared(own, _stems(each.text, language, passing)) for each in earlier}
     # what both speak of by name tells more than nearness, which is vague in many languages
     meant_ids = [id_ for id_, share in shared.items() if share] or [
         each.id for each in earlier if near.get(each.id, 0.0) >= LEAST_NEAR
@@ -60,6 +63,12 @@ def corrected(
         for id_, share in _chosen(life, message, meant).items():
             points[id_] += share
     return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
+
+
+def _stems(text: str, language: str, passing: AbstractSet[str]) -> set[str]:
+    """Return the stems of the words that tell what a message is about."""
+    telling = [word for word in stop_words.words(text) if words.folded(word) not in passing]
+    return words.stems(" ".join(telling), language)
 
 
 def _shared(stems: set[str], other: set[str]) -> float:

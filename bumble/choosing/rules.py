@@ -109,7 +109,8 @@ class Wording:
     def asks(self) -> bool:
         """Whether all of it is a question."""
         if self.has("questions") and self.line.count(" . ") <= 2:
-            return True
+            beside = "?" in self.line and self.statement
+            return not beside or self.points < KEEPS
         return "?" in self.line and not self.statement
 
     @property
@@ -165,7 +166,10 @@ class Wording:
 
     @property
     def points(self) -> int:
-        """How much it has of what facts, plans and changes are told by."""
+        """How much it has of what facts, plans and changes are told by, beside what it asks."""
+        statement = self.statement if "?" in self.line else ""
+        if statement:
+            return Wording(self.text, f". {statement} .", self.language).points
         of_self = self.has("own") or self.has("kin")
         told = sum(map(self.has, ("life", "names", "taste", "decided", "changed")))
         points = 2 * told + self.has("kin") + self.dated

@@ -8,6 +8,7 @@ a quote is a form's work. What the entity said itself is no source, nor is a que
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,7 @@ from bumble.forms import forms
 from bumble.grounding import speakers
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.records import base, provenance, session_files
+from bumble.records import base, provenance, relationships, session_files
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
@@ -40,6 +41,7 @@ NEARNESS = 3.0  # what nearness counts beside a shared rare word
 NUMBER = 1.0  # what a number counts where one is asked for
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
 MOST_QUOTES = 2
+_DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
 
 
 @dataclass(frozen=True)
@@ -229,19 +231,27 @@ def _ranked(
     """
     code = question.language
     asked = _forms(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
-    texts = [_forms(each.quote.text, code) for each in statements]
-    passing = _passing(life, code)
+    memory = forms.load(code, life.entity.root, life.tell).memory
+    texts = [
+        _forms(each.quote.text, code) | _dated(each.quote.text, memory.months)
+        for each in statements
+    ]
+    named = _named(life)
+    telling = {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
     weights = {
         stem: math.log(
             1 + len(texts) / max(1, sum(_shares(stem, word, text) > 0 for text in texts))
         )
-        * (PASSING if word in passing else 1.0)
+        * (PASSING if word in memory.passing_words else 1.0)
         for stem, word in asked.items()
     }
     whole = sum(weights.values()) or 1.0
     ranked = []
     for each, text in zip(statements, texts, strict=True):
-        points = sum(weights[stem] * _shares(stem, word, text) for stem, word in asked.items())
+        shares = {stem: _shares(stem, word, text) for stem, word in asked.items()}
+        if telling and not any(shares[stem] for stem in telling):
+            continue  # of what is asked about somebody it has the name alone
+        points = sum(weights[stem] * share for stem, share in shares.items())
         counts = question.number and question.counts(each.quote.text)
         least = LEAST_SHARED if counts else NEAR_SHARED if each.is_near else MOST_SHARED
         if points < whole * least:
@@ -250,10 +260,17 @@ def _ranked(
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
-def _passing(life: Runtime, language: str) -> set[str]:
-    """Return the words of a language that tell little of what is asked."""
-    rows = forms.load(language, life.entity.root, life.tell).memory.passing
-    return {words.folded(word) for row in rows for word in row.split()}
+def _named(life: Runtime) -> set[str]:
+    """Return the parts of the names of people, folded, as questions may hold them."""
+    folder = life.entity.relationships
+    return {part for path in relationships.paths(folder) for part in re.split(r"[\W_]", path.stem)}
+
+
+def _dated(text: str, months: Sequence[str]) -> dict[str, str]:
+    """Return the months that stand in a text as numbers: `1.7.`, `2026-07-01`."""
+    numbers = (int(match["month"] or match["iso"]) for match in _DATE.finditer(text))
+    names = [words.folded(months[number - 1]) for number in numbers if 1 <= number <= len(months)]
+    return {name: name for name in names}
 
 
 def _forms(text: str, language: str, *, beside: Sequence[str] = ()) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from string import Formatter
@@ -19,7 +19,7 @@ from bumble import files
 from bumble.body.config import Emotion
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.records import base
-from bumble.text import schema, yaml_read
+from bumble.text import schema, words, yaml_read
 from bumble.text.schema import Length, Names, ValueProblem
 
 SHIPPED = resources.files(__package__).joinpath("languages")
@@ -76,8 +76,13 @@ class MemoryForms:
     automation: Annotated[str, Slots(("task", "date"))]  # an entry of the diary
     grown: Annotated[str, Slots(("count", "total"))]  # reasons of what is proposed by rule
     topical: Plain
-    passing: tuple[str, ...] = ()  # words that tell nothing as a title
+    passing: tuple[str, ...] = ()  # rows of words that stand in any talk, and tell nothing
     emotions: Mapping[Emotion, str] = field(default_factory=dict)  # words that name each
+
+    @cached_property
+    def passing_words(self) -> frozenset[str]:
+        """The words that stand in any talk, folded."""
+        return frozenset(words.folded(word) for row in self.passing for word in row.split())
 
 
 # What a message is, as far as its wording tells: what a reply is worded for.

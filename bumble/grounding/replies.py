@@ -26,6 +26,8 @@ _HELLO = "hi|hello|hey|hallo|ola|oi|hola|ciao|salut|bonjour|dear|liebe|lieber"
 _MARKUP = re.compile(
     r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^\s*(?:[-*#]|\d+\.)\s", re.MULTILINE
 )
+_GREETED = re.compile(rf"\b(?:{_HELLO}) $")
+_CALLED = re.compile(r"\s*(?:$|[,.!?:;…)–—])")  # behind a name that somebody is called by
 _SIGNS = re.compile(r"[^\w\s'-]")  # between the words of a phrase
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 
@@ -135,6 +137,17 @@ def _is_addressed_to_itself(reply: str, situation: Situation) -> bool:
     return called.search(phrases.folded(reply)) is not None
 
 
+def _is_about_them(reply: str, situation: Situation) -> bool:
+    """Whether it speaks of the person as of somebody else: by name, and not to call them."""
+    name, plain = phrases.folded(situation.person), phrases.folded(reply)
+    if not name or name == phrases.folded(situation.entity):
+        return False
+    return any(
+        not _CALLED.match(plain[place.end() :]) and not _GREETED.search(plain[: place.start()])
+        for place in re.finditer(rf"\b{re.escape(name)}\b", plain)
+    )
+
+
 def _other_language(reply: str, situation: Situation) -> bool:
     telling = [part for part in words.sentences(reply) if len(part.split()) >= LEAST_WORDS]
     return any(
@@ -193,6 +206,7 @@ _RULES: tuple[tuple[str, Callable[[str, Situation], bool]], ...] = (
     ("an assistant's phrase", _assists),
     ("another language", _other_language),
     ("it takes for its own what another said", _confuses),
+    ("it speaks of the person as of another", _is_about_them),
     ("it tells of a body", _lives),
     ("it only says back what was said", _echoes),
     ("it denies what was said", _denies),

@@ -90,7 +90,7 @@ def test_a_question_is_answered_in_the_words_that_were_said_with_name_and_day(
     talk(silent(ada, clock), "Wir fahren im Sommer an die Ostsee, das wird schön.")
     done = talk(choosing(ada, clock=clock), "Wie alt ist Rollo nochmal?")
     assert "heute" in reply(done)
-    assert "„Mein Hund heißt Rollo und ist 7 Jahre alt.“" in reply(done)
+    assert "„Mein Hund heißt Rollo und ist 7 Jahre alt“" in reply(done)
 
 
 def test_of_two_answers_the_newer_stands_first(ada: Entity) -> None:
@@ -99,6 +99,23 @@ def test_of_two_answers_the_newer_stands_first(ada: Entity) -> None:
     talk(silent(ada, clock), "Correction: the dentist appointment is on the 9th of June.")
     said = reply(talk(silent(ada, clock), "When is my dentist appointment?"))
     assert said.index("9th of June") < said.index("3rd of June")
+
+
+def test_somebodys_name_alone_is_no_answer_to_what_is_asked_of_them(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Hello, I am here.", speaker="Gerold")
+    talk(silent(ada, clock), "Gerold must not hear of the flat, they answer by the 15th.")
+    done = talk(silent(ada, clock), "When does Gerold see the cardiologist?")
+    assert done.worded == "unknown"
+    talk(silent(ada, clock), "Gerold sees the cardiologist on the 6th.")
+    assert "on the 6th" in reply(talk(silent(ada, clock), "When does Gerold see the cardiologist?"))
+
+
+def test_a_month_that_is_asked_for_is_found_in_a_date(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "ab 1.7. fahr ich die 4 statt der 11, neuer dienstplan")
+    said = reply(talk(silent(ada, clock), "welche linie fahr ich ab juli"))
+    assert "die 4 statt der 11" in said
 
 
 def test_what_nobody_said_is_not_known(ada: Entity) -> None:
@@ -141,6 +158,8 @@ def test_the_owners_wordings_are_said_in_place_of_ours(ada: Entity) -> None:
 
 
 def test_the_prompt_is_short_and_in_the_language_that_is_spoken(ada: Entity) -> None:
+    (ada.root / "forms").mkdir()
+    (ada.root / "forms" / "de.yaml").write_text("talk: {draws: [question]}\n")
     life = choosing(ada, *["Wie kann ich dir helfen?"] * 3)
     talk(life, "Warum ist der Himmel eigentlich blau und nicht rot?")
     assert isinstance(life.model, ScriptedModel)

@@ -279,3 +279,17 @@ def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
     assert not pattern.search(phrases.line("everybody knows it", joins=True))
     with pytest.raises(ValueError, match="no list"):
         phrases.pattern(("{who} knows",), (), joins=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "leans"),
+    [
+        ("Wie heißt mein Bruder?", False, False),
+        ("Weißt du noch? Mein Bruder heißt Karl und wohnt in Ulm.", True, True),
+        ("wann hab ich gesagt is mein urlaub? muss das eintragen", False, False),
+        ("Gegen was ist Mira noch gleich allergisch? Ich wollte Kekse kaufen", None, False),
+    ],
+)
+def test_what_is_only_asked_for_is_not_told(text: str, keep: bool | None, leans: bool) -> None:
+    verdict = rules.judge(text, "de")
+    assert (verdict.keep, verdict.leans) == (keep, leans)

@@ -32,6 +32,9 @@ GERMAN = replace(
         ("I don't know what that is.", "it denies what was said"),
         ("Then call Doctor Miller.", "a name or number that nobody gave"),
         ("Hello Ada, poor you.", "it takes for its own what another said"),
+        ("Sam is telling me about a tooth.", "it speaks of the person as of another"),
+        ("Poor you, Sam! Since Monday?", None),
+        ("Hi Sam, ouch.", None),
         ("**Ouch**", "it is no speech"),
     ],
 )
