@@ -149,6 +149,13 @@ class HistoryMissingError(UserError):
         )
 
 
+class PastMissingError(UserError):
+    """Nothing can be told of an earlier time."""
+
+    def __init__(self, root: Path, why: str) -> None:
+        super().__init__(f"{root}: nothing is there of that time: {why}")
+
+
 class HistoryClosedError(UserError):
     """The history belongs to somebody else, and git has not been told that it may be used."""
 

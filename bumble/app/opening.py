@@ -74,6 +74,7 @@ class Opened:
     why: str  # how it was found, for `status`
     settings: Settings
     identity: Identity
+    donors: tuple[Path, ...] = ()  # databases of indexes that vectors may be taken over from
 
     @property
     def config(self) -> Config:

@@ -179,7 +179,12 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    return open_embedder(shell.weights, entry, asked if asked in widths else None)
+    opened_embedder = open_embedder(shell.weights, entry, asked if asked in widths else None)
+    if not opened.donors:
+        return opened_embedder
+    from bumble.index.borrowed import BorrowingEmbedder
+
+    return BorrowingEmbedder(opened_embedder, opened.donors)
 
 
 def embedding_models(opened: Opened, catalog: Catalog) -> list[CatalogEntry]:

@@ -14,7 +14,7 @@ from bumble.app.opening import Opened
 from bumble.body.significance import decayed
 from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
 from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -45,7 +45,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
     *,
@@ -87,7 +87,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def show(
     opened: Opened,
     episode_id: IdArgument,

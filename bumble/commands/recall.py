@@ -12,7 +12,7 @@ import typer
 from bumble.app import body_view, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, text_input
-from bumble.cli.entity_command import reads
+from bumble.cli.entity_command import looks_back
 from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
@@ -74,7 +74,7 @@ PlainOption = Annotated[
 
 
 @app.command()
-@reads
+@looks_back
 def recall(
     opened: Opened,
     query: QueryArgument,

@@ -233,6 +233,7 @@ def person(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "topics": joined,
         "unresolved": joined,
         "pending": _pending,
+        "lines": nested({}, nested(ORIGIN)),
         "interaction_count": counted,
         "reviewed_at_count": greater,
         "first_met": earlier,

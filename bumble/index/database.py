@@ -359,6 +359,14 @@ class Database:
         self.run("insert into tokens (hash, pieces, signs) values (?, ?, ?)", rows)
         self._count_pieces(kinds, 1)
 
+    def stored_tokens(self, hashes: Sequence[str]) -> list[tuple[str, bytes, bytes]]:
+        """Return the tokens of some texts as they are stored: hash, pieces, signs."""
+        rows = self.rows(
+            "select hash, pieces, signs from tokens where hash in (select value from json_each(?))",
+            (json.dumps(hashes),),
+        )
+        return [(str(key), bytes(pieces), bytes(signs)) for key, pieces, signs in rows]
+
     def _count_pieces(self, kinds: Iterable[NDArray[np.uint32]], step: int) -> None:
         """Count texts, each given by its different pieces, in or out."""
         counted = list(kinds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.folder import Entity
-from bumble.errors import RecordMissingError, UserError
+from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.records import base, journal, kinds, knowledge, relationships, skills
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.kinds import Kind, RecordView
@@ -42,6 +43,7 @@ class LibraryRecord:
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
     notes: tuple[LibraryRecord, ...] = ()  # what waits to be worked into a portrait
+    sentence: str = ""  # that of its text which is asked about; empty: all of it
 
     @property
     def by_hand(self) -> bool:
@@ -110,6 +112,18 @@ class Library:
         if kind == kinds.SESSION.name:
             return self._read_session(record_id)
         return self._read_record(kinds.BY_NAME[kind], record_id)
+
+    def items(self, kind: Kind) -> Iterator[LibraryRecord]:
+        """Yield every record of a kind; a file that can't be read is passed over."""
+        for path in kind.paths(self.entity):
+            with suppress(RecordInvalidError):
+                for view in kind.read(path, self.zone):
+                    yield self._of_view(kind.name, view, path)
+
+    @property
+    def people_names(self) -> list[str]:
+        """What those are called whom it knows."""
+        return [name for person in self._people for name in (person.id, *person.names)]
 
     # what is asked for
 

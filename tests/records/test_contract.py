@@ -50,6 +50,7 @@ from bumble.records import (
     sessions,
     skills,
     topics,
+    working,
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
