@@ -35,6 +35,7 @@ ROOMS = (
     "exports",
     "upkeep",
     "app",
+    "report",
     "cli",
     "served",
     "commands",
