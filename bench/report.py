@@ -1,4 +1,4 @@
-"""What `bumble report` makes of a month of 10,000 memories: size, time, memory, time to first paint.
+"""What `bumble report` makes of a month of 10,000 memories: size, time, memory, first paint.
 
 The memories are made up: episodes, talks, beliefs that rest on both, dreams, a diary, a body that
 moved, in a repository with a commit for each change of the body. The page is made by the real
@@ -200,7 +200,8 @@ def main() -> None:
         if browser.MISSING:
             print(f"not drawn: {browser.MISSING}")
         else:
-            drawn = [browser.timings(page) for _ in range(options.rounds)]
+            with browser.opened() as running:
+                drawn = [browser.timings(running, page) for _ in range(options.rounds)]
             rows |= {name: median(each[name] for each in drawn) for name in drawn[0]}
     for name, value in rows.items():
         print(f"{name:36} {value:9.2f}")

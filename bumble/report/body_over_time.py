@@ -97,7 +97,7 @@ def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Mom
     """
     commits = log.read(root, wanted=[f":(literal){soma.PATH}"], after=since)
     step = max(1, -(-len(commits) // MOST_VERSIONS))
-    chosen = commits[::step]
+    chosen = commits[::step][::-1]  # the oldest first, also of those of the same second
     texts = git.blobs(root, [f"{commit.id}:./{soma.PATH}" for commit in chosen])
     moments = []
     for commit, data in zip(chosen, texts, strict=True):

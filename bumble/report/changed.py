@@ -1,4 +1,4 @@
-"""What changed in the last weeks: what was made and met, by its own dates, and the history's counts.
+"""What changed in the last weeks: what was made and met, by its dates; what the history counts.
 
 Of the history only counts are told: what a commit is titled, and the names of files that are gone,
 may speak of somebody who was forgotten.
