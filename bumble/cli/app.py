@@ -44,7 +44,7 @@ COMMANDS = {
     "why": ("why", "Show where something it holds comes from."),
     "report": (
         "report",
-        "Make a page for a browser: what happened, who it knows, what it believes.",
+        "Make a page for a browser: what happened, who it knows, what it believes and why.",
     ),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
