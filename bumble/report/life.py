@@ -232,12 +232,16 @@ class Collector:
         if entry.anchor in self._anchors:  # a copy that somebody made of its file
             entry = replace(entry, anchor="")
         self._anchors.add(entry.anchor)
+        entry = replace(entry, people=tuple(map(_mark, entry.people)))
         self.life.entries.setdefault(entry.kind, []).append(entry)
         text = shorten(one_line(entry.title or entry.text).lstrip("#> "), TITLE_CHARS, at_word=True)
         self.places.setdefault(record_id, Basis(entry.kind, entry.anchor, entry.at, text))
 
     def _local(self, at: datetime) -> datetime:
         return at.astimezone(self.life.zone)
+
+    def _local_or_none(self, at: datetime | None) -> datetime | None:
+        return at and self._local(at)
 
     def take_person(self, view: RecordView) -> None:
         """Take in somebody the entity knows."""
@@ -247,18 +251,17 @@ class Collector:
         notes = (note for note in view.notes if self.reader.may_read(note.origin))
         self.life.people.append(
             Portrait(
-                person.id,
-                anchor("person", person.id),
+                _mark(person.id),
+                anchor("person", _mark(person.id)),
                 self.names[person.id],
                 tuple(shown(one_line(name)) for name in person.names[1:]),
                 shown(person.text),
                 shown(one_line(person.dynamic)),
                 person.scores,
                 person.interaction_count,
-                *(
-                    at and self._local(at)
-                    for at in (person.first_met, person.last_interaction, person.last_reflection)
-                ),
+                self._local_or_none(person.first_met),
+                self._local_or_none(person.last_interaction),
+                self._local_or_none(person.last_reflection),
                 tuple(map(shown, person.topics)),
                 tuple(map(shown, person.unresolved)),
                 tuple(shown(note.text) for note in notes),
@@ -320,7 +323,7 @@ class Collector:
                 sources=view.sources,
                 sure=strength(belief, self.now, self.config),
                 put_away=belief.archived,
-                confirmed=confirmed and self._local(confirmed),
+                confirmed=self._local_or_none(confirmed),
                 contradicts=belief.contradicts,
             ),
         )
@@ -427,7 +430,7 @@ class Collector:
     def _joined(self, entry: Entry) -> Entry:
         against = tuple(self.places[other] for other in entry.contradicts if other in self.places)
         company = [who for source in entry.sources for who in self.company.get(source, ())]
-        people = entry.people or tuple(dict.fromkeys(company))
+        people = entry.people or tuple(map(_mark, dict.fromkeys(company)))
         ground = self._ground(entry.sources)
         return replace(entry, ground=ground, against=against, people=people)
 

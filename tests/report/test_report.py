@@ -171,8 +171,11 @@ def test_secrets_stay_out_however_they_are_hidden(lived: Run) -> None:
     assert "IOSFODNN7EXAMPLE" not in shown.text and "[secret]" in shown.shown
 
 
-def test_the_policy_lets_run_the_pages_own_script_and_load_nothing(lived: Run) -> None:
-    shown = made(lived)
+@pytest.mark.parametrize("printed", [False, True])
+def test_the_policy_lets_run_the_pages_own_script_and_load_nothing(
+    lived: Run, printed: bool
+) -> None:
+    shown = Page(lived.ok("report", "-").out) if printed else made(lived)
     metas = [values for tag, values in shown.tags if tag == "meta"]
     policy = next(v["content"] for v in metas if v.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")

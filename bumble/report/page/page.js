@@ -8,7 +8,7 @@
   const fields = { words: byId("ui-words"), person: byId("ui-person"), from: byId("ui-from"), to: byId("ui-to") };
   const kinds = [...form.querySelectorAll("input[name=kind]")];
   const SLICE_MS = 10; // of work before the page may draw and answer again
-  const ITEM_PX = 120; // an item's height before it is drawn, roughly
+  const ITEM_PX = 220; // an item's height before it is drawn, roughly
 
   // 1. Light and dark: as the system has it, until somebody chooses.
   const theme = byId("ui-theme");
