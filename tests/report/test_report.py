@@ -254,6 +254,23 @@ def test_the_history_gives_counts_and_the_body_and_to_the_owner_alone(lived: Run
     assert "The history" not in other and "and 88" not in other
 
 
+def test_what_is_older_than_a_month_is_not_counted(
+    lived: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = lived.entity.root
+    git(root, "init", "-q", "-b", "main")
+    identity = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")
+    for day, title in (("2026-01-02", "narrate"), ("2026-05-22", "dream")):
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(name, f"{day}T12:00:00+00:00")
+        lived.write("notes.md", day)
+        git(root, "add", "-A")
+        git(root, *identity, "commit", "-qm", f"{title}\n\nCycle: {title}")
+    shown = made(lived).shown
+    history = shown.partition("The history")[2].partition("People")[0]
+    assert "dream 1" in history and "narrate" not in history
+
+
 def test_it_goes_beside_the_entity_or_where_one_is_and_prints(lived: Run, tmp_path: Path) -> None:
     before = files(lived.entity.root)
     beside = lived.entity.root.parent / "Ada-report.html"
