@@ -11,6 +11,8 @@ RANK = {name: rank for rank, name in enumerate(ROOMS)}
 ONLY_IN = {
     "ijson": ("imports",),
     "pyrage": ("exports",),
+    "jinja2": ("report",),
+    "markupsafe": ("report",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
     "mcp": ("served", "servers", "commands"),  # `commands` for its types alone

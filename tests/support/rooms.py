@@ -36,6 +36,7 @@ ROOMS = (
     "exports",
     "upkeep",
     "app",
+    "report",
     "cli",
     "served",
     "commands",
