@@ -25,3 +25,19 @@ slow *args:
 # The generated pages still say what the code does.
 docs:
     uv run python -m bumble.cli.reference --check docs
+
+# Build, look into, install and try what would be released; uploads nothing.
+release *args:
+    uv run python -m release {{args}}
+
+# Write docs/licences.md anew from metadata.
+licences:
+    uv run python -m release.licences
+
+# Every pinned dependency with its hashes, for who installs from those alone; names no index.
+pins:
+    uv export -q --no-emit-project --no-dev --all-extras --no-header -o dist/requirements.txt
+
+# The documentation as a site, in dist/site; a link that leads nowhere ends it.
+site:
+    uv run --group site python -m release.site

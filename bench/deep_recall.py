@@ -3,6 +3,11 @@
 Of every LoCoMo-shaped conversation the questions with two or more turns of evidence: the share of
 which all turns are among the lines that are quoted, and the share of the turns; by rule, and for
 `recall` alone with as many lines. Writes `bench/out/deep_recall.json`. Needs no chat model.
+
+`--questions FILE` asks others in their place: a JSON list of {conversation, question, evidence},
+by the ids of LoCoMo, which is no part of the repository. `--model NAME` (weights that are here, as
+`bumble model list` names them) has a model plan as well: an answer is right where the places that
+it cites hold all of the evidence.
 """
 
 from __future__ import annotations
@@ -13,23 +18,30 @@ import random
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.recall import DATA, OUT, WEIGHTS, Question, open_named, questions, write_entity
+from bumble.abilities.tiers import ABLE
 from bumble.context.recalled import Search
 from bumble.embed.protocol import Embedder
 from bumble.entity import settings
 from bumble.entity.config import Identity
 from bumble.index.memory import Memory
+from bumble.llm.embedded import EmbeddedModel
+from bumble.llm.protocol import Model
 from bumble.llm.scripted import ScriptedModel
-from bumble.recollection import by_rule, reach
+from bumble.recollection import by_rule, deep, reach
 from bumble.runtime.runtime import Runtime
+from bumble.weights import catalog, store
 
 LINES = (5, 10)
-RECALL, RULE = "recall", "by rule"
+RECALL, RULE, PLAN = "recall", "by rule", "planned by the model"
+WINDOW_TOKENS = 8192
 ADVERSARIAL = "5"  # of LoCoMo: what is asked for isn't there
 
 
@@ -67,6 +79,44 @@ def found(life: Runtime, question: Question, lines: int) -> dict[str, float]:
     return {way: len(ids & question.evidence) / len(question.evidence) for way, ids in ways.items()}
 
 
+def planned(life: Runtime, question: Question) -> dict[str, float]:
+    """Return the share of the evidence that a model's answer cites; 0 where it gave none."""
+    search = Search((), "calm", life.now())
+    result = deep.recall(life, search, question.text, "all_sessions")
+    cited = {source.id for source in result.sources} if result.way == "plan" else set()
+    print(f"  {result.way}: {question.text} {result.answer or '-'} ({result.ended})", flush=True)
+    return {PLAN: len(cited & question.evidence) / len(question.evidence)}
+
+
+def model_named(name: str, folder: Path) -> Model:
+    """Open weights of this machine."""
+    entry = next(entry for entry in catalog.load() if entry.name == name)
+    return EmbeddedModel(
+        store.require(folder, entry).weights,
+        name=name,
+        sha256=entry.files[0].sha256,
+        context_tokens=WINDOW_TOKENS,
+        cache_dir=None,
+        cache_limit_bytes=0,
+    )
+
+
+def asked_of(path: Path | None, sample: dict[str, Any], ids: dict[str, str]) -> list[Question]:
+    """Return the questions of a conversation that need more than one place."""
+    if path is not None:
+        rows = [
+            {**row, "category": ""}
+            for row in json.loads(path.read_text())
+            if row["conversation"] == sample["sample_id"]
+        ]
+        return list(questions(rows, ids))
+    return [
+        question
+        for question in questions(sample["qa"], ids)
+        if len(question.evidence) > 1 and question.category != ADVERSARIAL
+    ]
+
+
 def main() -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -74,6 +124,8 @@ def main() -> int:
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--most", type=int, default=None, help="questions of a conversation")
+    parser.add_argument("--questions", type=Path, default=None, help="others, as JSON")
+    parser.add_argument("--model", default=None, help="weights that plan, too")
     parser.add_argument("--conversations", type=int, default=None)
     parser.add_argument("--out", type=Path, default=OUT / "deep_recall.json")
     options = parser.parse_args()
@@ -82,16 +134,17 @@ def main() -> int:
         return 0
     started = time.perf_counter()
     embedder = open_named(options.embedder, options.weights_folder)
+    model = model_named(options.model, options.weights_folder) if options.model else None
     shares: dict[str, list[float]] = {}
     for sample in json.loads(options.data.read_text())[: options.conversations]:
         with tempfile.TemporaryDirectory() as folder:
             life, ids = life_of(Path(folder), embedder, sample["conversation"])
-            asked = [
-                question
-                for question in questions(sample["qa"], ids)
-                if len(question.evidence) > 1 and question.category != ADVERSARIAL
-            ]
-            for question in asked[: options.most]:
+            if model is not None:
+                life = replace(life, model=model, abilities=ABLE)
+            for question in asked_of(options.questions, sample, ids)[: options.most]:
+                if model is not None:
+                    for way, share in planned(life, question).items():
+                        shares.setdefault(way, []).append(share)
                 for lines in LINES:
                     for way, share in found(life, question, lines).items():
                         shares.setdefault(f"{way}, {lines} lines", []).append(share)

@@ -53,7 +53,7 @@ def place_of(folder: Path, server: str) -> Place:
 
 def make(folder: Path, count: int, number: int) -> None:
     """Write an entity in whose every text its own number stands."""
-    scale.make(folder, count, count // 20)
+    scale.make(folder, scale.Turns(), count, count // 20)
     for path in (*folder.glob("episodes/*/*/*.md"), *folder.glob("sessions/*/messages.jsonl")):
         text = path.read_text()
         path.write_text(text.replace("We ", f"We of house{number}x "))

@@ -1,10 +1,12 @@
 """How long `recall` takes in a folder with many memories, in new processes, part by part.
 
-A twentieth of the memories are episodes with a file each, the rest turns in transcripts of 50. The
-first `--embedded` texts go through the embedder; the others get vectors and tokens of these with a
-few signs turned, since a million texts would take it an hour. Then a process is started for each
-round: one that searches, one that syncs with nothing changed, one with one file changed. Each part
-is printed as soon as it is known; all is written to `bench/out/scale.json`.
+A twentieth of the memories are episodes with a file each, the rest turns in transcripts of 50: the
+turns of the LoCoMo-shaped file that `--data` names with names and dates varied, made-up sentences
+where there is none. The first `--embedded` texts go through the embedder; the others get vectors
+and tokens of these with a few signs turned, since a million texts would take it an hour. Then a
+process is started for each round: one that searches, one that syncs with nothing changed, one with
+one file changed. Each part is printed as soon as it is known; all is written to
+`bench/out/scale.json`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -20,6 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +36,7 @@ from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.index.database import open_to_read
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
 OUT = ROOT / "bench" / "out"
 QUERY = "the day the lantern went out at the harbour"
 QUERIES = [f"who {verb} the letter near the bridge" for verb in ("lost", "mended", "sold", "hid")]
@@ -51,20 +56,69 @@ PARTS = (
     "megabytes",
 )
 TURNS = 50  # of a transcript
+NAMES = (
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dan",
+    "Eva",
+    "Finn",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Kira",
+    "Luca",
+    "Mila",
+)
+_DIGITS = re.compile(r"\b\d+\b")
 
 
-def text(rng: random.Random) -> str:
-    """Make up a few sentences, different each time."""
-    sentences = [
+@dataclass(frozen=True)
+class Turns:
+    """What is said in some conversations, to be varied; without any, sentences are made up."""
+
+    texts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of who speaks in them
+
+    def draw(self, rng: random.Random) -> str:
+        """Make up a text, different each time."""
+        if not self.texts:
+            return sentences(rng)
+        at = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=rng.randrange(20_000))
+        turn = _DIGITS.sub(lambda _: str(rng.randrange(1, 60)), rng.choice(self.texts))
+        for name in self.names:
+            turn = re.sub(rf"\b{name}\b", lambda _: rng.choice(NAMES), turn)
+        return f"{turn} ({rng.choice(NAMES)}, {at.day} {at:%B %Y})"
+
+
+def turns_of(data: Path) -> Turns:
+    """Read the turns of all conversations of a file; none if it is not there."""
+    if not data.is_file():
+        return Turns()
+    conversations = [sample["conversation"] for sample in json.loads(data.read_text())]
+    every = [
+        turn
+        for conversation in conversations
+        for key, session in conversation.items()
+        if re.fullmatch(r"session_\d+", key)
+        for turn in session
+    ]
+    names = sorted({re.escape(turn["speaker"]) for turn in every})
+    return Turns(tuple(turn["text"] for turn in every), tuple(names))
+
+
+def sentences(rng: random.Random) -> str:
+    """Make up a few sentences."""
+    made = [
         f"We {rng.choice(VERBS)} the {rng.choice(NOUNS)} near the {rng.choice(NOUNS)}"
         f" {rng.choice(HOW)}, and number {rng.randrange(10_000)} {rng.choice(VERBS)}"
         f" a {rng.choice(NOUNS)}."
         for _ in range(rng.randint(2, 6))
     ]
-    return " ".join(sentences)
+    return " ".join(made)
 
 
-def make(folder: Path, count: int, episodes: int) -> None:
+def make(folder: Path, turns: Turns, count: int, episodes: int) -> None:
     """Write an entity folder with so many memories, some of them episodes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -75,20 +129,21 @@ def make(folder: Path, count: int, episodes: int) -> None:
         place = folder / "episodes" / f"{at:%Y}" / f"{at:%m}"
         place.mkdir(parents=True, exist_ok=True)
         meta = f"at: {at.isoformat()}\nsignificance: {rng.random():.2f}\npeople: [sam]\n"
-        (place / f"ep_{n:026d}.md").write_text(f"---\n{meta}---\n\n{text(rng)}\n")
+        (place / f"ep_{n:026d}.md").write_text(f"---\n{meta}---\n\n{turns.draw(rng)}\n")
     for n in range(0, count - episodes, TURNS):
-        session(folder, rng, n // TURNS, min(TURNS, count - episodes - n))
+        texts = [turns.draw(rng) for _ in range(min(TURNS, count - episodes - n))]
+        session(folder, n // TURNS, texts)
 
 
-def session(folder: Path, rng: random.Random, number: int, turns: int) -> None:
+def session(folder: Path, number: int, texts: Sequence[str]) -> None:
     """Write one transcript."""
     at, stem = datetime(2020, 1, 2, 9, tzinfo=UTC) + timedelta(hours=number), f"ses_{number:026d}"
     rows: list[dict[str, Any]] = [
         {"type": "session", "id": stem, "at": at.isoformat(), "by": "sam"}
     ]
-    for n in range(turns):
+    for n, text in enumerate(texts):
         role = {"role": "assistant"} if n % 2 else {"role": "user", "speaker": "sam"}
-        row = {"type": "message", "id": f"msg_{number:020d}{n:06d}", "text": text(rng)}
+        row = {"type": "message", "id": f"msg_{number:020d}{n:06d}", "text": text}
         rows.append(row | role | {"at": (at + timedelta(seconds=n)).isoformat()})
     (folder / "sessions" / stem).mkdir(parents=True)
     lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -218,6 +273,7 @@ def main() -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--records-only", action="store_true", help="a file for each memory")
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--embedded", type=int, default=20_000)
@@ -240,7 +296,8 @@ def main() -> int:
 def measure(options: argparse.Namespace, count: int) -> dict[str, Any]:
     """Measure a folder with so many memories, and print each part."""
     if not options.keep or not options.folder.is_dir():
-        make(options.folder, count, count if options.records_only else count // 20)
+        episodes = count if options.records_only else count // 20
+        make(options.folder, turns_of(options.data), count, episodes)
     this = [sys.executable, str(Path(__file__)), "--embedder", options.embedder]
     this += ["--weights-folder", str(options.weights_folder), "--folder", str(options.folder)]
     this += ["--embedded", str(options.embedded), *["--no-tokens"] * options.no_tokens]

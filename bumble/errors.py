@@ -24,6 +24,16 @@ class UsageError(UserError):
     exit_code = 2
 
 
+class McpMissingError(UserError):
+    """The library for the Model Context Protocol is an extra, and not there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The library for the Model Context Protocol is not installed.\n"
+            "Add it: pip install 'bumble-entity[mcp]'"
+        )
+
+
 class NotAnEntityError(UserError):
     """There is no entity where one was looked for."""
 
@@ -137,6 +147,13 @@ class HistoryMissingError(UserError):
             f"{root} has no history: {why}\n"
             "`git init` there begins one; bumble then commits what it writes."
         )
+
+
+class PastMissingError(UserError):
+    """Nothing can be told of an earlier time."""
+
+    def __init__(self, root: Path, why: str) -> None:
+        super().__init__(f"{root}: nothing is there of that time: {why}")
 
 
 class HistoryClosedError(UserError):

@@ -11,10 +11,12 @@ RANK = {name: rank for rank, name in enumerate(ROOMS)}
 ONLY_IN = {
     "ijson": ("imports",),
     "pyrage": ("exports",),
+    "jinja2": ("report",),
+    "markupsafe": ("report",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("commands",),
-    "mcp": ("served", "commands"),  # `commands` for its types alone
-    "mcp_types": ("served",),
+    "mcp": ("served", "servers", "commands"),  # `commands` for its types alone
+    "mcp_types": ("served", "servers"),
     "apsw": ("index",),
     "psycopg": ("index",),
     "sqlite_vec": ("index",),

@@ -105,7 +105,7 @@ def _read(path: Path, identity: str) -> dict[str, LanguageResult]:
         if data.get("schema") != SCHEMA or data.get("identity") != identity:
             return {}
         return {str(code): _result(entry) for code, entry in data["languages"].items()}
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError):
         return {}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bumble.agent import acts
+from bumble.agent import acts, outside_tools
 from bumble.context import short
 from bumble.records.sessions import Session
 from bumble.runtime import spoken
@@ -34,6 +34,8 @@ def of(life: Runtime, session: Session, person: str, asked: ProfileName | None) 
         return "stream"
     if tier == "none":
         return "form"
-    if asked == "deliberate" or acts.needs_tools(session.messages[-1].text, code):
+    text = session.messages[-1].text
+    needs_tools = acts.needs_tools(text, code) or outside_tools.called_for(life, session)
+    if asked == "deliberate" or needs_tools:
         return "tools"
     return "draw" if short.has(code) else "form"

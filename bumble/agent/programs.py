@@ -24,17 +24,22 @@ PIECE_BYTES = 65_536
 GRACE_SECONDS = 0.5  # for what was printed last; something else may hold the pipe for ever
 NO_CODE = -1  # of a program that has not ended by itself
 
-# What a program needs to find its way, and the screen and the bus of the person: no keys.
+# What a program needs to find its way: no keys.
 PASSED_ON = frozenset(
     [
-        *("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
-        *("DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"),
+        *("PATH", "HOME", "LANG", "LANGUAGE", "TZ"),
         # without these, programs do not start on Windows
         *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP"),
         *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     ]
 )
 PASSED_ON_PREFIXES = ("LC_", "XDG_")
+DESKTOP = frozenset(  # the screen and the bus of the person
+    [
+        *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
+        *("DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,21 @@ class ProgramResult:
         return bool(self.problem) or self.code != 0
 
 
-def environment(environ: Mapping[str, str], also: Sequence[str] = ()) -> dict[str, str]:
+def environment(
+    environ: Mapping[str, str], also: Sequence[str] = (), *, desktop: bool = True
+) -> dict[str, str]:
     """Return what a program may know of an environment.
 
     Args:
         environ: Of the person.
         also: Names that the person's own config adds.
+        desktop: Whether it may use the person's screen and bus.
     """
+    names = PASSED_ON | DESKTOP if desktop else PASSED_ON
     passed = {
         name: value
         for name, value in environ.items()
-        if name.upper() in PASSED_ON or name.startswith(PASSED_ON_PREFIXES) or name in also
+        if name.upper() in names or name.startswith(PASSED_ON_PREFIXES) or name in also
     }
     # it runs among files of the entity: no program is looked for there, as empty parts would do
     places = passed.pop("PATH", "").split(os.pathsep)
@@ -166,12 +175,15 @@ class _Output:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a program and all of its group, or what is left of it."""
-    with contextlib.suppress(OSError):  # there is nobody left
-        if sys.platform == "win32":
-            subprocess.run(
-                ["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False
-            )
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+    kill_group(process.pid)
     process.kill()
     process.wait()
+
+
+def kill_group(pid: int) -> None:
+    """Kill all that belongs to a program which was started in a group of its own."""
+    with contextlib.suppress(OSError):  # there is nobody left
+        if sys.platform == "win32":
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True)
+        else:
+            os.killpg(pid, signal.SIGKILL)

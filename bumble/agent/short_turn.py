@@ -6,18 +6,21 @@ from bumble.agent import budget, by_form, route
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.turn_record import Turn
-from bumble.context import compact, remembered, short, transcript
+from bumble.context import compact, recalled, remembered, short, transcript, working_memory
 from bumble.context.remembered import Quote
 from bumble.context.system import Block, Stable
 from bumble.forms import forms
 from bumble.forms.forms import Forms
 from bumble.llm.protocol import Message, Request
+from bumble.records import provenance
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 ANSWER_TOKENS = 90  # two short sentences, in any language
 MEMORY_TOKENS = 60  # of each
+FIRST_TURNS, MOST_NEWS, NEWS_TOKENS = 2, 2, 30  # of a talk that see what goes on; lines; of each
 
 
 def prepare(
@@ -40,7 +43,7 @@ def prepare(
     seen = transcript.view(session, budget.history(life, stable), before=said.id, plain=True)
     wordings = forms.load(language, life.entity.root, life.tell)
     quotes = remembered.near(life, session, language)
-    blocks = _blocks(life, wordings, quotes)
+    blocks = _blocks(life, wordings, quotes, _going_on(life, session, quotes, language))
     message = transcript.render(said, plain=True).content
     last = "\n".join((*(block.text for block in blocks), message))
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
@@ -56,15 +59,38 @@ def stable_part(life: Runtime, language: str) -> Stable:
     return short.stable(life.entity, life.identity, life.config.prompt, language)
 
 
-def _blocks(life: Runtime, wordings: Forms, quotes: list[Quote]) -> tuple[Block, ...]:
+def _blocks(
+    life: Runtime, wordings: Forms, quotes: list[Quote], going_on: list[str]
+) -> tuple[Block, ...]:
     """Say what day it is, and what comes to mind."""
     at, talk = life.now(), wordings.talk
     today = talk.today.format(day=by_form.weekday(wordings, at), time=f"{at:%H:%M}")
     blocks = [Block("now", f"({today})")]
-    if quotes:
-        lines = (f"- {_line(quote)}" for quote in quotes)
+    lines = [f"- {line}" for line in (*map(_line, quotes), *going_on)]
+    if lines:
         blocks.append(Block("memories", "\n".join((talk.remembers, *lines))))
     return tuple(blocks)
+
+
+def _going_on(life: Runtime, session: Session, quotes: list[Quote], language: str) -> list[str]:
+    """Return in few words what goes on: the projects that are named, and as a talk begins, news.
+
+    Nothing that comes to mind anyway, or was said in this talk.
+    """
+    lines = [
+        f"{project.title}: {next(iter(project.steps), project.why)}"
+        for project in recalled.named_projects(life.entity, session)
+        if not provenance.is_untrusted(project.provenance.trust)
+    ]
+    if sum(message.role == "user" for message in session.messages) <= FIRST_TURNS:
+        said = {message.id for message in session.messages}
+        lines += [
+            line.text
+            for line in working_memory.current(life.entity, session.people, language)
+            if not said & set(line.origin.sources)
+            and not any(quote.text in line.text for quote in quotes)
+        ][:MOST_NEWS]
+    return [tokens.cut(one_line(line), NEWS_TOKENS) for line in lines]
 
 
 def _line(quote: Quote) -> str:

@@ -30,6 +30,7 @@ from bumble.records import base, journal, knowledge, projects, provenance, scrat
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.skills import Skill
+from bumble.runtime.outside import OutsideResult
 from bumble.text import stop_words
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
@@ -42,6 +43,14 @@ WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "workin
 WRITES |= {"make_anchor", "update_project"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Tools of other programs that a turn may use."""
+
+    tools: tuple[Tool, ...]
+    call: Callable[[str, Mapping[str, Any]], OutsideResult]
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class Context:
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
+    outside: Outside | None = None  # tools of other programs
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -223,7 +233,8 @@ def declared(config: ToolsConfig) -> tuple[Tool, ...]:
 
 def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
-    known_tools = declared(context.config)
+    others = context.outside.tools if context.outside else ()
+    known_tools = (*declared(context.config), *others)
     found = next((tool for tool in known_tools if tool.name == name), None)
     if found is None or name in AGENCY:
         known = ", ".join(tool.name for tool in known_tools)
@@ -232,15 +243,23 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        if name in WRITES:
+        if name in WRITES or found in others:
             secrets.refuse(*(str(value) for value in arguments.values()))
-        result = _RUNNERS[name](dict(arguments), context)
+        if context.outside and found in others:
+            result = _call_outside(context.outside, name, arguments)
+        else:
+            result = _RUNNERS[name](dict(arguments), context)
         context.read.update({provenance.of_result(name, result.trust)} - {""})
         return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
     except OSError as error:  # a name too long for the system, a file where a folder should be
         return Result(f"failed: {error.strerror or error}", failed=True)
+
+
+def _call_outside(outside: Outside, name: str, arguments: Mapping[str, Any]) -> Result:
+    answer = outside.call(name, arguments)
+    return Result(answer.text or "it gave nothing", failed=answer.failed)
 
 
 def _recall(arguments: Mapping[str, str], context: Context) -> Result:

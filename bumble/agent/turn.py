@@ -24,6 +24,7 @@ from bumble.agent import (
     host,
     loop,
     manner,
+    outside_tools,
     route,
     short_turn,
     tool_cache,
@@ -58,7 +59,7 @@ from bumble.errors import (
     RefusedError,
 )
 from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Request, ToolCall
+from bumble.llm.protocol import Request, Tool, ToolCall
 from bumble.records import provenance, session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Session
@@ -108,15 +109,21 @@ def prepare(
     soma = body_state.events(life, [turn_record.HEARD])(before)
     mood = body_state.mood(life, soma)
     asks = life.model if compacts and how == "stream" else None
-    decided = _asked(profile_name) or route.decide(
-        asks,
-        said.text,
-        life.config.cognition.router,
-        code,
-        mood=mood.name,
-        intensity=body_state.intensity(life, soma),
+    decided = (
+        _asked(profile_name)
+        or outside_tools.route_of(life, session)
+        or route.decide(
+            asks,
+            said.text,
+            life.config.cognition.router,
+            code,
+            mood=mood.name,
+            intensity=body_state.intensity(life, soma),
+        )
     )
     profile = budget.profile(life.config, decided.profile, life.temperature)
+    uses = compacts and (how == "tools" or decided.profile == "deliberate")
+    outside = outside_tools.offered(life, session) if uses else ()
     stable = stable_part(life, session.people)
     compacted = None
     if compacts:
@@ -129,6 +136,7 @@ def prepare(
     blocks, trouble = _blocks(
         life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief, stirring
     )
+    blocks.insert(1, Block("outside tools", outside_tools.text(outside)))
     message = transcript.render(said).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
     left = int((budget.room(life, always) - budget.LEAST_ANSWER_TOKENS) / life.token_ratio)
@@ -142,9 +150,10 @@ def prepare(
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
     last = system.with_preamble(kept, message)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = budget.fitting(life, _request(life, session, profile, messages, how))
+    request = budget.fitting(life, _request(life, session, profile, messages, how, outside))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.manner, turn.language, turn.stirring = how, code, stirring
+    turn.outside = outside
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= provenance.untrusted_tiers(session.messages[:-1])
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
@@ -206,6 +215,7 @@ def _request(
     profile: Profile,
     messages: Sequence[PromptMessage],
     how: Manner,
+    outside: Sequence[Tool],
 ) -> Request:
     # beside the short prompt of plain turns, the whole one is evaluated and kept by itself
     apart = TOOLS_CACHE if how == "tools" else ""
@@ -214,7 +224,7 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            tools.declared(_offered(life, session.people, profile.name)),
+            (*tools.declared(_offered(life, session.people, profile.name)), *outside),
             speech_only=life.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
@@ -271,7 +281,7 @@ def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) 
     return loop.run(
         life.model,
         turn.request,
-        tools.declared(_offered(life, turn.session.people, turn.route.profile)),
+        (*tools.declared(_offered(life, turn.session.people, turn.route.profile)), *turn.outside),
         life.config.cognition.loop,
         carry_out,
         say,
@@ -311,6 +321,7 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
         owner=life.identity.owner.name or "its owner",
         read=turn.read,
         warned=turn.warned,
+        outside=tools.Outside(turn.outside, life.outside.call) if life.outside else None,
     )
 
 
@@ -410,6 +421,22 @@ def stable_of(life: Runtime, session: Session, person: str, overview: str | None
     if life.abilities.tier("talk", code) == "write" or not short.has(code):
         return stable_part(life, session.people, overview)
     return short_turn.stable_part(life, code)
+
+
+def next_request(
+    life: Runtime, session: Session, person: str, overview: str | None = None
+) -> Request:
+    """Return what the next request of a conversation begins with, whatever will be said."""
+    stable = stable_of(life, session, person, overview)
+    plain = bool(stable.examples)
+    seen = transcript.view(session, budget.history(life, stable), plain=plain)
+    return Request(
+        messages=(*stable.messages, *seen.messages),
+        purpose="warm",
+        max_tokens=1,
+        cache_id=session.id,
+        cache_family=str(life.entity.root),
+    )
 
 
 def stored_request(life: Runtime, turn: Turn) -> Request:

@@ -25,7 +25,7 @@ from bumble.errors import (
     LockedError,
     UserError,
 )
-from bumble.llm.protocol import Request
+from bumble.llm.protocol import Request, Tool
 from bumble.records import base, self_model, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
@@ -61,6 +61,7 @@ class Turn:
     worded: str = ""  # the act that the reply is a fixed form of; empty: the model wrote it
     refused: list[str] = field(default_factory=list)  # why drafts were not said, one each
     stirring: Stirring | None = None  # the anchor that came back by itself
+    outside: tuple[Tool, ...] = ()  # tools of other programs that it may use
     slip: str = ""  # why the reply is no example for later ones
 
     @property

@@ -17,10 +17,11 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, index_place, models, output, weights
+from bumble.app import abilities, index_place, mcp, models, output, warming, weights
 from bumble.app.body_view import body_of
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
+from bumble.app.warming import Warming
 from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
@@ -30,6 +31,7 @@ from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
+from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
 from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
@@ -60,6 +62,7 @@ class OpenMind:
         self.last: Turn | None = None
         self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
         self.spent: dict[str, float] = {}  # seconds by what they went into
+        self._warming: Warming | None = None
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
@@ -72,6 +75,19 @@ class OpenMind:
             new=new,
             present=self.present,
         )
+
+    def warm_ahead(self) -> None:
+        """Evaluate what the next request begins with, until something is asked of the model."""
+        self.end_warming()
+        request = warming.request(self.life, self.session, self.person.id)
+        if request is not None:
+            self._warming = Warming(self.life.model, request)
+
+    def end_warming(self) -> None:
+        """Let go of the model: one thread asks it at a time."""
+        begun, self._warming = self._warming, None
+        if begun is not None:
+            begun.end()
 
     def answer(
         self,
@@ -89,6 +105,7 @@ class OpenMind:
             think: Whether to think about it first; None: as the rules say.
             typed: Whether the person typed it; then `@path` in it is a file of theirs.
         """
+        self.end_warming()
         if not self.life.writes:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
@@ -184,6 +201,7 @@ class OpenMind:
             return ["Nothing was said yet."]
         if not self.life.writes:
             return ["Nothing may be written in this conversation."]
+        self.end_warming()
         stable = turn.stable_of(self.life, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.life, job, note)
@@ -262,9 +280,10 @@ class OpenMind:
         model = models.open_model(opened, chosen, writes=writes)
         recorded = models.recorded(opened, model, "chat", writes=writes)
         life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        self.end_warming()
         self.life.model.close()
         self.opened, self.choice = opened, chosen
-        self.life = replace(life, memory=self.life.memory)
+        self.life = replace(life, memory=self.life.memory, outside=self.life.outside)
 
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
@@ -355,6 +374,7 @@ def open_mind(
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
         life = _life(opened, chosen, model, yes=yes, writes=writes)
+        life = replace(life, outside=_servers(opened) if writes else None)
         mind = OpenMind(opened, life, person, chosen, others)
     except BaseException:
         model.close()
@@ -362,6 +382,9 @@ def open_mind(
     try:
         yield mind
     finally:
+        if mind.life.outside:
+            mind.life.outside.close()
+        mind.end_warming()
         mind.life.model.close()  # it may be another by now
 
 
@@ -435,3 +458,10 @@ def _life(
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
     )
+
+
+def _servers(opened: Opened) -> OutsideTools | None:
+    """Return the MCP servers of the owner's config, if there are any."""
+    if not opened.config.tools.servers:
+        return None
+    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))

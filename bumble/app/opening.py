@@ -74,6 +74,7 @@ class Opened:
     why: str  # how it was found, for `status`
     settings: Settings
     identity: Identity
+    donors: tuple[Path, ...] = ()  # databases of indexes that vectors may be taken over from
 
     @property
     def config(self) -> Config:
@@ -247,13 +248,13 @@ def _has_markers(path: Path) -> bool:
     return False
 
 
-def forget_again(opened: Opened) -> None:
-    """Forget what a merge has brought back of people who were forgotten."""
+def forget_again(opened: Opened, *, imported: bool = False) -> None:
+    """Forget what a merge has brought back of people who were forgotten, or an import."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
     from bumble.upkeep import returned
 
-    if not returned.may_be_back(opened.entity):
+    if not (imported or returned.may_be_back(opened.entity)):
         return
     plan = returned.forget_again(
         opened.entity,
@@ -264,7 +265,8 @@ def forget_again(opened: Opened) -> None:
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     if plan.changes:
-        output.warn(opened.shell, f"A merge brought back what was forgotten: {plan.summary}. Gone.")
+        what = "The import" if imported else "A merge"
+        output.warn(opened.shell, f"{what} brought back what was forgotten: {plan.summary}. Gone.")
 
 
 def keeping(opened: Opened) -> Keeping:

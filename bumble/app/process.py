@@ -104,13 +104,17 @@ class Shell:
         """Return where the index of an entity lies whose own folder may not be written."""
         return self.prompt_caches.with_name("indexes") / _folder_key(root)
 
+    def past(self, root: Path) -> Path:
+        """Return where an entity's folder lies as it was at earlier times."""
+        return self.prompt_caches.with_name("past") / _folder_key(root)
+
     def own_caches(self, root: Path) -> tuple[Path, ...]:
         """Return what the user's cache holds of one entity and of no other.
 
         Evaluated prompts that lie in the folder itself are of versions that did not tell whose.
         """
         older = self.prompt_caches.glob("*.*") if self.prompt_caches.is_dir() else ()
-        return (self.prompt_cache(root), self.index_elsewhere(root), *older)
+        return (self.prompt_cache(root), self.index_elsewhere(root), self.past(root), *older)
 
     @property
     def abilities(self) -> Path:

@@ -155,11 +155,10 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
         opened: The entity.
         fetch_with_yes: None fetches nothing; else whether --yes was given.
     """
-    shell, wanted = opened.shell, opened.config.embedding.model
-    if wanted == "none":
+    shell = opened.shell
+    if opened.config.embedding.model == "none":
         return None
-    catalog = catalog_of(shell)
-    named = [catalog.entry(wanted)] if wanted != "auto" else catalog.of_kind("embedding")
+    named = embedding_models(opened, catalog_of(shell))
     here = installed(shell, named)
     try:
         if not here and fetch_with_yes is not None:
@@ -180,7 +179,24 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    return open_embedder(shell.weights, entry, asked if asked in widths else None)
+    opened_embedder = open_embedder(shell.weights, entry, asked if asked in widths else None)
+    if not opened.donors:
+        return opened_embedder
+    from bumble.index.borrowed import BorrowingEmbedder
+
+    return BorrowingEmbedder(opened_embedder, opened.donors)
+
+
+def embedding_models(opened: Opened, catalog: Catalog) -> list[CatalogEntry]:
+    """List the embedding models that the settings ask for, the one to prefer first."""
+    wanted = opened.config.embedding.model
+    if wanted != "auto":
+        return [catalog.entry(wanted)]
+    models = catalog.of_kind("embedding")
+    if opened.config.language in ("auto", "en"):
+        return models
+    # Its owner has said that another language is spoken.
+    return sorted(models, key=lambda e: not (e.embedding and e.embedding.multilingual))
 
 
 def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:

@@ -37,11 +37,18 @@ def items(value: object, place: str) -> list[object]:
 
 def number(value: object, place: str, low: float = -math.inf, high: float = math.inf) -> float:
     """Take a value that must be a finite number in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"`{place}` is not a number: {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise ValueError(f"`{place}` is not a number: {str(value)[:60]!r}")
     if not low <= value <= high:
         raise ValueError(f"`{place}` is {value:g}, outside {low:g} to {high:g}")
     return float(value)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # JSON may hold a whole number of any length
+        return False
 
 
 def text(value: object, place: str) -> str:

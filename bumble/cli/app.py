@@ -42,6 +42,10 @@ COMMANDS = {
     ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
+    "report": (
+        "report",
+        "Make a page for a browser: what happened, who it knows, what it believes and why.",
+    ),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
     "route": ("route", "See whether a message is a reflex or is thought about."),
@@ -105,7 +109,7 @@ COMMANDS = {
 SECTIONS = {
     "Start": ("new", "status", "doctor", "config", "model"),
     "Talk": ("chat", "session", "remind"),
-    "Look": ("recall", "deep-recall", "why", "context", "index", "expand"),
+    "Look": ("recall", "deep-recall", "why", "report", "context", "index", "expand"),
     "Keep": ("knowledge", "journal", "skill", "person", "belief", "episode", "project"),
     "Body": ("soma", "anchor", "noise"),
     "Cycles": (

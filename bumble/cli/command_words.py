@@ -17,6 +17,7 @@ from bumble.entity import create, defaults
 from bumble.exports import memories
 from bumble.imports import formats
 from bumble.records import beliefs, checks, kinds, projects
+from bumble.upkeep import jobs
 from bumble.weights import catalog
 
 # What a parameter takes, by the first of its command's name and its own; "" stands for any.
@@ -64,7 +65,9 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("completion", "shell"): "shell",
     ("mcp", "print_config"): "client",
 }
-CYCLES = ("compact", "consolidate", "distill", "dream", "evolve", "narrate", "reflect", "tick")
+# What the commits of a pass are called, where it isn't its own name; one makes none.
+WRITES_AS = {"reminders": "remind", "automations": "automation", "prefix": ""}
+CYCLES_BESIDE = ("chat", "compact", "narrate", "soma", "catalysts")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -108,6 +111,12 @@ def _entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
     return {"commands": below, "options": options, "arguments": arguments}
 
 
+def cycles() -> list[str]:
+    """Return what makes commits by itself: every pass of a tick, and the cycles beside it."""
+    named = {WRITES_AS.get(each.name, each.name) for each in jobs.everything()}
+    return sorted({*filter(None, named), *CYCLES_BESIDE})
+
+
 def _values() -> dict[str, list[str]]:
     text = defaults.FILE.read_text("utf-8")
     settings = {".".join(keys) for keys, value, _ in settings_page.explanations(text) if value}
@@ -115,7 +124,7 @@ def _values() -> dict[str, list[str]]:
         "indexed": list(kinds.INDEXED),
         "explained": [kind.name for kind in kinds.KINDS if kind.explained],
         "category": list(beliefs.CATEGORIES),
-        "cycle": list(CYCLES),
+        "cycle": cycles(),
         "setting": sorted(settings),
         "archetype": list(create.archetypes()),
         "format": list(formats.NAMES),

@@ -12,8 +12,10 @@ from typing import Any
 
 import typer
 
+from bumble.app.as_of import open_past
 from bumble.app.opening import open_entity, shell_of
 from bumble.cli.options import (
+    AsOfOption,
     CheckOption,
     DryRunOption,
     EntityOption,
@@ -34,6 +36,7 @@ READING = {  # whatever opens an entity may have to finish what a killed process
     "now": (NowOption, None),
     "json": (JsonOption, False),
 }
+LOOKING_BACK = {"as_of": (AsOfOption, None), **READING}
 WRITING = {"seed": (SeedOption, None), **READING}
 FLAGS = {
     "check": (CheckOption, False),
@@ -48,6 +51,11 @@ JOB = {**FLAGS, **WRITING}
 def reads(body: Body) -> Body:
     """Make a command that looks at an entity."""
     return _command(body, READING)
+
+
+def looks_back(body: Body) -> Body:
+    """Make a command that looks at an entity as it is, or as it was."""
+    return _command(body, LOOKING_BACK)
 
 
 def writes(body: Body) -> Body:
@@ -87,10 +95,13 @@ def _command(
         if ctx.invoked_subcommand is not None:  # of a group, which opens the entity itself
             shell.entity = values["entity"] or shell.entity
             return
+        then = values.pop("as_of", None)
         shell.set_now(values.pop("now"))
         shell.set_seed(values.pop("seed", None))
         wait = values.pop("lock_timeout", None)
         opened = open_entity(ctx, values.pop("entity"), limits__lock_timeout_seconds=wait)
+        if then is not None:
+            opened = open_past(opened, then)
         values.pop("json")  # the process knows it already, from its arguments
         body(opened, **values)
 

@@ -25,6 +25,14 @@ DryRunOption = Annotated[
 NowOption = Annotated[
     str | None, typer.Option("--now", metavar="ISO", help="Take this as the present time.")
 ]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="As it was then: a day with all its hours, or a time. From git, if there is any.",
+    ),
+]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="Take chance from this seed.")
 ]

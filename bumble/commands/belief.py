@@ -13,7 +13,7 @@ from bumble.app import output
 from bumble.app.opening import Opened, within, zone
 from bumble.cli import commit, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import (
     LimitOption,
     details,
@@ -53,7 +53,7 @@ TOLD_CATEGORY = "world_fact"
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
     *,
@@ -87,7 +87,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def show(
     opened: Opened,
     belief_id: IdArgument,

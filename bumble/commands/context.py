@@ -14,7 +14,7 @@ from bumble.agent.context_report import Part, Report
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
 from bumble.cli import directives
-from bumble.cli.entity_command import reads
+from bumble.cli.entity_command import looks_back, reads
 from bumble.errors import UsageError
 from bumble.records import scratch
 
@@ -41,7 +41,7 @@ EstimateOption = Annotated[
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
     *,
@@ -57,7 +57,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def detail(
     opened: Opened,
     *,
@@ -73,7 +73,7 @@ def detail(
 
 
 @app.command("json")
-@reads
+@looks_back
 def json_(
     opened: Opened,
     *,
@@ -88,7 +88,7 @@ def json_(
 
 
 @app.command()
-@reads
+@looks_back
 def prompt(
     opened: Opened,
     *,

@@ -14,12 +14,13 @@ from bumble.app.opening import Opened
 from bumble.body.significance import decayed
 from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
 from bumble.cli.options import DryRunOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
+from bumble.text import tags as tag_words
 
 app = typer.Typer(
     add_completion=False,
@@ -34,19 +35,24 @@ PeopleOption = Annotated[
     list[str] | None,
     typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
 ]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
+]
 NONE = 'No episodes. Conversations become some; add one with `bumble episode add "..."`.'
 TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
     *,
     person: Annotated[
         str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
     ] = None,
+    tag: TagOption = None,
     since: SinceOption = None,
     limit: LimitOption = 20,
 ) -> None:
@@ -54,9 +60,12 @@ def list_(
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
+    asked = set(map(tag_words.folded, tag or ()))
 
     def wanted(episode: Episode) -> bool:
-        return (who is None or who in episode.people) and (start is None or episode.at >= start)
+        has_tags = asked <= set(map(tag_words.folded, episode.tags))
+        is_theirs = who is None or who in episode.people
+        return has_tags and is_theirs and (start is None or episode.at >= start)
 
     paths = episodes.paths(opened.entity.episodes)
     listed = listing.readable(opened, paths, _load, keep=wanted, limit=limit)
@@ -78,7 +87,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def show(
     opened: Opened,
     episode_id: IdArgument,
@@ -99,6 +108,7 @@ def show(
         ("people", ", ".join(names.get(person, person) for person in episode.people)),
         ("significance", f"{left:.2f} now, {episode.significance:.2f} when it happened"),
         ("felt", ", ".join(felt)),
+        ("tags", ", ".join(episode.tags)),
         ("body", episode.soma),
         ("session", episode.session),
         ("told from", _source(episode)),
@@ -127,6 +137,7 @@ def add(
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
     ] = TOLD_SIGNIFICANCE,
     person: PeopleOption = None,
+    tag: TagOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
     """Give the entity something to remember."""
@@ -135,7 +146,8 @@ def add(
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
-        episode = episodes.new(episode_id, moment, significance, draft, people=who)
+        tags = tag_words.distinct((*(tag or ()), *tag_words.in_text(draft)))
+        episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
         planned = [episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")]
         commit.commit(
             opened, "episode add", planned, f"Added {episode_id}.", dry_run=dry_run, id=episode_id
@@ -213,6 +225,7 @@ def _data(episode: Episode, left: float) -> dict[str, Any]:
         "imprints": [vars(imprint) for imprint in episode.imprints],
         "soma": episode.soma,
         "session": episode.session,
+        "tags": list(episode.tags),
         "summary_source": episode.summary_source,
         "dormant": episode.dormant,
         "provenance": episode.provenance.meta(),

@@ -21,6 +21,7 @@ from bumble.imports.items import Context
 from bumble.imports.report import Report
 from bumble.imports.source import Source
 from bumble.imports.writer import Importer, Speaker
+from bumble.records import forgotten
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -72,12 +73,21 @@ def command(
             first,
         )
         try:
-            report = _run(files, wanted, importer, Context(opening.zone(opened), who.name))
+            report = _run(files, wanted, importer, _context(opened, who.name))
         finally:
             progress.clear()
+    if not dry_run:
+        opening.forget_again(opened, imported=True)
     if not report.read and report.broken:
         raise ImportInvalidError(place, _first_problem(report))
     _show(opened, wanted, report, dry_run=dry_run)
+
+
+def _context(opened: Opened, person: str) -> Context:
+    entries = forgotten.read(opened.entity.root)
+    return Context(
+        opening.zone(opened), person, lambda name: any(entry.is_named(name) for entry in entries)
+    )
 
 
 def _refuse_itself(opened: Opened, place: Path) -> None:

@@ -11,7 +11,7 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -36,7 +36,7 @@ NONE = 'No knowledge. Add some with `bumble knowledge set TITLE "..."`.'
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
 ) -> None:
@@ -51,7 +51,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def show(
     opened: Opened,
     title: Annotated[

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bumble.app import opening, output, weights
+from bumble.app.mcp import library, servers
 from bumble.app.opening import Opened
 from bumble.cli import listing, mcp_clients
 from bumble.cli.entity_command import writes
 from bumble.commands.index import up_to_date
-from bumble.errors import UsageError, UserError
+from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from bumble.agent.participants import Person
     from bumble.index.memory import Memory
+    from bumble.servers.servers import Running
 
 app = typer.Typer(rich_markup_mode=None)
+NO_SERVERS = (
+    "No MCP servers. Add one with "
+    '`bumble config set --user tools.servers.NAME.command "[PROGRAM, ARGUMENT]"`.'
+)
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
-LIBRARIES = ("mcp", "mcp_types")
 AsOption = Annotated[
     str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
 ]
@@ -42,10 +47,19 @@ PrintConfigOption = Annotated[
 ]
 
 
+WhatArgument = Annotated[
+    Literal["list"] | None,
+    typer.Argument(
+        metavar="list", help="Instead: show the servers of your own config, and their tools."
+    ),
+]
+
+
 @app.command()
 @writes
 def mcp(
     opened: Opened,
+    what: WhatArgument = None,
     *,
     speaker: AsOption = None,
     write: WriteOption = False,
@@ -56,7 +70,13 @@ def mcp(
     A client of the Model Context Protocol starts it: Claude, Cursor, VS Code and others. They read
     what the owner, or the person of --as, may hear in a talk. Without --write they can change
     nothing. Needs the extra `mcp`: pip install 'bumble-entity[mcp]'.
+
+    The other way round, the entity uses tools of servers under tools.servers in your own config:
+    `bumble mcp list` starts each, and shows whether it answers.
     """
+    if what == "list":
+        _list_servers(opened)
+        return
     if print_config is not None:
         _print_config(opened, print_config, speaker, write=write)
         return
@@ -66,16 +86,45 @@ def mcp(
     server.run("stdio")
 
 
-def _server(opened: Opened, speaker: str | None, *, write: bool) -> MCPServer[Any]:
+def _list_servers(opened: Opened) -> None:
+    shell = opened.shell
+    listed = servers(opened.config, shell, lambda _: None)
     try:
+        listed.start(listed.all)
+        data = [_server_data(server) for server in listed.all]
+    finally:
+        listed.close()
+    lines = [line for server in data for line in _server_lines(server)]
+    output.result(shell, "mcp list", {"servers": data}, "\n".join(lines) or NO_SERVERS)
+
+
+def _server_data(server: Running) -> dict[str, Any]:
+    return {
+        "name": server.name,
+        "command": list(server.config.command),
+        "answers": not server.problem,
+        "problem": server.problem or None,
+        "protocol": server.link.protocol if server.link else None,
+        "seconds": round(server.seconds, 2),
+        "tools": [
+            {"name": tool.name, "description": tool.description} for tool in server.tools.values()
+        ],
+        "left_out": server.left_out,
+    }
+
+
+def _server_lines(server: Mapping[str, Any]) -> list[str]:
+    state = server["problem"] or f"answers ({server['protocol']}, {server['seconds']:.1f} s)"
+    return [
+        f"{server['name']}: {state}",
+        *(f"  {tool['name']}  {tool['description']}" for tool in server["tools"]),
+        *(f"  not used: {name}, for {why}" for name, why in server["left_out"].items()),
+    ]
+
+
+def _server(opened: Opened, speaker: str | None, *, write: bool) -> MCPServer[Any]:
+    with library():
         from bumble.served import server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in LIBRARIES:
-            raise
-        raise UserError(
-            "The library for the Model Context Protocol is not installed.\n"
-            "Add it: pip install 'bumble-entity[mcp]'"
-        ) from error
     from bumble.served.desk import Desk
 
     desk = Desk(opened, _reader(opened, speaker), _memory(opened))

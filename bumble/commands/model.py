@@ -273,7 +273,7 @@ def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any
 
 def _source(source: Source) -> str:
     """Name a source in full."""
-    from bumble.weights.catalog import Hub, Wheels
+    from bumble.weights.catalog import Hub, Local, Wheels
 
     if isinstance(source, Hub):
         return f"hub {source.repo} @ {source.revision}: {source.path}"
@@ -283,7 +283,7 @@ def _source(source: Source) -> str:
             return f"package index, {first.requirement}: {first.member}"
         count = len(source.parts)
         return f"package index, {first.requirement} to {last.requirement}, {count} wheels joined"
-    return str(source.path)
+    return str(source.path) if isinstance(source, Local) else str(source)
 
 
 def _shown(shell: Shell, state: ModelState) -> list[str]:
@@ -301,11 +301,12 @@ def _shown(shell: Shell, state: ModelState) -> list[str]:
     run = entry.embedding or entry.chat
     rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []
     for fact, value in (here.facts if here else {}).items():
-        rows.append((fact, _plain(value)))
+        if not isinstance(value, list):  # a vector tells nobody anything
+            rows.append((fact, _plain(value)))
     if entry.kind == "chat":
         rows += model_probe.rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
-    for file in entry.files:
+    for file in (*([entry.ingredient] if entry.ingredient else []), *entry.files):
         lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
         lines += [f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)]
     return lines

@@ -14,7 +14,7 @@ from bumble.app import index_place, output
 from bumble.app.opening import Opened, zone
 from bumble.cli import commit, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
 from bumble.cli.options import (
     DryRunOption,
@@ -39,7 +39,7 @@ NONE = "Nobody yet. People who talk with it come by themselves; add one with `bu
 
 
 @app.command("list")
-@reads
+@looks_back
 def list_(
     opened: Opened,
 ) -> None:
@@ -55,7 +55,7 @@ def list_(
 
 
 @app.command()
-@reads
+@looks_back
 def show(
     opened: Opened,
     name: NameArgument,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from bumble.app import body_view, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, text_input
-from bumble.cli.entity_command import reads
+from bumble.cli.entity_command import looks_back
 from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
@@ -55,6 +56,10 @@ PersonOption = Annotated[
 AsOption = Annotated[
     str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
 ]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
+]
 SessionOption = Annotated[
     str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
 ]
@@ -69,7 +74,7 @@ PlainOption = Annotated[
 
 
 @app.command()
-@reads
+@looks_back
 def recall(
     opened: Opened,
     query: QueryArgument,
@@ -78,6 +83,7 @@ def recall(
     speaker: AsOption = None,
     person: PersonOption = None,
     session: SessionOption = None,
+    tag: TagOption = None,
     limit: LimitOption = 10,
     explain: ExplainOption = False,
     faded: FadedOption = False,
@@ -95,7 +101,7 @@ def recall(
 
     asked = query_of(query)
     body, at = body_view.body_of(opened), opened.shell.now()
-    search = search_of(opened, body, at, speaker, person, session)
+    search = replace(search_of(opened, body, at, speaker, person, session), tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
@@ -186,6 +192,7 @@ def _hits(
             kinds=kinds,
             limit=limit,
             people=search.people,
+            tags=search.tags,
             sessions=search.sessions,
             faded=faded,
         )

@@ -65,6 +65,7 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
     talk = Talk(usage, debug_prefix)
     name = mind.opened.identity.name
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
+    mind.warm_ahead()
     while True:
         try:
             typed = session.prompt(f"{mind.person.name}> ", prompt_continuation="  ")
@@ -252,6 +253,7 @@ def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
     mind.begin(session_id=None, new=True)
+    mind.warm_ahead()
     talk.wishes = Wishes()
     output.say("A new conversation begins.")
     return False

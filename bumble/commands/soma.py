@@ -16,7 +16,7 @@ from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES, BodyConfig
 from bumble.body.soma import Soma
 from bumble.cli import anchors_view, listing, run_job
-from bumble.cli.entity_command import reads, runs_job
+from bumble.cli.entity_command import looks_back, runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
 from bumble.records import relationships
@@ -44,7 +44,7 @@ ExplainOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-@reads
+@looks_back
 def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False) -> None:
     """Look at the body.
 

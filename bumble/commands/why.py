@@ -11,19 +11,22 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import listing
 from bumble.cli.entity_command import reads
-from bumble.errors import UsageError
+from bumble.errors import RecordMissingError, UsageError
 
 if TYPE_CHECKING:
-    from bumble.upkeep.lookup import LibraryRecord
+    from bumble.upkeep.lookup import Library, LibraryRecord
     from bumble.upkeep.why import RecordCommit, SourceNode
 
 app = typer.Typer(rich_markup_mode=None)
 GONE = "not here any more: forgotten, or not merged yet"
 COMMIT_CHARS = 10
+MOST_NAMED = 4
 WhatArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="ID", help="An id, a beginning or an end of one, a title, a name, or a time."
+        metavar="WHAT",
+        help="An id, a beginning or an end of one, a title, a name, a time; words of a sentence;"
+        " or NAME:LINE, a line of a portrait, or PATH:LINE.",
     ),
 ]
 KindOption = Annotated[
@@ -42,8 +45,9 @@ def why(
     """Show where something it holds comes from.
 
     A belief, a section of knowledge, a portrait and its notes, an episode, a dream, an entry of the
-    journal, the narrative, a skill or a message: who or what wrote it, and all it rests on, down to
-    the words that were said.
+    journal, the narrative, a skill, a topic, a project, a line of working memory, a message: who or
+    what wrote it, and all it rests on, down to the words that were said. Of a
+    sentence, the messages that say it: the nearest first.
     """
     from bumble.upkeep import lookup, why
 
@@ -54,12 +58,34 @@ def why(
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    node = why.explain(shelf, shelf.look_up(query, kind), why.GitHistory(opened.entity.root))
-    data = {**_data(node), "missing": list(node.missing)}
+    item, *others = _meant(shelf, query, kind)
+    node = why.explain(shelf, item, why.GitHistory(opened.entity.root))
+    data = {
+        **_data(node),
+        "missing": list(node.missing),
+        "also_in": [{"kind": other.kind, "id": other.id} for other in others],
+    }
     output.result(opened.shell, "why", data, list(_tree(opened, node)))
+    if others:
+        names = ", ".join(f"{other.kind} {other.id}" for other in others[:MOST_NAMED])
+        more = ", …" if len(others) > MOST_NAMED else ""
+        output.say(f"The words stand in {names}{more}, too: --kind chooses.")
     if node.missing:
         verb = "is" if len(node.missing) == 1 else "are"
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
+
+
+def _meant(shelf: Library, query: str, kind: str | None) -> list[LibraryRecord]:
+    """Return the record that is meant, or those that hold the sentence."""
+    from bumble.upkeep import sentences
+
+    try:
+        return [shelf.look_up(query, kind)]
+    except RecordMissingError:
+        records = sentences.find(shelf, query, kind)
+        if not records:
+            raise
+    return records
 
 
 def _tree(opened: Opened, node: SourceNode, first: str = "", rest: str = "") -> Iterator[str]:
@@ -92,7 +118,7 @@ def _body(opened: Opened, node: SourceNode, *, whole: bool) -> Iterator[str]:
     if node.again:
         yield f"{output.shorten(item.text)} (told above)"
         return
-    text = item.text if whole else output.shorten(item.text, 160)
+    text = item.sentence or (item.text if whole else output.shorten(item.text, 160))
     who = f"{item.speaker}: " if item.speaker else ""
     yield from f"{who}{text}".splitlines()
     yield from filter(None, (f"  {line}" if line else "" for line in _origin(item)))
@@ -127,6 +153,7 @@ def _data(node: SourceNode) -> dict[str, Any]:
         "id": item.id,
         "resolved": node.resolved,
         "text": item.text,
+        "sentence": item.sentence or None,
         "at": item.at.isoformat() if item.at else None,
         "path": item.path or None,
         "line": item.line,

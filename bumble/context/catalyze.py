@@ -99,6 +99,7 @@ def find(
         kinds=kinds.RECALLED,
         audience=tuple(search.readers),
         people=tuple(search.people),
+        tags=tuple(search.tags),
         sessions=tuple(search.sessions),
         not_session=search.outside,
         unseen=tuple(search.unseen),

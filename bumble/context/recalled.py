@@ -26,6 +26,7 @@ from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED
+from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, people
@@ -200,15 +201,24 @@ def _just_before(
 
 def _projects(entity: Entity, session: Session) -> list[Block]:
     """Say how the projects stand that the message is about, and no others."""
-    message = session.messages[-1].text
     lines = [
         (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
+        for project in named_projects(entity, session)
+    ]
+    return _blocks("projects", "What is being worked on:", lines)
+
+
+def named_projects(entity: Entity, session: Session) -> list[Project]:
+    """Return the projects that the last message is about, as far as all here may meet them."""
+    message = session.messages[-1].text
+    about = [
+        project
         for project in projects.readable(entity.projects)
         if project.status != projects.DONE
         and base.may_read(project.provenance.audience, session.people)
         and any(words.names(label, message) for label in (project.title, *project.tags))
     ]
-    return _blocks("projects", "What is being worked on:", lines[:MOST_PROJECTS])
+    return about[:MOST_PROJECTS]
 
 
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
@@ -256,6 +266,7 @@ class Search:
     outside: str = ""  # a session that is in the prompt anyway
     unseen: Sequence[str] = ()  # ids of its messages that are not
     people: Sequence[str] = ()  # ids; what is about, or with, at least one of them; empty: all
+    tags: Sequence[str] = ()  # what has all of these; empty: everything
     sessions: Sequence[str] = ()  # the messages of these sessions alone
     after: datetime | None = None  # only what is from then or newer
     before: datetime | None = None  # only what is older, or has no time
@@ -299,6 +310,7 @@ def find(
             limit=limit,
             audience=search.readers,
             people=search.people,
+            tags=search.tags,
             sessions=search.sessions,
             outside=search.outside,
             unseen=search.unseen,
@@ -337,6 +349,7 @@ def scan(
     only = Filter(
         kinds=tuple(kinds),
         people=tuple(search.people),
+        tags=tuple(search.tags),
         audience=tuple(search.readers),
         sessions=tuple(search.sessions),
         not_session=search.outside,

@@ -13,11 +13,14 @@ from bumble.context import prompt_files, system
 from bumble.context.system import Block, Stable
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.records import base, dreams, provenance, scratch, session_files, sessions
+from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
 from bumble.records.sessions import Session
+from bumble.records.working import MemoryLine
 from bumble.runtime.runtime import Runtime
+from bumble.text import words
 
 LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
+CURRENT = "Active Context"  # the section of working memory that says what goes on
 SHOWN_NOTES = 8  # the newest
 DREAM_TURNS = 3  # of the first talk after a dream that see it
 
@@ -57,6 +60,18 @@ def living_text(stable: Stable) -> str:
     """Word the living memory."""
     text = next((file.text for file in stable.files if file.name == prompt_files.LIVING_MEMORY), "")
     return prompts.tagged("working-memory", text) if text else ""
+
+
+def current(entity: Entity, readers: Sequence[str], language: str) -> list[MemoryLine]:
+    """Return what goes on these days, by the living memory, for people and in a language."""
+    return [
+        line
+        for line in working.parse(working.read(entity.working_memory))
+        if line.section == CURRENT
+        and base.may_read(line.origin.audience, readers)
+        and not provenance.is_untrusted(line.origin.trust)
+        and words.language(line.text, default=language) == language
+    ]
 
 
 def notes_text(entity: Entity, readers: Sequence[str]) -> str:

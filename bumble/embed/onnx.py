@@ -25,6 +25,7 @@ _BATCH_TOKENS = 4096  # texts times the longest of them: bounds the memory of on
 _WINDOW_TEXTS = 1024  # tokenised at once, so that a large index does not sit in memory as tokens
 _CHARACTERS_A_TOKEN = 32  # no prose needs more; what lies beyond is cut before it is tokenised
 _LAYER_NORM_EPSILON = 1e-5
+_RUNS_AS_IT_IS = 12  # of a graph: so many cost what rewriting it does
 
 _UNREADABLE = (
     failures.Fail,
@@ -48,6 +49,7 @@ class OnnxEmbedder:
         unrelated_cosine: float,
         batch_invariant: bool,
         optimise: bool,
+        token_mean: Floats | None = None,
         threads: int = 2,
     ) -> None:
         """Load the model.
@@ -60,17 +62,22 @@ class OnnxEmbedder:
             batch_invariant: Whether a text's vector is the same in any batch and at any padding. If
                 not, as with activations quantised on the fly, texts run one at a time.
             optimise: Whether to rewrite the graph on loading. Where that unpacks int8 weights, it
-                costs more time than it saves a process that embeds a single query.
+                costs more time than it saves a process that embeds a single query; it is done then
+                once a process has embedded a dozen.
+            token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
+                what all of them have in common tells none from another. None: nothing.
             threads: Threads of one operation.
 
         Raises:
             WeightsMissingError: If a file is not what it should be.
         """
         self.identity = identity
-        self.unrelated_cosine = unrelated_cosine
+        self.unrelated_cosine, self._token_mean = unrelated_cosine, token_mean
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
+        self._weights, self._threads = weights, threads
         self._session = _load_session(weights, optimise=optimise, threads=threads)
+        self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
 
@@ -113,6 +120,17 @@ class OnnxEmbedder:
         )
         return self._pooled(hidden, mask)[0], tokens
 
+    def token_mean(self, texts: Sequence[str]) -> Floats:
+        """Average the states of all tokens that are matched. Returns shape (hidden,)."""
+        skipped = len(self.identity.document_prefix)
+        states = [
+            hidden[self._matched(encoding, skipped)]
+            for _, encodings, batch, _ in self._runs(texts)
+            for encoding, hidden in zip(encodings, batch, strict=True)
+        ]
+        mean: Floats = np.concatenate(states).mean(axis=0, dtype=np.float32)
+        return mean
+
     def _runs(
         self, texts: Sequence[str]
     ) -> Iterator[tuple[list[int], list[Encoding], Floats, NDArray[np.int64]]]:
@@ -139,8 +157,15 @@ class OnnxEmbedder:
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: every[name] for name in self._inputs})[0]
+        hidden = self._ready().run(None, {name: every[name] for name in self._inputs})[0]
         return hidden, mask
+
+    def _ready(self) -> Any:
+        """Return the graph to run, rewritten where a process turns out to embed a lot."""
+        if self._runs_left == 0:
+            self._session = _load_session(self._weights, optimise=True, threads=self._threads)
+        self._runs_left = self._runs_left - 1 if self._runs_left else None
+        return self._session
 
     def _pooled(self, hidden: Floats, mask: NDArray[np.int64]) -> Floats:
         pooled = mean_of_tokens(hidden, mask)
@@ -150,7 +175,8 @@ class OnnxEmbedder:
 
     def _by_token(self, hidden: Floats) -> Floats:
         """Bring the states of tokens, shape (t, hidden), to the width of the pooled vectors."""
-        normed = layer_norm(hidden) if self.identity.layer_norm else hidden
+        centred = hidden if self._token_mean is None else hidden - self._token_mean
+        normed = layer_norm(centred) if self.identity.layer_norm else centred
         return normed[:, : self.identity.dimensions]
 
     def _matched(self, encoding: Encoding, skipped: int) -> list[int]:

@@ -6,6 +6,7 @@ A field's name is its name in the files. What a setting does and its default are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal
@@ -45,6 +46,7 @@ YOURS = Yours()
 OWNERS = Owners()
 
 
+SERVER_NAME = re.compile("[a-z][a-z0-9_-]{0,31}")
 Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
 
 
@@ -283,6 +285,21 @@ class ToolCacheConfig:
 
 
 @dataclass(frozen=True)
+class ServerConfig:
+    """An MCP server whose tools the entity may use."""
+
+    command: tuple[str, ...]
+    variables: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    timeout_seconds: Above = 30.0
+
+    def __post_init__(self) -> None:
+        if not self.command or not self.command[0]:
+            raise ValueError("`command` must name a program")
+
+
+@dataclass(frozen=True)
 class ToolsConfig:
     """What the entity may use."""
 
@@ -296,6 +313,14 @@ class ToolsConfig:
     command_variables: Annotated[tuple[str, ...], OWNERS]
     output_max_tokens: Positive
     cache: ToolCacheConfig
+    servers: Annotated[Mapping[str, ServerConfig], OWNERS]
+
+    def __post_init__(self) -> None:
+        for name in self.servers:
+            if not SERVER_NAME.fullmatch(name):
+                raise ValueError(
+                    f"`servers.{name}` may only have a-z, 0-9, _ and -, and 32 of them"
+                )
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,11 @@ def api_key(config: Config, environ: Mapping[str, str], secrets_file: Path | Non
     Raises:
         CredentialsError: If others can read the file, or it is not such YAML.
     """
-    name = config.llm.api_key_env
+    return secret(config.llm.api_key_env, environ, secrets_file)
+
+
+def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
+    """Find what a name stands for, in the environment or the user's file; see `api_key`."""
     if key := environ.get(name, "").strip():
         return key
     if secrets_file is None or not secrets_file.exists():

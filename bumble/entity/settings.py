@@ -80,6 +80,8 @@ def load(
     user_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, Any] | None = None,
+    *,
+    home: Path | None = None,
 ) -> Settings:
     """Read every layer, hold each against its types, and put the later over the earlier.
 
@@ -88,6 +90,7 @@ def load(
         user_file: The user's own config; it need not exist.
         environ: The environment; only names that begin with `BUMBLE_` count.
         flags: Dotted key to value, as the command line gave them.
+        home: The folder whose trust counts, where the entity file is a copy of what it held.
 
     Raises:
         NotAnEntityError: If the entity file is not there.
@@ -110,14 +113,15 @@ def load(
     layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
     if entity_file is None:
         return _assemble(tuple(layers), identity, tuple(warnings))
-    layers, doubts = _as_trusted(layers, own, entity_file, trusted)
+    home = home or entity_file.parent
+    layers, doubts = _as_trusted(layers, own, entity_file, home, trusted)
     assembled = _assemble(tuple(layers), identity, (*warnings, *doubts))
-    as_it_is = folder_trust.doubt(trusted, entity_file.parent, own.values) is None
+    as_it_is = folder_trust.doubt(trusted, home, own.values) is None
     return replace(assembled, trusted=as_it_is)
 
 
 def _as_trusted(
-    layers: list[Layer], own: Layer, path: Path, trusted: folder_trust.Trusted
+    layers: list[Layer], own: Layer, path: Path, home: Path, trusted: folder_trust.Trusted
 ) -> tuple[list[Layer], list[str]]:
     """Take out what does not count in an entity's folder, and say so.
 
@@ -125,6 +129,7 @@ def _as_trusted(
         layers: All of them.
         own: The one that is the entity's own.
         path: Of its entity.yaml.
+        home: The folder whose trust counts.
         trusted: The folders that the user trusts, as they were.
     """
     asking = [
@@ -133,7 +138,7 @@ def _as_trusted(
         else folder_trust.starting(layer.values)
         for layer in layers
     ]
-    doubt = folder_trust.doubt(trusted, path.parent, own.values) if any(asking) else None
+    doubt = folder_trust.doubt(trusted, home, own.values) if any(asking) else None
     if doubt is None:
         return layers, []
     left, warnings = [], []
@@ -142,10 +147,10 @@ def _as_trusted(
         for keys in ignored:
             if layer is own:
                 place = setting_layers.place(str(path), layer.source, keys)
-                warnings.append(folder_trust.warning(place, keys, path.parent, doubt))
+                warnings.append(folder_trust.warning(place, keys, home, doubt))
             else:
                 place = layer.origin(keys)
-                warnings.append(folder_trust.program_warning(place, keys, path.parent, doubt))
+                warnings.append(folder_trust.program_warning(place, keys, home, doubt))
     return left, warnings
 
 

@@ -30,7 +30,15 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import terms
 from bumble.index.search import Hit
 from bumble.llm import ledger
-from bumble.records import base, episodes, relationships, session_files, sessions, state
+from bumble.records import (
+    base,
+    episodes,
+    provenance,
+    relationships,
+    session_files,
+    sessions,
+    state,
+)
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Imprint
 from bumble.records.sessions import Message, Session
@@ -40,6 +48,7 @@ from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 from bumble.text.words import one_line
+from bumble.topics import episode_tags
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
 COMPARED = 20  # earlier episodes that novelty looks at
@@ -344,9 +353,19 @@ def _episode(
         imprints=_imprints(life, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,
+        tags=episode_tags.of(life.memory, _told(job.messages), origin.audience),
         summary_source=result.summary_source,
         provenance=origin,
     )
+
+
+def _told(messages: Sequence[Message]) -> list[str]:
+    """Return what people told in some messages; what they only read out tags nothing."""
+    return [
+        message.text
+        for message in messages
+        if message.role == "user" and not provenance.is_untrusted(message.trust)
+    ]
 
 
 def _tag(messages: Sequence[Message]) -> str:

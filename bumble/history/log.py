@@ -94,6 +94,7 @@ def read(
     cycle: str = "",
     wanted: Sequence[str] = (),
     since: str = "HEAD",
+    after: datetime | None = None,
 ) -> list[Commit]:
     """Return commits that touch the folder, the newest first.
 
@@ -103,11 +104,14 @@ def read(
         cycle: Only those of this kind, or of one whose name begins with it.
         wanted: Only those that touch a file of these pathspecs.
         since: The newest to look at.
+        after: Only those that were made at this time, or later.
 
     Raises:
         HistoryUnreadableError: If git gives up.
     """
     options = [f"--max-count={limit}"] if limit is not None else []
+    if after is not None:
+        options.append(f"--since={after:%Y-%m-%dT%H:%M:%S%z}")
     if cycle:
         options += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
     options += [f"--format={FORMAT}", "--name-status", "--full-diff", *WALK, since]

@@ -233,6 +233,7 @@ def person(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "topics": joined,
         "unresolved": joined,
         "pending": _pending,
+        "lines": nested({}, nested(ORIGIN)),
         "interaction_count": counted,
         "reviewed_at_count": greater,
         "first_met": earlier,
@@ -267,7 +268,7 @@ def _score(base: Any, current: Any, incoming: Any) -> Any:
 
 def record(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge the front matter of an episode or a dream."""
-    rules: dict[str, Rule] = {**ORIGIN, "people": joined, "imprints": joined}
+    rules: dict[str, Rule] = {**ORIGIN, "people": joined, "imprints": joined, "tags": joined}
     return mapping(base, current, incoming, rules)
 
 

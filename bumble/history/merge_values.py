@@ -25,6 +25,10 @@ class Clash(Exception):
     """Both sides changed a value, each to something else."""
 
 
+# What a rule raises that was given something else than it merges: people write what they like.
+_MISSHAPEN = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+
+
 def plain(base: Any, current: Any, incoming: Any) -> Any:
     """Take the side that changed; mappings are merged key by key, lists joined."""
     alone = current if _same(current, incoming) else unchanged(base, current, incoming)
@@ -72,7 +76,7 @@ def mapping(
         if value is BOTH:
             try:
                 value = rules.get(str(key), otherwise)(*values)
-            except Clash:
+            except (Clash, *_MISSHAPEN):
                 value = CLASHED
         if value is not ABSENT:
             merged[key] = value

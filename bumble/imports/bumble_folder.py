@@ -31,6 +31,7 @@ from bumble.records.sessions import Message, Session
 from bumble.text import yaml_edit
 
 MAX_TRANSCRIPT_BYTES = 16_000_000
+OF_FORGOTTEN = "memories of somebody who was forgotten"
 TEXTS = ("episodes/*.md", "dreams/*.md", "relationships/*.md", "narrative.md")
 
 
@@ -81,16 +82,28 @@ def _memories(source: Source, top: str, name: str, context: Context) -> Iterator
     for path in source.below(*(below + pattern for pattern in TEXTS)):
         used.append(path)
         note = notes.load(source, path)
-        yield from [note] if isinstance(note, LeftOut) else notes.dated(note, OTHER, name)
+        if isinstance(note, LeftOut):
+            yield note
+        elif _is_of_forgotten(note, context):
+            yield LeftOut("memories", OF_FORGOTTEN)
+        else:
+            yield from notes.dated(note, OTHER, name)
     for path in source.below(f"{below}{journal.PATH}"):
         used.append(path)
         yield from _days(source, path, name, context)
     claims = source.below(f"{below}beliefs/*.md")
-    yield from _beliefs(source, claims, name)
+    yield from _beliefs(source, claims, name, context)
     known = {*used, *claims, top + ENTITY_FILE}
     rest = [path for path in source.names if path not in known]
     if rest:
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
+
+
+def _is_of_forgotten(note: Note, context: Context) -> bool:
+    """Whether a memory is of somebody who was forgotten, alone or with others."""
+    listed = [lenient.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
+    names = [PurePosixPath(note.name).stem, *(name for part in listed for name in part)]
+    return any(map(context.is_forgotten, names))
 
 
 def _talk(source: Source, path: str, name: str, owner_id: str) -> Iterator[Item]:
@@ -151,7 +164,7 @@ def _days(source: Source, path: str, name: str, context: Context) -> Iterator[It
         yield Talk(f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns))
 
 
-def _beliefs(source: Source, paths: Iterable[str], name: str) -> Iterator[Item]:
+def _beliefs(source: Source, paths: Iterable[str], name: str, context: Context) -> Iterator[Item]:
     """Make facts of what it held true, a list of them for each kind of claim."""
     claims: dict[str, list[str]] = {}
     for path in paths:
@@ -160,6 +173,8 @@ def _beliefs(source: Source, paths: Iterable[str], name: str) -> Iterator[Item]:
             yield note
         elif note.meta.get("archived"):
             yield LeftOut(path, "what it no longer believed")
+        elif _is_of_forgotten(note, context):
+            yield LeftOut("memories", OF_FORGOTTEN)
         elif note.body.strip():
             kind = lenient.text(note.meta.get("category")).replace("_", " ") or "belief"
             claims.setdefault(kind, []).append(" ".join(note.body.split()))

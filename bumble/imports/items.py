@@ -5,7 +5,7 @@ Values only, the same for every format; they say what stands in a file, not wher
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, TypeAlias
@@ -19,6 +19,8 @@ class Context:
 
     zone: tzinfo  # the entity's: it decides where a day ends
     person: str  # what the person is called whose files they are
+    # Whether an id or a name is of somebody whom the entity has forgotten.
+    is_forgotten: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True)

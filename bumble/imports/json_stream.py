@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import InvalidOperation
 from typing import Any, BinaryIO, cast
 
 import ijson
@@ -18,7 +19,10 @@ MAX_TEXT_BYTES = 16_000_000  # of one text: the parser holds it whole
 MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about
 VALUE_COST = 80  # of them for each value, its characters aside
 MAX_DEPTH = 100
+MAX_DIGITS = 4_000  # of a whole number: where Python refuses one, the parser's C reads on, and dies
 HEAD_BYTES = 512_000  # of a file, to see what it is
+_BROKEN = (JSONError, ValueError, InvalidOperation)  # the last: an exponent beyond all measure
+_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
 
@@ -50,15 +54,47 @@ class _Guarded:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.silent, self.begun = stream, 0, False
+        self.quoted = False  # whether what is read next stands within a text
+        self.tail = b""  # of what was read: what can't be judged without what follows
+        self.broken = False  # whether a number comes next that is too long
 
     def read(self, size: int = -1) -> bytes:
         if self.silent > MAX_TEXT_BYTES:
             raise ValueError(f"a text of more than {MAX_TEXT_BYTES:,} bytes")
+        if self.broken:
+            raise ValueError(f"a number of more than {MAX_DIGITS:,} digits")
         data = self.stream.read(size)
         self.silent += len(data)
         if not self.begun and size != 0:
             self.begun, data = True, data.removeprefix(b"\xef\xbb\xbf")
-        return data
+        held = len(self.tail)
+        whole = self._before_long_number(self.tail + data)
+        self.broken = whole < held + len(data)
+        return data[: max(0, whole - held)] if self.broken else data
+
+    def _before_long_number(self, data: bytes) -> int:
+        """Return how much stands before a number of too many digits; all, where there is none.
+
+        Within a text they are letters as any.
+        """
+        many, at = b"0" * (MAX_DIGITS + 1), -1
+        digits = data.translate(_DIGITS_AS_ZEROS)
+        while (at := digits.find(many, at + 1)) >= 0:
+            if self.quoted == (_quotes(data[:at]) % 2 == 1):
+                return at
+            if (at := data.find(b'"', at)) < 0:
+                break
+        kept = data.rstrip(b"\\")
+        self.quoted ^= _quotes(kept) % 2 == 1
+        if not self.quoted:
+            kept = kept[: len(digits[: len(kept)].rstrip(b"0"))]
+        self.tail = data[len(kept) :]
+        return len(data)
+
+
+def _quotes(data: bytes) -> int:
+    """Count the quotation marks that begin or end a text."""
+    return data.count(b'"') - data.replace(b"\\\\", b"").count(b'\\"')
 
 
 def shape(head: bytes) -> Shape:
@@ -67,8 +103,9 @@ def shape(head: bytes) -> Shape:
     keys: set[str] = set()
     first: dict[str, set[str]] = {}
     inside = ""  # "item" while in the first object of a list
+    guarded = _Guarded(io.BytesIO(head))
     try:
-        for event, value in ijson.basic_parse(io.BytesIO(head.removeprefix(b"\xef\xbb\xbf"))):
+        for event, value in ijson.basic_parse(cast("BinaryIO", guarded)):
             if depth == 0:
                 kind = {"start_map": "object", "start_array": "array"}.get(event, "")
             if event == "map_key" and depth == 1:
@@ -84,7 +121,7 @@ def shape(head: bytes) -> Shape:
             depth += (event in _STARTS) - (event in _ENDS)
             if depth > MAX_DEPTH:
                 break
-    except (JSONError, ValueError):  # the head ends somewhere
+    except _BROKEN:  # the head ends somewhere
         pass
     lists = {name: frozenset(inner) for name, inner in first.items()}
     return Shape(kind, frozenset(keys), lists)
@@ -118,8 +155,10 @@ def items(stream: BinaryIO, *keys: str) -> Iterator[Any]:
             if gathered is not None and depth == listed:
                 yield gathered.result()
                 gathered = None
-    except (JSONError, ValueError) as error:
+    except _BROKEN as error:
         why = (str(error).splitlines() or [""])[0][:120]
+        if isinstance(error, InvalidOperation):
+            why = "a number beyond all measure"
         yield Unread(number, f"the file breaks off: {why}", ends=True)
 
 

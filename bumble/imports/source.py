@@ -165,7 +165,7 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[Source]:
             return
         with files.reading(path) as stream:
             if _is_zip(stream):
-                with zipfile.ZipFile(stream) as archive:
+                with _archive(stream) as archive:
                     yield _zip(path, archive, progress)
                 return
         yield _single(path, progress)
@@ -177,6 +177,18 @@ def _is_zip(stream: BinaryIO) -> bool:
     magic = stream.read(4)
     stream.seek(0)
     return magic in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def _archive(stream: BinaryIO) -> zipfile.ZipFile:
+    """Read the list of a zip's members.
+
+    Raises:
+        BadZipFile: If it can't be read, or is of a kind that nobody can unpack.
+    """
+    try:
+        return zipfile.ZipFile(stream)
+    except (NotImplementedError, RuntimeError, ValueError) as error:
+        raise zipfile.BadZipFile(str(error)) from error
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,9 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.text import languages, words
+from bumble.text.tags import distinct, folded, in_text
 
-VERSION = f"3.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"4.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
@@ -62,6 +63,7 @@ class Chunk:
     recipe: tuple[tuple[str, float], ...] = ()  # the vector: hashes of embedded texts with weights
     at: str = ""  # ISO 8601 with offset; empty if it has no time
     people: tuple[str, ...] = ()  # ids of those it is about, or who took part
+    tags: tuple[str, ...] = ()  # of its record and its text, as they are compared
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
     trust: str = ""  # one of records.TRUSTS, or empty
     session: str = ""  # the session a message belongs to
@@ -80,6 +82,10 @@ class Chunk:
 def text_hash(text: str) -> str:
     """Identify a text that is embedded."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _folded(tags: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(folded, distinct(tags)))
 
 
 def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
@@ -142,6 +148,7 @@ def _chunks(
     head: str = "",
     at: str = "",
     people: tuple[str, ...] = (),
+    tags: tuple[str, ...] = (),
     active: bool = True,
 ) -> Iterator[Chunk]:
     """Make the chunks of a text; `head` leads each, unseen: a date, a title, names."""
@@ -160,6 +167,7 @@ def _chunks(
             tuple(terms.terms(embedded, code)),
             at=at,
             people=people,
+            tags=_folded((*tags, *in_text(piece.text))),
             audience=origin.audience,
             trust=origin.trust,
             form=form.form(piece.text, language),
@@ -182,6 +190,7 @@ def _episode(path: Path) -> Iterator[Chunk]:
         head=head,
         at=episode.at.isoformat(),
         people=episode.people,
+        tags=episode.tags,
         active=not episode.dormant,
     )
 
@@ -230,6 +239,7 @@ def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
             entry.provenance,
             head=f"({spoken_date(entry.at.date())}) {tags}".strip() + " ",
             at=entry.at.isoformat(),
+            tags=entry.tags,
         )
 
 
@@ -257,6 +267,7 @@ def _project(path: Path) -> Iterator[Chunk]:
         project.provenance,
         head=f"{tags}\n" if tags else "",
         people=project.people,
+        tags=project.tags,
     )
 
 
@@ -376,6 +387,7 @@ def _turn(
             _recipe(embedded, before),
             at=message.at.isoformat(),
             people=session.people,
+            tags=_folded(in_text(piece.text)),
             audience=session.people,
             trust=message.trust,
             session=session.id,

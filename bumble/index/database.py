@@ -33,11 +33,13 @@ from bumble.errors import (
     RecordInvalidError,
     UserError,
 )
+from bumble.index import bits
 from bumble.index.chunks import Chunk
 from bumble.index.filters import Filter
 from bumble.index.scan import Stamp
+from bumble.text.tags import folded
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
@@ -50,7 +52,8 @@ create table files (
 );
 create table chunks (
   id integer primary key, file integer, kind text, record text, ordinal integer, line integer,
-  at text, people text, audience text, trust text, session text, speaker text, active integer,
+  at text, people text, tags text, audience text, trust text, session text, speaker text,
+  active integer,
   language text, own_terms integer, around_terms integer, turn integer, asks real, own integer,
   timed integer, hash text, recipe text
 );
@@ -65,7 +68,6 @@ create table loose (hash text primary key) without rowid;
 create table tokens (id integer primary key, hash text unique, pieces blob, signs blob);
 create table pieces (piece integer primary key, texts integer);
 create table vectors (id integer primary key, vector blob);
-create table coarse (id integer primary key, bits blob);
 create table queue (id integer primary key);
 """
 # Which texts the catalysts of topics point to; an index from before there were any gets it, too.
@@ -77,8 +79,8 @@ create index if not exists links_chunk on links (chunk);
 create table if not exists linked (id integer primary key);
 """
 CHUNK_COLUMNS = (
-    "file, kind, record, ordinal, line, at, people, audience, trust, session, speaker, active,"
-    " language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
+    "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"
+    " active, language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
@@ -335,7 +337,8 @@ class Database:
         self._queue(ids)
 
     def _drop_vectors(self, ids: Sequence[int]) -> None:
-        for table in ("vectors", "coarse", "linked"):
+        bits.drop(self, ids)
+        for table in ("vectors", "linked"):
             self.run(f"delete from {table} where id = ?", [(chunk_key,) for chunk_key in ids])
         for end in ("catalyst", "chunk"):
             self.run(f"delete from links where {end} = ?", [(chunk_key,) for chunk_key in ids])
@@ -346,7 +349,8 @@ class Database:
 
     def forget_vectors(self) -> None:
         """Drop every vector: another model's can't be compared with them."""
-        for table in ("vectors", "coarse", "embeddings", "links", "linked"):
+        bits.clear(self)
+        for table in ("vectors", "embeddings", "links", "linked"):
             self.run(f"delete from {table}")
         self.forget_tokens()
 
@@ -387,6 +391,14 @@ class Database:
         self.run("insert into tokens (hash, pieces, signs) values (?, ?, ?)", rows)
         self._count_pieces(kinds, 1)
 
+    def stored_tokens(self, hashes: Sequence[str]) -> list[tuple[str, bytes, bytes]]:
+        """Return the tokens of some texts as they are stored: hash, pieces, signs."""
+        rows = self.rows(
+            "select hash, pieces, signs from tokens where hash in (select value from json_each(?))",
+            (json.dumps(hashes),),
+        )
+        return [(str(key), bytes(pieces), bytes(signs)) for key, pieces, signs in rows]
+
     def _count_pieces(self, kinds: Iterable[NDArray[np.uint32]], step: int) -> None:
         """Count texts, each given by its different pieces, in or out."""
         counted = list(kinds)
@@ -410,7 +422,7 @@ class Database:
     def unembedded(self) -> list[int]:
         """Return the chunks that have no vector yet, newest first."""
         rows = self.rows(
-            "select id from chunks where id not in (select id from coarse) order by at desc, id"
+            "select id from chunks where id not in (select id from placed) order by at desc, id"
         )
         return [int(row[0]) for row in rows]
 
@@ -438,9 +450,10 @@ class Database:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
         """Store the vectors of chunks, each of length 1."""
-        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in vectors]
+        listed = list(vectors)
+        rows = [(chunk_key, vector.astype("<f4").tobytes()) for chunk_key, vector in listed]
         self.run("insert or replace into vectors values (?, ?)", rows)
-        self.run("insert or replace into coarse values (?, vec_quantize_binary(?))", rows)
+        bits.put(self, listed)
 
     def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed, by hash."""
@@ -457,14 +470,16 @@ class Database:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
-        total = int(self.rows("select count(*) from coarse")[0][0])
-        if total > EXACT_ROWS:
-            inside = (
-                f"id in (select id from coarse where {inside} order by"
-                f" vec_distance_hamming(vec_bit(bits), vec_quantize_binary(?)), id limit"
-                f" {depth * COARSE_FACTOR})"
+        if int(self.rows("select count(*) from placed")[0][0]) > EXACT_ROWS:
+            passing = (
+                f"select id from chunks where id in (select value from json_each(?)) and {where}"
             )
-            values = (*values, blob)
+
+            def allowed(ids: Sequence[int]) -> set[int]:
+                return {int(row[0]) for row in self.rows(passing, (json.dumps(ids), *values))}
+
+            likely = bits.nearest(self, query, depth * COARSE_FACTOR, allowed if where else None)
+            inside, values = "id in (select value from json_each(?))", (json.dumps(likely),)
         rows = self.rows(
             f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"
             f" where {inside} order by cosine desc, id limit {depth}",
@@ -491,6 +506,9 @@ class Database:
         if only.people:
             parts.append("(" + " or ".join(["instr(people, ?)"] * len(only.people)) + ")")
             values += [packed((person,)) for person in only.people]
+        if only.tags:
+            parts.append("(" + " and ".join(["instr(tags, ?)"] * len(only.tags)) + ")")
+            values += [packed((folded(tag),)) for tag in only.tags]
         if only.audience:
             allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
             parts.append(f"(audience = '' or ({allowed}))")
@@ -582,10 +600,10 @@ class Database:
         )
 
     def records(self) -> list[Row]:
-        """Return every record once: kind, id, path, line, time, text, speaker, talk, who, trust."""
+        """Return every record: kind, id, path, line, at, text, speaker, talk, who, trust, tags."""
         return self.rows(
             "select chunks.kind, record, files.path, min(line), at, group_concat(text, ' '),"
-            " speaker, session, audience, trust from chunks join texts using (id)"
+            " speaker, session, audience, trust, tags from chunks join texts using (id)"
             " join files on files.id = chunks.file"
             " group by chunks.kind, record, files.path order by at, files.path, min(line)"
         )
@@ -604,7 +622,7 @@ class Database:
 
     def waiting(self) -> int:
         """Return how many chunks have no vector yet."""
-        return self.size() - int(self.rows("select count(*) from coarse")[0][0])
+        return self.size() - int(self.rows("select count(*) from placed")[0][0])
 
     def queued(self) -> int:
         """Return how many chunks the full-text index has yet to take."""
@@ -683,6 +701,7 @@ def row_of(file: int, chunk: Chunk) -> Row:
         chunk.line,
         chunk.at,
         packed(chunk.people),
+        packed(chunk.tags),
         packed(chunk.audience),
         chunk.trust,
         chunk.session,
@@ -727,7 +746,7 @@ def create(path: Path) -> Database:
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
-            connection.execute(_SCHEMA + _LINKS)
+            connection.execute(_SCHEMA + _LINKS + bits.SCHEMA)
         database = Database(path, connection)
         database.set_meta("schema", SCHEMA_VERSION)
         return database
@@ -746,6 +765,9 @@ def open_to_write(path: Path) -> Database:
     if not database.has_links():
         with database.transaction():
             database.run(_LINKS)
+    if not bits.are_kept(database):
+        with database.transaction():
+            bits.move(database)
     return database
 
 
@@ -755,7 +777,11 @@ def open_to_read(path: Path) -> Database:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    return _opened(path, apsw.SQLITE_OPEN_READONLY)
+    database = _opened(path, apsw.SQLITE_OPEN_READONLY)
+    if not bits.are_kept(database):
+        database.close()
+        raise IndexUnusableError(path, "it was made by another version of bumble")
+    return database
 
 
 def _opened(path: Path, flags: int) -> Database:

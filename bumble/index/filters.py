@@ -15,6 +15,7 @@ class Filter:
 
     kinds: tuple[str, ...] = ()
     people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
+    tags: tuple[str, ...] = ()  # that it has, each of them
     audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
     sessions: tuple[str, ...] = ()  # the messages of these sessions alone
     not_session: str = ""  # a session whose messages are known already

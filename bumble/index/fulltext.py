@@ -58,7 +58,7 @@ def read_stamp(folder: Path) -> Stamp | None:
     try:
         data = json.loads(files.read(folder / STAMP))
         return Stamp(str(data["token"]), int(data["generation"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -218,9 +218,9 @@ def open_to_read(folder: Path) -> Fulltext:
 
 
 def _open(folder: Path) -> Index:
-    """Open the index; tantivy follows links, so in its folder there may be none."""
-    if folder.is_symlink() or (folder.is_dir() and any(map(Path.is_symlink, folder.iterdir()))):
-        raise IndexUnusableError(folder, "there are links in it")
+    """Open the index; tantivy follows links and waits at pipes: in its folder there may be none."""
+    if folder.is_symlink() or (folder.is_dir() and not all(map(_is_plain, folder.iterdir()))):
+        raise IndexUnusableError(folder, "there are links in it, or what is no plain file")
     with _sound(folder, "read"):
         index = Index.open(str(folder))
     index.register_tokenizer(
@@ -230,6 +230,10 @@ def _open(folder: Path) -> Index:
         .build(),
     )
     return index
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _schema() -> Schema:

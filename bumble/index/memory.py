@@ -86,6 +86,7 @@ class Memory:
         limit: int,
         audience: Sequence[str] = (),
         people: Sequence[str] = (),
+        tags: Sequence[str] = (),
         sessions: Sequence[str] = (),
         outside: str = "",
         unseen: Sequence[str] = (),
@@ -103,6 +104,7 @@ class Memory:
             limit: At most this many.
             audience: Ids of all who will read it: what others said in private is left out.
             people: Ids; what is about, or with, at least one of them. Empty: everybody.
+            tags: What has all of these; empty: everything.
             sessions: Their messages alone; empty: everything.
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
@@ -116,6 +118,7 @@ class Memory:
             kinds=tuple(kinds),
             audience=tuple(audience),
             people=tuple(people),
+            tags=tuple(tags),
             sessions=tuple(sessions),
             not_session=outside,
             unseen=tuple(unseen),

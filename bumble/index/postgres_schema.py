@@ -49,7 +49,7 @@ create table bumble.stamps (
 create table bumble.chunks (
   entity integer not null, id bigint not null, file bigint not null, kind text collate "C",
   record text collate "C", ordinal integer, line integer, at text collate "C", people text,
-  audience text, trust text, session text, speaker text, active smallint, language text,
+  tags text, audience text, trust text, session text, speaker text, active smallint, language text,
   own_terms integer, around_terms integer, turn integer, asks double precision, own smallint,
   timed smallint, hash text collate "C", recipe text, primary key (entity, id)
 );

@@ -34,6 +34,7 @@ from bumble.index.filters import Filter
 from bumble.index.postgres_schema import TABLES
 from bumble.index.postgres_words import lexemes
 from bumble.index.scan import Stamp
+from bumble.text.tags import folded
 
 HNSW_ROWS = 20_000  # vectors of an entity from which on the nearest are looked up in a graph
 COARSE_FACTOR = 4  # candidates of the graph for each that is wanted
@@ -382,6 +383,9 @@ class PostgresStore:
         if only.people:
             parts.append("(" + " or ".join(["strpos(people, %s) > 0"] * len(only.people)) + ")")
             values += [packed((person,)) for person in only.people]
+        if only.tags:
+            parts.append("(" + " and ".join(["strpos(tags, %s) > 0"] * len(only.tags)) + ")")
+            values += [packed((folded(tag),)) for tag in only.tags]
         if only.audience:
             allowed = " and ".join(["strpos(audience, %s) > 0"] * len(only.audience))
             parts.append(f"(audience = '' or ({allowed}))")
@@ -457,13 +461,14 @@ class PostgresStore:
         )
 
     def records(self) -> list[Row]:
-        """Return every record once: kind, id, path, line, time, text, speaker, talk, who, trust."""
+        """Return every record: kind, id, path, line, at, text, speaker, talk, who, trust, tags."""
         of_first = ", ".join(
             f"(array_agg({column} order by line, ordinal))[1] as {column}"
-            for column in ("at", "speaker", "session", "audience", "trust")
+            for column in ("at", "speaker", "session", "audience", "trust", "tags")
         )
         return self.rows(
-            "select kind, record, path, line, at, text, speaker, session, audience, trust from ("
+            "select kind, record, path, line, at, text, speaker, session, audience, trust, tags"
+            " from ("
             " select c.kind, record, f.path, min(line) as line,"
             f" string_agg(text, ' ' order by ordinal) as text, {of_first} from chunks c"
             " join texts t on t.entity = c.entity and t.id = c.id"

@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
 K1 = 1.2
 B = 0.4
 B_LATE = 0.9  # beside late interaction
@@ -24,6 +28,10 @@ class Lengths:
 
     chunks: int  # how many there are
     mean: Mapping[str, float]  # length of a chunk in terms, by kind
+
+    def relative(self, kind: str, own_terms: int, around_terms: int) -> float:
+        """Say how long a chunk is beside others of its kind."""
+        return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -42,43 +50,49 @@ def length(own_terms: int, around_terms: int) -> int:
     return own_terms + around_terms
 
 
+def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
+    """Count the terms of a query in texts, each given by its terms with spaces between.
+
+    Returns:
+        Shape (terms, texts).
+    """
+    apart = [f" {text.replace(' ', '  ')} " for text in texts]  # a space can't end two terms
+    wanted = [f" {term} " for term in query]
+    counted = [[text.count(term) for text in apart] for term in wanted]
+    return np.array(counted, np.float64).reshape(len(query), len(texts))
+
+
 def bm25(
     query: Sequence[str],
-    own: Sequence[str],
-    around: Sequence[str],
-    kind: str,
+    frequency: Numbers,
+    relative: Numbers,
     counts: Mapping[str, int],
-    lengths: Lengths,
+    chunks: int,
     *,
-    around_weight: float = AROUND_WEIGHT,
     b: float = B,
-) -> float:
-    """Score a chunk against the terms of a query.
+) -> Numbers:
+    """Score chunks against the terms of a query.
 
     Args:
         query: Distinct terms.
-        own: Terms of the chunk.
-        around: Terms of the turns before it.
-        kind: The chunk's kind; a belief is short beside beliefs, not beside transcripts.
+        frequency: Of these in the chunks, shape (terms, chunks); those around counted in part.
+        relative: Shape (chunks,): how long each is beside others of its kind; a belief is short
+            beside beliefs, not beside transcripts.
         counts: In how many chunks each term stands.
-        lengths: Of all chunks.
-        around_weight: What a term of the turns before counts beside one of the turn itself.
+        chunks: How many there are.
         b: How much the length of a chunk counts, in [0, 1].
 
     Returns:
-        A score >= 0.
+        Scores >= 0, shape (chunks,).
 
     Source:
         Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
     """
-    relative = length(len(own), len(around)) / (lengths.mean.get(kind) or 1.0)
-    score = 0.0
-    for term in query:
-        frequency = own.count(term) + around_weight * around.count(term)
-        if frequency:
-            count = counts.get(term, 0)
-            rarity = log(1 + (max(0.0, lengths.chunks - count) + 0.5) / (count + 0.5))
-            score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - b + b * relative))
+    score = np.zeros(len(relative))
+    for term, times in zip(query, frequency, strict=True):
+        count = counts.get(term, 0)
+        rarity = log(1 + (max(0.0, chunks - count) + 0.5) / (count + 0.5))
+        score += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * relative))
     return score
 
 

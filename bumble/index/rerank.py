@@ -7,13 +7,14 @@ nothing of moods, prompts or of how candidates are found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats, QueryTokens
 from bumble.index import conversation, form, late, ranking
@@ -75,6 +76,11 @@ class _Loaded:
     tokens: Floats  # shape (chunks,)
     before: Floats
     bm25: Floats
+    stands: NDArray[np.bool_]  # shape (terms, chunks): which terms, in it or in the turns before
+
+    def scaled_words(self, best: float) -> Floats:
+        """Return BM25 as a share of the query's best."""
+        return self.bm25 / np.float32(best) if best else self.bm25
 
 
 class _Matcher:
@@ -89,28 +95,27 @@ class _Matcher:
         used = np.flatnonzero(rarities)
         self.asked = float(rarities.sum())
         self.weights, self.query = rarities[used] / rarities.sum(), tokens.vectors[used]
-        self.any_term = re.compile("|".join(re.escape(f" {term} ") for term in question.terms))
-        self.rows: dict[int, tuple[Any, ...]] = {}
-        self.matched: dict[int, Floats] = {}  # by chunk, shape (tokens,)
-        self.bm25: dict[int, float] = {}
+        self.rows: list[tuple[Any, ...]] = []
+        self.at: dict[int, int] = {}  # which of them a chunk is
+        self.matched = np.zeros((len(used), 0), np.float32)  # of each row
+        self.bm25 = np.zeros(0, np.float32)
+        self.stands = np.zeros((len(question.terms), 0), bool)  # each term, in each row or before
 
     def load(self, ids: Iterable[int]) -> _Loaded:
         """Load chunks, and match those that are new."""
         wanted = set(ids)
-        new = self.database.token_rows(sorted(wanted - self.rows.keys()))
+        new = self.database.token_rows(sorted(wanted - self.at.keys()))
         self._match(new)
-        self.rows |= {row[0]: row for row in new}
-        rows = sorted((self.rows[chunk_id] for chunk_id in wanted), key=_place)
-        empty = np.zeros((0, len(self.query)), np.float32)
-        matched = np.stack([self.matched[row[0]] for row in rows]).T if rows else empty.T
+        chosen = sorted((self.at[chunk_id] for chunk_id in wanted), key=self._place)
+        rows = [self.rows[n] for n in chosen]
+        matched = self.matched[:, chosen]
         files = np.array([row[2] for row in rows], np.int64)
         turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
         each = conversation.units(files, turns)
         lengths = np.array([row[4] for row in rows], np.int64)
         own = self.weights @ matched
         total = self.weights @ conversation.with_before(matched, lengths, each, self.shares.before)
-        bm25 = np.array([self.bm25[row[0]] for row in rows], np.float32)
-        return _Loaded(rows, each, own, total - own, bm25)
+        return _Loaded(rows, each, own, total - own, self.bm25[chosen], self.stands[:, chosen])
 
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
         """Load chunks given by id, kind, file and turn with the turns some steps from them."""
@@ -122,35 +127,34 @@ class _Matcher:
         return self.load(ids.union(self.database.of_turns(sorted(turns))))
 
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Take in rows that are new."""
         width = self.query.shape[1] // 8
         signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
-        ids = [row[0] for row in rows]
-        self.matched |= zip(ids, late.matches(self.query, signs).T, strict=True)
-        own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
-        reach = conversation.reach(own, around).tolist()
-        self.bm25 |= zip(ids, map(self._bm25, rows, reach), strict=True)
-
-    def _bm25(self, row: Sequence[Any], reach: float) -> float:
+        self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
+        self.rows += rows
+        self.matched = np.hstack([self.matched, late.matches(self.query, signs)])
         question = self.question
-        if not question.terms:
-            return float(row[0] in question.verbatim)
-        if not self.any_term.search(f" {row[11]} {row[12]} "):
-            return 0.0
-        return ranking.bm25(
+        in_own = ranking.frequencies(question.terms, [row[11] for row in rows])
+        in_around = ranking.frequencies(question.terms, [row[12] for row in rows])
+        own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
+        relative = [question.lengths.relative(row[1], row[4], row[5]) for row in rows]
+        scores = ranking.bm25(
             question.terms,
-            row[11].split(" "),
-            row[12].split(),
-            str(row[1]),
+            in_own + ranking.AROUND_WEIGHT * conversation.reach(own, around) * in_around,
+            np.array(relative, np.float64),
             question.counts,
-            question.lengths,
-            around_weight=ranking.AROUND_WEIGHT * reach,
+            question.lengths.chunks,
             b=ranking.B_LATE,
         )
+        if not question.terms:
+            scores = np.array([row[0] in question.verbatim for row in rows], np.float64)
+        self.bm25 = np.concatenate([self.bm25, scores.astype(np.float32)])
+        self.stands = np.hstack([self.stands, (in_own + in_around) > 0])
 
-
-def _place(row: Sequence[Any]) -> tuple[str, int, int]:
-    """Order chunks by path, turn and id: the same in every index of the same files."""
-    return row[14], row[3], row[0]
+    def _place(self, n: int) -> tuple[str, int, int]:
+        """Order rows by path, turn and id: the same in every index of the same files."""
+        row = self.rows[n]
+        return row[14], row[3], row[0]
 
 
 def rank(
@@ -180,7 +184,8 @@ def rank(
     first = matcher.around(places, range(-BEFORE, 1))
     best_words = float(first.bm25.max(initial=0))
     count = max(SURROUNDED, SURROUNDED_FACTOR * limit)
-    likely = {candidate.id for candidate in _ranked(matcher, first, allowed, best_words, count)}
+    totals, _ = _summed(matcher, first, best_words)
+    likely = {first.rows[n][0] for n in _ordered(first, totals, allowed)[:count]}
     chosen = [place for place in places if place[0] in likely]
     loaded = matcher.around(chosen, range(-AROUND, AROUND + 1))
     return _ranked(matcher, loaded, likely, best_words, most)
@@ -193,21 +198,9 @@ def _ranked(
     best_words: float,
     most: int,
 ) -> list[Ranked]:
-    """Add up the shares of the chunks that are allowed, best first; ties by id."""
-    question, shares = matcher.question, matcher.shares
-    words = loaded.bm25 / best_words if best_words else loaded.bm25
-    base = loaded.tokens + loaded.before + np.float32(shares.words) * words
-    columns = {
-        "tokens": loaded.tokens,
-        "before": loaded.before,
-        "words": shares.words * words,
-        "around": shares.around * conversation.surroundings(base, loaded.units),
-        **_formed(question, loaded.rows, shares),
-    }
-    totals = np.round(np.sum(list(columns.values()), axis=0), 6).tolist()
-    permitted = None if allowed is None else set(allowed)
-    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
-    places.sort(key=lambda n: (-totals[n], loaded.rows[n][0]))
+    """Rank the chunks that are allowed, best first."""
+    totals, columns = _summed(matcher, loaded, best_words)
+    words = loaded.scaled_words(best_words)
     return [
         Ranked(
             int(loaded.rows[n][0]),
@@ -215,11 +208,36 @@ def _ranked(
             tuple(RankShare(name, float(column[n])) for name, column in columns.items()),
             float(loaded.bm25[n]),
             float(words[n]),
-            _terms_in(question, loaded.rows[n]),
+            tuple(compress(matcher.question.terms, loaded.stands[:, n])),
             matcher.asked,
         )
-        for n in places[:most]
+        for n in _ordered(loaded, totals, allowed)[:most]
     ]
+
+
+def _summed(
+    matcher: _Matcher, loaded: _Loaded, best_words: float
+) -> tuple[list[float], dict[str, Floats]]:
+    """Weigh what counts for each chunk, and add it up. Returns sums, and shares by name."""
+    shares, words = matcher.shares, loaded.scaled_words(best_words)
+    base = loaded.tokens + loaded.before + np.float32(shares.words) * words
+    columns = {
+        "tokens": loaded.tokens,
+        "before": loaded.before,
+        "words": shares.words * words,
+        "around": shares.around * conversation.surroundings(base, loaded.units),
+        **_formed(matcher.question, loaded.rows, shares),
+    }
+    return np.round(np.sum(list(columns.values()), axis=0), 6).tolist(), columns
+
+
+def _ordered(
+    loaded: _Loaded, totals: Sequence[float], allowed: Collection[int] | None
+) -> list[int]:
+    """Return the places of the chunks that are allowed, best first; ties by id."""
+    permitted = None if allowed is None else set(allowed)
+    places = [n for n, row in enumerate(loaded.rows) if permitted is None or row[0] in permitted]
+    return sorted(places, key=lambda n: (-totals[n], loaded.rows[n][0]))
 
 
 def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -> dict[str, Floats]:
@@ -255,8 +273,3 @@ def _named(question: Question, rows: Sequence[Sequence[Any]]) -> list[bool]:
         else any(is_named(spoken_name(person)) for person in unpacked(row[10]))
         for row in rows
     ]
-
-
-def _terms_in(question: Question, row: Sequence[Any]) -> tuple[str, ...]:
-    own, around = f" {row[11]} ", f" {row[12]} "
-    return tuple(term for term in question.terms if f" {term} " in own or f" {term} " in around)

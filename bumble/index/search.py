@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
@@ -319,12 +321,24 @@ def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
     rows = index.database.hit_rows(candidates)
     counts = index.words.counts(asked)
     verbatim = set() if asked else set(search_query.lexical)
-    words, matched = [], []
-    for row in rows:
-        own, around = str(row[13]).split(" "), str(row[14]).split()
-        score = ranking.bm25(asked, own, around, str(row[1]), counts, index.lengths)
-        words.append(round(score, 6) if asked else float(row[0] in verbatim))
-        matched.append(tuple(term for term in asked if term in own or term in around))
+    own, around = [str(row[13]) for row in rows], [str(row[14]) for row in rows]
+    in_own, in_around = ranking.frequencies(asked, own), ranking.frequencies(asked, around)
+    lengths = [
+        index.lengths.relative(str(row[1]), len(terms_of.split()), len(near.split()))
+        for row, terms_of, near in zip(rows, own, around, strict=True)
+    ]
+    scores = ranking.bm25(
+        asked,
+        in_own + ranking.AROUND_WEIGHT * in_around,
+        np.array(lengths, np.float64),
+        counts,
+        index.lengths.chunks,
+    )
+    words = np.round(scores, 6).tolist() if asked else [float(row[0] in verbatim) for row in rows]
+    matched = [
+        tuple(term for term, stands in zip(asked, column, strict=True) if stands)
+        for column in (in_own + in_around).T.tolist()
+    ]
     near = (
         index.database.cosines(search_query.vector, candidates)
         if search_query.vector is not None

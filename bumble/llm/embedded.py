@@ -8,8 +8,9 @@ not keep to it: callers describe them in the prompt and ask with a schema (`acti
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -20,7 +21,16 @@ from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
 from bumble.llm.prefix_cache import PrefixFolder
-from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
+from bumble.llm.protocol import (
+    Completion,
+    EnoughError,
+    FinishReason,
+    Message,
+    OnText,
+    Request,
+    Usage,
+)
+from bumble.llm.stream_timeouts import ends_at
 from bumble.llm.thinking import TAGS, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
@@ -82,6 +92,7 @@ class EmbeddedModel:
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
+        until = ends_at(request.seconds)  # loading counts: who waits, waits for it too
         loaded = self._loaded()
         started = self._stopwatch()
         self._take_up(loaded, request)
@@ -89,7 +100,7 @@ class EmbeddedModel:
         answer = _Answer()
         first: float | None = None
         body = self._body(request, self._reasoning(loaded, request))
-        events = loaded.stream("/v1/chat/completions", body)
+        events = loaded.stream("/v1/chat/completions", body, until=until)
         try:
             for event in events:
                 piece, reasoning = answer.take(event)
@@ -100,6 +111,8 @@ class EmbeddedModel:
                     on_text(shown)
         except EngineError as problem:
             raise self._refused(problem) from problem
+        except TimeoutError:
+            raise EnoughError from None
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
         finally:
@@ -128,10 +141,18 @@ class EmbeddedModel:
         the next turn, which begins with the same messages, evaluates nothing but its last one.
         """
         loaded = self._loaded()
+        stop = request.stop or threading.Event()
+        if stop.is_set():
+            return
         self._take_up(loaded, request)
         try:
             prompt = self._shared_prompt(loaded, request)
-            loaded.post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
+            pieces = self._pieces(loaded, prompt) if request.stop is not None else (prompt,)
+            for piece in pieces:
+                if stop.is_set():
+                    return
+                body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
+                loaded.post("/completion", body)
         except EngineError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
@@ -309,6 +330,18 @@ class EmbeddedModel:
         )
         same = (a == b for a, b in zip(first, second, strict=False))
         return first[: sum(takewhile(bool, same))]
+
+    def _pieces(self, loaded: Engine, prompt: str) -> Iterator[str | list[int]]:
+        """Yield ever longer beginnings of a prompt, and all of it.
+
+        The listener looks only every second or so whether a connection was closed, so that a long
+        prompt can't be broken off at once; between two batches it can.
+        """
+        body = {"content": prompt, "add_special": True, "parse_special": True}
+        tokens = list(loaded.post("/tokenize", body)["tokens"])
+        for end in range(engine.BATCH_TOKENS, len(tokens), engine.BATCH_TOKENS):
+            yield tokens[:end]
+        yield prompt
 
     def _render(self, loaded: Engine, messages: Sequence[Message], request: Request) -> str:
         body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}

@@ -29,7 +29,7 @@ import xllamacpp
 
 VERSION: str = xllamacpp.__version__
 CACHE_TYPE = "q8_0"  # of K and V: half the bytes of f16, on disk too, at the same speed
-_BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
+BATCH_TOKENS = 128  # evaluated at a stretch; an interrupt waits this long
 _POLL_SECONDS = 0.05
 _RAM_CACHE_MIB = 512  # swaps conversations where there is no folder to swap to
 
@@ -128,15 +128,23 @@ class Engine:
         with closing(self._connect(None)) as connection:
             return json.loads(self._send(connection, "POST", path, body).read())
 
-    def stream(self, path: str, body: Mapping[str, Any]) -> Generator[dict[str, Any], None, None]:
+    def stream(
+        self, path: str, body: Mapping[str, Any], *, until: float | None = None
+    ) -> Generator[dict[str, Any], None, None]:
         """Send a request and yield the events of its answer; leaving early stops the generation.
+
+        Args:
+            path: Of the listener.
+            body: Of the request.
+            until: When all of it has to be there, by `time.monotonic`; None: no limit.
 
         Raises:
             EngineError: If the engine refuses or fails.
+            TimeoutError: If the time for all of it is over.
         """
-        with closing(self._connect(None)) as connection:
+        with closing(self._connect(_left(until))) as connection:
             response = self._send(connection, "POST", path, body)
-            while line := response.readline():
+            while line := _line(connection, response, until):
                 name, _, data = line.partition(b":")
                 if name not in (b"data", b"error") or data.strip() == b"[DONE]":
                     continue
@@ -180,6 +188,31 @@ class Engine:
         return response
 
 
+def _left(until: float | None) -> float | None:
+    """Return the seconds that are left, for a socket: none of them would mean not to wait at all.
+
+    Raises:
+        TimeoutError: If none are.
+    """
+    if until is None:
+        return None
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
+
+
+def _line(
+    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float | None
+) -> bytes:
+    """Read a line; the time that is left is less with each."""
+    if connection.sock is not None:  # an answer that ends with its connection has taken it over
+        connection.sock.settimeout(_left(until))
+    elif until is not None:
+        _left(until)
+    return response.readline()
+
+
 def _error(status: int, body: Mapping[str, Any]) -> EngineError:
     error = body.get("error", body)
     if not isinstance(error, dict):
@@ -206,7 +239,7 @@ def _params(setup: Setup, key: str) -> xllamacpp.CommonParams:
     params.model.path = str(setup.weights)
     params.n_ctx = setup.context_tokens
     params.n_parallel = 1
-    params.n_batch = params.n_ubatch = _BATCH_TOKENS
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
     threads = setup.threads or _allowed_cores()

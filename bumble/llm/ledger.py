@@ -23,7 +23,7 @@ from bumble import files
 from bumble.errors import UnsafePathError, UserError
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
 from bumble.llm.wrappers import Wrapper
-from bumble.text import tokens
+from bumble.text import moments, tokens
 
 _BLOCK_BYTES = 65_536
 _NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -101,6 +101,8 @@ class Recorded(Wrapper):
         """Warm the wrapped model and record how long it took."""
         at, started = self._clock(), self._stopwatch()
         super().warm(request)
+        if request.stop is not None and request.stop.is_set():
+            return  # nothing came of it
         nothing = Completion("", "stop", self.name)
         self._record(at, started, request, nothing, "", finish_reason="warm")
 
@@ -256,6 +258,24 @@ def newest_lines(path: Path) -> Iterator[str]:
 _NAMES = frozenset(each.name for each in fields(Entry))
 
 
-def _parse(values: dict[str, Any]) -> Entry:
-    known = {name: value for name, value in values.items() if name in _NAMES}
-    return Entry(**known | {"at": datetime.fromisoformat(known["at"])})
+_TEXTS = ("purpose", "model", "finish_reason", "error")
+_COUNTS = frozenset(name for name in _NAMES if name.endswith(("tokens", "ms")))
+
+
+def _parse(values: Any) -> Entry:
+    if not isinstance(values, dict):
+        raise TypeError("no entry of a ledger")
+    known = {name: value for name, value in values.items() if name in _NAMES and value is not None}
+    texts = (known[name] for name in _TEXTS if name in known)
+    counts = (known[name] for name in _COUNTS if name in known)
+    if not all(isinstance(text, str) for text in texts) or not all(map(is_count, counts)):
+        raise TypeError("values of other types")
+    return Entry(**known | {"at": moments.read(known["at"], "at")})
+
+
+def is_count(value: object) -> bool:
+    """Whether a value of a ledger is a number that can be added up."""
+    return isinstance(value, int) and 0 <= value < MOST
+
+
+MOST = 1 << 53  # of what is counted: a larger whole number is no exact float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,4 +46,6 @@ def _pair(entry: Any) -> tuple[str, float] | None:
     text, logarithm = entry.get("token"), entry.get("logprob")
     if not isinstance(text, str) or isinstance(logarithm, bool):
         return None
-    return (text, float(logarithm)) if isinstance(logarithm, int | float) else None
+    if not isinstance(logarithm, int | float) or not abs(logarithm) < sys.float_info.max:
+        return None  # JSON may hold a whole number that is no float
+    return text, float(logarithm)

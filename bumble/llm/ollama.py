@@ -18,7 +18,7 @@ import ollama
 from bumble.errors import ModelUnreachableError
 from bumble.llm import http_errors, logprobs
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
-from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
+from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line
 
@@ -86,11 +86,11 @@ class OllamaModel:
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
-        attempt = 0
+        attempt, until = 0, ends_at(request.seconds)
         while True:
             answer = _Answer()
             try:
-                completion = self._try(request, answer, on_text)
+                completion = self._try(request, answer, on_text, until)
                 break
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
@@ -115,7 +115,9 @@ class OllamaModel:
         """Close the connection."""
         self._client.close()  # type: ignore[no-untyped-call]
 
-    def _try(self, request: Request, answer: _Answer, on_text: OnText | None) -> Completion:
+    def _try(
+        self, request: Request, answer: _Answer, on_text: OnText | None, until: float | None
+    ) -> Completion:
         started = self._stopwatch()
         first: float | None = None
         chunks = paced(
@@ -124,6 +126,7 @@ class OllamaModel:
             stop=lambda: http_errors.stop(self._response),
             problems=_PROBLEMS,
             timeouts=self._timeouts,
+            until=until,
         )
         with closing(chunks):
             for chunk in chunks:

@@ -19,7 +19,7 @@ from bumble.errors import ModelUnreachableError
 from bumble.llm import http_errors, logprobs, openai_format
 from bumble.llm.openai_format import Piece
 from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
-from bumble.llm.stream_timeouts import SilentError, Timeouts, paced, within
+from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line
 
@@ -95,11 +95,11 @@ class OpenAICompatibleModel:
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
-        attempt = 0
+        attempt, until = 0, ends_at(request.seconds)
         while True:
             answer = _Answer(ThinkFilter(opened=request.thinking and self._thinks_unopened))
             try:
-                return self._try(request, answer, on_text)
+                return self._try(request, answer, on_text, until)
             except (*_PROBLEMS, SilentError) as problem:
                 if attempt == self._retries or answer.began or not _is_passing(problem):
                     raise self._worded(problem, answer) from problem
@@ -117,7 +117,9 @@ class OpenAICompatibleModel:
         """Close the connection."""
         self._client.close()
 
-    def _try(self, request: Request, answer: _Answer, on_text: OnText | None) -> Completion:
+    def _try(
+        self, request: Request, answer: _Answer, on_text: OnText | None, until: float | None
+    ) -> Completion:
         """Send the request once, stepping down from a way to enforce the schema that is refused."""
         started = self._stopwatch()
         first: float | None = None
@@ -125,7 +127,7 @@ class OpenAICompatibleModel:
             mode = self._mode(request)
             answer.as_tool = mode == "tool"
             try:
-                with closing(self._stream(request, mode)) as pieces:
+                with closing(self._stream(request, mode, until)) as pieces:
                     for piece in pieces:
                         shown = answer.take(piece)
                         http_errors.check_length(answer.chars, request.max_tokens)
@@ -164,7 +166,9 @@ class OpenAICompatibleModel:
             return "plain" if self._only_objects or mode != "json_schema" else mode
         return mode
 
-    def _stream(self, request: Request, mode: str) -> Generator[Piece, None, None]:
+    def _stream(
+        self, request: Request, mode: str, until: float | None
+    ) -> Generator[Piece, None, None]:
         opened: list[openai.Stream[object]] = []
         kind = openai.Stream[object]  # as plain data: the SDK's own classes take any type for any
 
@@ -186,6 +190,7 @@ class OpenAICompatibleModel:
             stop=lambda: http_errors.stop(opened[0].response if opened else None),
             problems=_PROBLEMS,
             timeouts=self._timeouts,
+            until=until,
         )
 
     def _body(self, request: Request, mode: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Knows nothing of entities, files or settings. Backends live beside this module.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -64,6 +65,8 @@ class Request:
     thinking: bool = False  # let the model reason first, where it can
     top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
+    seconds: float | None = None  # that the answer may take in all; None: as the backend says
+    stop: threading.Event | None = None  # ends `warm` once it is set; set before: loading is all
     cache_id: str | None = None  # names the conversation whose evaluated prefix is kept
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
 
@@ -107,7 +110,7 @@ OnText = Callable[[str], None]  # receives each piece of visible text as it come
 
 
 class EnoughError(Exception):
-    """Raised by an `OnText` that wants no more of an answer; generation is stopped."""
+    """No more of an answer is wanted, by an `OnText` or by the clock; generation is stopped."""
 
 
 class Model(Protocol):
@@ -129,7 +132,7 @@ class Model(Protocol):
             CredentialsError: If the service wants another key.
             AnswerInvalidError: If the backend's answer can't be read.
             KeyboardInterrupt: If the user interrupts; generation has been stopped by then.
-            EnoughError: If `on_text` raises it; likewise.
+            EnoughError: If `on_text` raises it, or the request's seconds are over; likewise.
         """
 
     def warm(self, request: Request) -> None:

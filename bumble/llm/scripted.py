@@ -28,12 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
-
 from bumble import files
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
+from bumble.text import yaml_read
 
 ABILITIES = "abilities"
 _KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"} | {
@@ -165,11 +163,10 @@ def _items(path: Path) -> Any:
     try:
         if path.suffix == ".jsonl":
             return [json.loads(line) for line in source.splitlines() if line.strip()]
-        return YAML(typ="safe", pure=True).load(source) or []
-    except MarkedYAMLError as problem:
-        line = problem.problem_mark.line + 1 if problem.problem_mark else None
-        raise RecordInvalidError(path, str(problem.problem), line) from problem
-    except ValueError as problem:
+        return yaml_read.parse(source) or []
+    except yaml_read.SourceError as problem:
+        raise RecordInvalidError(path, problem.problem, problem.line) from problem
+    except (RecursionError, ValueError) as problem:
         raise RecordInvalidError(path, str(problem)) from problem
 
 

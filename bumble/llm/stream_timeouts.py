@@ -13,6 +13,8 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from bumble.llm.protocol import EnoughError
+
 T = TypeVar("T")
 
 
@@ -43,6 +45,11 @@ class _End:
     problem: Exception | None = None
 
 
+def ends_at(seconds: float | None) -> float | None:
+    """Return when so many seconds are over, by `time.monotonic`; None: never."""
+    return None if seconds is None else time.monotonic() + seconds
+
+
 def paced(
     read: Callable[[], Iterable[T]],
     *,
@@ -50,6 +57,7 @@ def paced(
     stop: Callable[[], None],
     problems: tuple[type[Exception], ...],
     timeouts: Timeouts,
+    until: float | None = None,
 ) -> Generator[T, None, None]:
     """Yield what `read` yields, as long as tokens keep coming.
 
@@ -59,9 +67,11 @@ def paced(
         stop: Closes the stream from this thread; called when the reader leaves early.
         problems: What `read` may raise; raised here in its place.
         timeouts: The deadlines.
+        until: When all of it has to be there, by `time.monotonic`; None: no such limit.
 
     Raises:
         SilentError: If no token came in time.
+        EnoughError: If the time for all of it is over.
     """
     items: queue.SimpleQueue[_Item[T] | _End] = queue.SimpleQueue()
 
@@ -80,7 +90,7 @@ def paced(
     threading.Thread(target=pump, daemon=True, name="model-stream").start()
     ended = False
     try:
-        yield from _until_end(items, is_token, timeouts)
+        yield from _until_end(items, is_token, timeouts, until)
         ended = True
     finally:
         if not ended:
@@ -122,19 +132,27 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
 
 
 def _until_end(
-    items: queue.SimpleQueue[_Item[T] | _End], is_token: Callable[[T], bool], timeouts: Timeouts
+    items: queue.SimpleQueue[_Item[T] | _End],
+    is_token: Callable[[T], bool],
+    timeouts: Timeouts,
+    until: float | None,
 ) -> Generator[T, None, None]:
     began, patience = False, timeouts.first_token_seconds
     deadline = time.monotonic() + patience
     while True:
         try:
-            item = items.get(timeout=max(0.0, deadline - time.monotonic()))
+            nearest = deadline if until is None else min(deadline, until)
+            item = items.get(timeout=max(0.0, nearest - time.monotonic()))
         except queue.Empty:
+            if until is not None and until <= deadline:
+                raise EnoughError from None
             raise SilentError(patience, began=began) from None
         if isinstance(item, _End):
             if item.problem is not None:
                 raise item.problem
             return
+        if until is not None and time.monotonic() >= until:
+            raise EnoughError
         if is_token(item.value):
             began, patience = True, timeouts.silence_seconds
             deadline = time.monotonic() + patience

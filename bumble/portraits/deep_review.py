@@ -12,7 +12,8 @@ from typing import Any
 
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
-from bumble.portraits import dialogue, portrait, portrait_update
+from bumble.portraits import dialogue, line_origins, portrait, portrait_update
+from bumble.portraits.line_origins import Source
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft
 from bumble.records import base, episodes, relationships, session_files
@@ -117,6 +118,11 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
     ]
     trusts += [note.provenance.trust for note in notes]
     origin = portrait_update.origin(life, "review", person, update, sources, trusts)
+    given = [
+        *(Source(episode.text, (episode.id,)) for episode in chosen_episodes),
+        *line_origins.of_messages("", statements),
+        *(Source(note.text, note.provenance.sources) for note in notes),
+    ]
     late: list[str] = []
 
     def plan() -> list[Change | None]:
@@ -131,7 +137,7 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
             more["reviewed_at_count"] = person.interaction_count
             more["pending"] = tuple(note for note in now.pending if note not in notes)
             more["last_reflection"] = life.now()
-        return [portrait_update.plan(life, person, update, origin, more)]
+        return [portrait_update.plan(life, person, update, origin, given, more)]
 
     return JobResult(
         f"review: look at {person.name} again",

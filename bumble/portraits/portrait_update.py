@@ -13,10 +13,11 @@ from typing import Any
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.portraits import portrait, scores
+from bumble.portraits import line_origins, portrait, scores
+from bumble.portraits.line_origins import Source
 from bumble.portraits.portrait import Material
 from bumble.portraits.scores import Scored
-from bumble.records import base, relationships
+from bumble.records import base, kinds, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import EXCERPT, Note, Relationship
@@ -94,6 +95,8 @@ def draw(
         draft = ask(prose)
     except AnswerInvalidError as error:
         refused = str(error).split("\n")[0]
+    if draft.text is not None:
+        draft = replace(draft, text=line_origins.with_owners(draft.text, person, prose))
     if draft.text is None:
         refused = refused or "nothing in the answer rested on what was said"
     elif draft.text != prose:
@@ -135,6 +138,7 @@ def plan(
     person: Relationship,
     update: PortraitUpdate,
     origin: Provenance,
+    sources: Sequence[Source],
     more: Mapping[str, Any],
 ) -> Change | None:
     """Plan to write a portrait and its scores into the person's file as it is now.
@@ -144,13 +148,22 @@ def plan(
         person: As it was given to the model; a stub where there was no file.
         update: The new portrait and its scores.
         origin: Of the new text.
+        sources: What its new lines may rest on.
         more: Further values for `relationships.plan_update`.
     """
     record = people.find_person(life, person.id)
     now = record or person
     values = dict(more)
     if life.config.memory.relational.flush_to_disk and update.text != now.text:
-        values |= {"text": update.text, "portrait_source": update.mark, "provenance": origin}
+        new = origin if update.good else replace(origin, model="")  # a quote is no model's
+        marks = line_origins.marked(person, update.text, new, sources)
+        ids = kinds.unite(*(mark.sources for mark in marks.values()))
+        values |= {
+            "text": update.text,
+            "lines": marks,
+            "portrait_source": update.mark,
+            "provenance": replace(origin, sources=ids or origin.sources),
+        }
     if update.scored is not None:
         values |= {
             "scores": update.scored.scores,

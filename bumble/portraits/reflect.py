@@ -18,9 +18,10 @@ from bumble.body import ebb
 from bumble.choosing import by_form
 from bumble.choosing.by_form import NOTHING, Noticed, Saying, Wording
 from bumble.entity.changes import Change
-from bumble.portraits import amend, portrait, portrait_update, quoted_portrait
+from bumble.portraits import amend, line_origins, portrait, portrait_update, quoted_portrait
 from bumble.portraits.amend import LineEdit
 from bumble.portraits.dialogue import NOBODY_SPOKE, Dialogue, plan_moved, read, silence, start
+from bumble.portraits.line_origins import Source
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, relationships, sessions, state
@@ -136,7 +137,7 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
         person,
         material,
         mode,
-        _asking(life, mode, material, _slots(life, person, dialogue, notes)),
+        _asking(life, mode, material, person, _slots(life, person, dialogue, notes)),
         portrait.quoted(dialogue.statements, life.zone),
         allow_shrink=allow_shrink,
     )
@@ -146,7 +147,11 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
     ]
     sources = (job.session_id, *message_ids) if message_ids else ()
     origin = portrait_update.origin(life, "reflect", person, update, sources, trusts)
-    return _outcome(life, job, dialogue, record, person, notes, update, origin)
+    given = [
+        *line_origins.of_messages(job.session_id, dialogue.statements),
+        *(Source(note.text, note.provenance.sources) for note in notes),
+    ]
+    return _outcome(life, job, dialogue, record, person, notes, update, origin, given)
 
 
 def _by_form(
@@ -175,7 +180,12 @@ def _by_form(
     sources = tuple(dict.fromkeys((*(old.sources if person.text else ()), *new.sources)))
     trust = base.lowest_trust(filter(None, [old.trust if person.text else "", new.trust]))
     origin = replace(new, sources=sources, trust=trust)
-    return _outcome(life, job, dialogue, record, person, (), update, origin, noticed)
+    given = [
+        Source(quote.words, (session.id, quote.message))
+        for saying in sayings
+        for quote in saying.quotes
+    ]
+    return _outcome(life, job, dialogue, record, person, (), update, origin, given, noticed)
 
 
 def _called(life: Runtime, session: Session, person: str) -> str:
@@ -256,7 +266,11 @@ def _felt(life: Runtime, person: Relationship, dialogue: Dialogue) -> str:
 
 
 def _asking(
-    life: Runtime, mode: str, material: Material, slots: Mapping[str, str]
+    life: Runtime,
+    mode: str,
+    material: Material,
+    person: Relationship,
+    slots: Mapping[str, str],
 ) -> Callable[[str], PortraitDraft]:
     def rewrite(prose: str) -> PortraitDraft:
         all_slots = {"portrait": portrait.inside(prose), **slots}
@@ -267,23 +281,36 @@ def _asking(
     def amended(prose: str) -> PortraitDraft:
         numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
         all_slots = {"portrait": portrait.inside(numbered), **slots}
-        return _edited(life, prose, _ask(life, "amend", all_slots, portrait.EDITS), material)
+        answer = _ask(life, "amend", all_slots, portrait.EDITS)
+        return _edited(life, prose, answer, material, person)
 
     return amended if mode == "amend" else rewrite
 
 
 def _edited(
-    life: Runtime, prose: str, answer: Mapping[str, Any], material: Material
+    life: Runtime,
+    prose: str,
+    answer: Mapping[str, Any],
+    material: Material,
+    person: Relationship,
 ) -> PortraitDraft:
-    """Apply the edits that rest on what was said; none at all is a good answer too."""
+    """Apply the edits that rest on what was said; none at all is a good answer too.
+
+    What would replace a line of a person's own goes below it: who sees both can tell.
+    """
     config = life.config.memory.relational
     edits, dropped = list[LineEdit](), list[str]()
+    own = {
+        number
+        for number, line in enumerate(amend.numbered(prose), 1)
+        if not person.origin_of(line).by
+    }
     for raw_edit in answer["edits"]:
         remainder = portrait.checked([raw_edit["text"]], material)
         dropped += remainder.dropped
-        edits += (
-            [LineEdit(raw_edit["op"], raw_edit["line"], remainder.text)] if remainder.text else []
-        )
+        edit = LineEdit(raw_edit["op"], raw_edit["line"], remainder.text)
+        if remainder.text:
+            edits.append(replace(edit, op="insert") if edit.line in own else edit)
     most = amend.limit(prose, config.amendment_max_share, config.amendment_max_lines)
     amendment = amend.apply(prose, edits, most)
     refused = [(edit, why) for edit, why in amendment.refused if why != amend.THERE_ALREADY]
@@ -333,6 +360,7 @@ def _outcome(
     notes: Sequence[Note],
     update: PortraitUpdate,
     origin: Provenance,
+    given: Sequence[Source],
     noticed: Noticed = NOTHING,
 ) -> JobResult:
     message_ids, at, late = [message.id for message in dialogue.statements], life.now(), list[str]()
@@ -350,7 +378,7 @@ def _outcome(
         if update.good:
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
-        change = portrait_update.plan(life, person, update, origin, more)
+        change = portrait_update.plan(life, person, update, origin, given, more)
         return [change, plan_moved(life, dialogue, job.person), *_noticed(dialogue, noticed)]
 
     return JobResult(

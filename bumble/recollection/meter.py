@@ -104,10 +104,14 @@ class Meter:
                 raise EnoughError
 
         try:
-            completion = self.model.complete(replace(request, max_tokens=most), listen)
+            left = max(0.0, self.config.step_seconds - self._seconds())
+            bounded = replace(request, max_tokens=most, seconds=left)
+            completion = self.model.complete(bounded, listen)
         except EnoughError:
             self._count(prompt, min(most, sum(map(len, heard)) // 4))
             self._hold_time()
+            if not heard:  # silent to the end of its time
+                raise SpentError(self._late()) from None
             return "".join(heard)
         counted = completion.usage.prompt_tokens, completion.usage.completion_tokens
         written = len(completion.text) // 4 + 1
@@ -160,4 +164,7 @@ class Meter:
         longest = max(self.spent.longest_step_seconds, seconds)
         self.spent = replace(self.spent, longest_step_seconds=round(longest, 3))
         if seconds >= self.config.step_seconds:
-            raise SpentError(f"a step took {self.config.step_seconds:g} s")
+            raise SpentError(self._late())
+
+    def _late(self) -> str:
+        return f"a step took {self.config.step_seconds:g} s"

@@ -59,6 +59,7 @@ class Episode:
     imprints: tuple[Imprint, ...]
     soma: str  # the body at the time as a tag, empty if unknown
     session: str  # id of the conversation it is a stretch of; empty if none
+    tags: tuple[str, ...]  # what it is about, in a word each, without `#`
     summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
     tries: int  # how often a model has been asked to tell an excerpt, and could not
     dormant: bool  # found by search, not by recall
@@ -104,6 +105,7 @@ def of(document: Document, episode_id: str) -> Episode:
         imprints=tuple(_imprint(item) for item in base.field(meta, "imprints", list, [])),
         soma=base.field(meta, "soma", str, ""),
         session=base.field(meta, "session", str, ""),
+        tags=base.texts(meta, "tags"),
         summary_source=base.field(meta, "summary_source", str, ""),
         tries=base.field(meta, "tries", int, 0),
         dormant=base.field(meta, "dormant", bool, False),
@@ -134,6 +136,7 @@ def new(
     imprints: tuple[Imprint, ...] = (),
     soma: str = "",
     session: str = "",
+    tags: tuple[str, ...] = (),
     summary_source: str = "",
     provenance: Provenance | None = None,
 ) -> Episode:
@@ -144,6 +147,7 @@ def new(
             "imprints": [_imprint_meta(item) for item in imprints],
             "soma": soma,
             "session": session,
+            "tags": list(tags),
             "summary_source": summary_source,
         }
     )

@@ -98,7 +98,9 @@ def key(line: Line) -> tuple[object, str]:
     data, name = line.data, line.data.get("id")
     if data.get("type") == "appraisal":  # without words it is the same one still
         name = f"{data.get('message')} {data.get('at')}"
-    return data.get("type"), name if isinstance(name, str) else _canonical(data)
+    if not isinstance(data.get("type"), str):
+        return None, _canonical(data)
+    return data["type"], name if isinstance(name, str) else _canonical(data)
 
 
 def is_emptied(data: Mapping[str, Any]) -> bool:

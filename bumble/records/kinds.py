@@ -418,7 +418,10 @@ def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
         if line.startswith(scratch.MARK):
             origin = scratch.origin(line)
             text = scratch.shown(line).strip()
-            views.append(RecordView("", text, origin, origin.sources, line=number, source=line))
+            line_id = f"{path.stem}, line {number}"
+            views.append(
+                RecordView(line_id, text, origin, origin.sources, line=number, source=line)
+            )
     return views
 
 
@@ -539,6 +542,8 @@ SCRATCH = Kind(
     "parts",
     "union",
     file_name="scratch notes",
+    explained=True,
+    counted=True,
 )
 WORKING = Kind(
     "working",
@@ -551,6 +556,8 @@ WORKING = Kind(
     "parts",
     "union",
     file_name="working memory",
+    explained=True,
+    counted=True,
 )
 EPISODE = Kind(
     "episode",
@@ -564,7 +571,7 @@ EPISODE = Kind(
     "bumble",
     prefix=episodes.PREFIX,
     people_keys=("people", "audience"),
-    text_keys=("imprints",),
+    text_keys=("imprints", "tags"),
     own_words=True,
     passages="episode",
     unasked=True,
@@ -664,6 +671,7 @@ REMINDER = Kind(
     "bumble",
     prefix=reminders.PREFIX,
     people_keys=("for", "audience"),
+    counted=True,
 )
 AUTOMATION = Kind(
     "automation",
@@ -676,6 +684,7 @@ AUTOMATION = Kind(
     "file",
     "bumble",
     prefix=automations.PREFIX,
+    counted=True,
 )
 CHECK = Kind(
     "check",
@@ -688,6 +697,8 @@ CHECK = Kind(
     "file",
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
+    explained=True,
+    counted=True,
 )
 QUESTION = Kind(
     "question",
@@ -700,6 +711,7 @@ QUESTION = Kind(
     "file",
     prefix=questions.PREFIX,
     explained=True,
+    counted=True,
 )
 ANCHOR = Kind(
     "anchor",
@@ -713,6 +725,7 @@ ANCHOR = Kind(
     "bumble",
     text_keys=("label", "description"),
     explained=True,
+    counted=True,
 )
 PROJECT = Kind(
     "project",
@@ -728,6 +741,7 @@ PROJECT = Kind(
     text_keys=("title", "next", "tags"),
     passages="project",
     explained=True,
+    counted=True,
     edit="bumble project edit",
 )
 PROPOSAL = Kind(
@@ -744,6 +758,7 @@ PROPOSAL = Kind(
     text_keys=("traits", "behaviours", "curiosity"),
     own_words=True,
     explained=True,
+    counted=True,
 )
 SELF_MODEL = Kind(
     "self_model",

@@ -2,11 +2,14 @@
 
 Layout: `relationships/<person id>.md`; front matter holds names, scores and counters, the body is
 the portrait. A person's id is the file's stem. Counters change in place, so a portrait that was
-written by hand stays as it is. Knows nothing of models or of how scores are found.
+written by hand stays as it is. Each line of a portrait that a program wrote has a mark in `lines`,
+by a hash of its words: an edited line loses it, and is whose hand it was. Knows nothing of models
+or of how scores are found.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -25,6 +28,7 @@ from bumble.text.schema import LANGUAGE_CODE
 
 FOLDER = "relationships"
 EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
+LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -68,7 +72,8 @@ class Relationship:
     unresolved: tuple[str, ...]
     language: str  # that they are spoken to in, `de`, whatever they write; empty: what they speak
     portrait_source: str  # `excerpt`: the person's own words stand in it; else empty
-    provenance: Provenance
+    lines: Mapping[str, Provenance] | None  # by `line_key`: what a program wrote; None: not marked
+    provenance: Provenance  # of the portrait as a whole
     text: str  # the portrait, Markdown; empty until the first reflection
     source: Document  # the file as it stands; edits splice its lines
 
@@ -81,6 +86,26 @@ class Relationship:
     def audience(self) -> tuple[str, ...]:
         """Who may meet the portrait in a prompt; empty: everyone."""
         return self.provenance.audience
+
+    def origin_of(self, line: str) -> Provenance:
+        """Say where a line of the portrait comes from.
+
+        Where lines have marks, one without is a person's own; a portrait without marks is of one
+        origin.
+        """
+        if self.lines is None:
+            return self.provenance
+        return self.lines.get(line_key(line), base.BY_HAND)
+
+
+def line_key(line: str) -> str:
+    """Return what a line is marked by: a hash of its words, whatever space is between them."""
+    return "h" + hashlib.sha256(" ".join(line.split()).encode()).hexdigest()[:LINE_KEY_DIGITS]
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a portrait that hold something, without their ends."""
+    return [line.rstrip("\r\n") for line in markdown.lines(text) if line.strip()]
 
 
 def parse(source: str, stem: str) -> Relationship:
@@ -108,6 +133,7 @@ def of(document: Document, person_id: str) -> Relationship:
         unresolved=base.texts(meta, "unresolved"),
         language=_language(meta),
         portrait_source=base.field(meta, "portrait_source", str, ""),
+        lines=_lines(meta),
         provenance=base.provenance(meta),
         text=document.body,
         source=document,
@@ -130,6 +156,15 @@ def _language(meta: Mapping[str, Any]) -> str:
     if code and not re.fullmatch(LANGUAGE_CODE, code):
         raise ValueError(f"`language` should be a language's code, like de, not `{code}`")
     return code
+
+
+def _lines(meta: Mapping[str, Any]) -> dict[str, Provenance] | None:
+    if meta.get("lines") is None:
+        return None
+    raw = base.field(meta, "lines", dict)
+    if not all(isinstance(value, dict) for value in raw.values()):
+        raise ValueError("`lines` should be a mapping of hashes to {by, model, from, trust}")
+    return {str(key): base.provenance(value) for key, value in raw.items()}
 
 
 def _number(meta: Mapping[str, Any], name: str) -> float | None:
@@ -238,6 +273,7 @@ def plan_update(
     unresolved: tuple[str, ...] | None = None,
     portrait_source: str | None = None,
     text: str | None = None,
+    lines: Mapping[str, Provenance] | None = None,
     provenance: Provenance | None = None,
 ) -> Change | None:
     """Plan to change what is given and leave the rest, byte for byte.
@@ -248,6 +284,7 @@ def plan_update(
         pending: All notes that wait; the oldest beyond MAX_PENDING are dropped.
         portrait_source: What the portrait was made of; empty takes the mark away.
         text: A new portrait.
+        lines: Where its lines come from, by `line_key`; goes with `text`.
         provenance: Where the portrait comes from; goes with `text`.
     """
     values: dict[str, Any] = {
@@ -274,6 +311,10 @@ def plan_update(
         document = base.with_values(document, {"portrait_source": portrait_source or None})
     if provenance is not None:
         document = base.with_values(document, provenance.meta())
+    if lines is not None:
+        marks = {key: origin.meta() for key, origin in lines.items()}
+        if marks != document.meta.get("lines"):
+            document = base.with_values(document, {"lines": marks})
     if text is not None:
         document = document.with_body(text)
     return base.plan_edit(path(person.id), person.source, document, why)

@@ -22,6 +22,7 @@ from bumble.grounding import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
+from bumble.runtime.outside import OutsideTools
 
 T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
@@ -51,6 +52,7 @@ class Runtime:
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
+    outside: OutsideTools | None = None  # tools of other programs that the owner lists
 
     said_once: set[str] = field(default_factory=set)  # of what `tell` hears, by this process
 

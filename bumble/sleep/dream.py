@@ -16,16 +16,17 @@ from typing import Any
 
 from bumble import prompts
 from bumble.body import ebb, noise
-from bumble.body.soma import Soma, hear
+from bumble.body.soma import Soma, hear, is_open
 from bumble.choosing import by_form, quotes
 from bumble.choosing.by_form import BY, Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
 from bumble.grounding import claims
 from bumble.llm.protocol import Message, Request
-from bumble.records import base, beliefs, dreams, journal, provenance
+from bumble.records import base, beliefs, dreams, journal, provenance, questions
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
+from bumble.records.questions import Question
 from bumble.runtime import body_state, job_request
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -34,7 +35,7 @@ from bumble.sleep.dream_pairs import Pair
 from bumble.sleep.dream_pool import DreamPool
 from bumble.sleep.dream_text import Dreamt
 from bumble.text import tokens
-from bumble.text.words import shorten
+from bumble.text.words import one_line, shorten
 
 TAGS = ("dream", "consolidation")
 REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
@@ -103,20 +104,22 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
         return _nothing(life, job, "no two memories are far enough apart", details, notes)
+    asked = _question(life, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
     wording = by_form.of_owner(life)
     if wording is not None:
-        dreamt = _by_form(pool, chosen, wording)
+        dreamt = _by_form(pool, chosen, asked, wording)
     else:
-        dreamt = _dreamt(life, job, pool, chosen, seed)
+        dreamt = _dreamt(life, job, pool, chosen, asked, seed)
     if dreamt.empty:
         why = (
             f"{life.model.name} wrote no dream" if wording is None else "there is nothing to quote"
         )
         return _nothing(life, job, why, details, notes)
-    night = _night(life, job, pool, chosen, dreamt, rng, seed, by_form=wording is not None)
+    night = _night(life, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None)
     details |= {
         "id": night.id,
         "pairs": [list(pair.ids) for pair in chosen],
+        "question": asked.id if asked else None,
         "fragments": list(dreamt.fragments),
         "thread": dreamt.thread,
         "events": [
@@ -169,7 +172,24 @@ def _nothing(
     )
 
 
-def _by_form(pool: DreamPool, chosen: Sequence[Pair], wording: Wording) -> Dreamt:
+def _question(life: Runtime, met: Sequence[Episode], rng: random.Random) -> Question | None:
+    """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
+
+    A dream may turn it over; it answers nothing, so the question stays open.
+    """
+    audience = provenance.joined(episode.audience for episode in met)
+    open_questions = [
+        question
+        for question in questions.read(life.entity.questions)
+        if is_open(question.provenance.audience, audience)
+        and not provenance.is_untrusted(question.provenance.trust)
+    ]
+    return rng.choice(open_questions) if open_questions else None
+
+
+def _by_form(
+    pool: DreamPool, chosen: Sequence[Pair], asked: Question | None, wording: Wording
+) -> Dreamt:
     """Set two memories side by side, each in words that were said; nothing joins them."""
     forms = wording.forms
     fragments = []
@@ -178,16 +198,23 @@ def _by_form(pool: DreamPool, chosen: Sequence[Pair], wording: Wording) -> Dream
         if all(citations):
             first, second = (quotes.cited(each[0], forms, QUOTE_CHARS) for each in citations)
             fragments.append(forms.dream.format(first=first, second=second))
+    if asked and fragments:
+        fragments.append(f"“{shorten(one_line(asked.text), QUOTE_CHARS, at_word=True)}”")
     return Dreamt(tuple(fragments))
 
 
 def _dreamt(
-    life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], seed: int
+    life: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: Sequence[Pair],
+    asked: Question | None,
+    seed: int,
 ) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
     config = life.config.soma.dreams
     request = Request(
-        messages=job_request.messages("dream", _slots(life, job, pool, chosen)),
+        messages=job_request.messages("dream", _slots(life, job, pool, chosen, asked)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
@@ -221,11 +248,16 @@ def _read(text: str) -> Dreamt:
     )
 
 
-def _slots(life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair]) -> dict[str, str]:
+def _slots(
+    life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], asked: Question | None
+) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
         for letter, episode_id in zip("ab", pair.ids, strict=True):
             lines.append(f"{number}{letter}. {_memory(life, pool.episodes[episode_id])}")
+    if asked is not None:
+        text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
+        lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
     soma = body_state.read(life, job.at)
     return {
         "name": life.identity.name,
@@ -245,6 +277,7 @@ def _night(
     job: DreamJob,
     pool: DreamPool,
     chosen: tuple[Pair, ...],
+    asked: Question | None,
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
@@ -254,9 +287,8 @@ def _night(
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
     known_names = (life.identity.name, *(person for episode in met for person in episode.people))
-    strange = claims.unsupported(
-        dreamt.thread, [_whole(life, episode) for episode in met], known_names
-    )
+    told = [_whole(life, episode) for episode in met] + ([asked.text] if asked else [])
+    strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
         id=base.new_id(dreams.PREFIX, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
@@ -267,7 +299,7 @@ def _night(
         provenance=Provenance(
             by=f"{dream_pool.EVENT} {BY}" if by_form else dream_pool.EVENT,
             model="" if by_form else life.model.name,
-            sources=ids,
+            sources=(*ids, *([asked.id] if asked else [])),
             trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
             audience=provenance.joined(episode.audience for episode in met),
         ),

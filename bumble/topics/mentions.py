@@ -21,6 +21,10 @@ from bumble.text import words
 DERIVED = frozenset((kinds.NARRATIVE.passages, kinds.DREAM.passages, kinds.TOPIC.passages))
 
 
+# What writes these says so by a tag, which tells nothing of what they are about.
+TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
+
+
 @dataclass(frozen=True)
 class Text:
     """One record, in the fields by which topics are found in it."""
@@ -36,6 +40,7 @@ class Text:
     session: str
     audience: tuple[str, ...]
     trust: str
+    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
 
     @property
     def is_quoted(self) -> bool:
@@ -58,7 +63,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
         of_file[str(row[2])].append(str(row[5]))
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
     texts = []
-    for kind, record, path, line, at, text, speaker, session, audience, trust in rows:
+    for kind, record, path, line, at, text, speaker, session, audience, trust, tags in rows:
         listed = unpacked(str(audience))
         if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
             continue
@@ -75,6 +80,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
                 str(session),
                 listed,
                 str(trust),
+                () if kind in TAGGED_BY_CYCLES else unpacked(str(tags)),
             )
         )
     return texts

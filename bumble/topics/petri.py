@@ -1,8 +1,8 @@
 """Topics found without a model: people, titles, tags, links, and names and words that recur.
 
 A word is a topic where it comes up in several records on several days, more often than its language
-has it by itself, and in lumps: what is spread evenly over all days is a manner of speaking. Pure;
-the same texts and the same time give the same topics.
+has it by itself, in lumps or as a noun: what is spread evenly over all days and names nothing is a
+manner of speaking. Pure; the same texts and the same time give the same topics.
 
 Source:
     Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
-from bumble.text import stop_words, words
+from bumble.text import stop_words, tags, words
 from bumble.topics import noun_marks, word_frequency
 from bumble.topics.mentions import Text
 
@@ -30,14 +30,14 @@ TREND_DAYS, DORMANT_DAYS = 30, 60
 STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
 LEAST_LETTERS = 3
 STANDS_OUT = 2.0  # times as often as the language has it
-EVEN = 0.1  # what a word counts that is spread as chance would
+EVEN = 0.1  # what a title counts that is spread as chance would
+GROWTH = 0.7  # how a topic grows with the records that mention it: ten times as many, five times
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 NOUN_SHARE = 0.1  # of its places at which a word stands as a noun does
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
 PARENT = " / "  # between a title and its child
-_TAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
@@ -181,10 +181,14 @@ def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> No
     """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
     by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
     for number, text in enumerate(texts):
-        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in _TAG.findall(text.text)]
+        written = tags.in_text(text.text)
+        forms = set(map(tags.folded, written))
+        written += [tag for tag in text.tags if tag not in forms]
+        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in written]
         marks += [(name.strip(), "link") for name in _LINK.findall(text.text)]
         for name, mark in marks:
-            key = key_of(name, text.language)
+            spellings = [key_of(way, text.language) for way in (name, name.replace("-", " "))]
+            key = next((each for each in spellings if each in by_key), spellings[0])
             if not key:
                 continue
             if key not in by_key:
@@ -362,7 +366,8 @@ def _topic(
     lumps = _residual_idf(len(on), mentions, count)
     frequency = len(numbers)
     out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
-    score = frequency * out * (EVEN + lumps) * math.sqrt(candidate.nouns)
+    # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
+    score = frequency**GROWTH * out * (lumps + candidate.nouns)
     if candidate.titled:
         score = TITLE_WEIGHT * max(frequency, 0.5) * max(EVEN + lumps, 1)
     last = max(seen, default=None)

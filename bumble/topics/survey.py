@@ -119,8 +119,8 @@ def of_texts(
     memory: Memory, texts: Sequence[Text], now: datetime, readers: Collection[str] | None
 ) -> list[Topic]:
     """Find the topics in some texts of an entity."""
-    titles = [*_people(memory, texts, readers), *_titles(memory, readers)]
-    return petri.find(texts, titles, now, passing=_passing(memory, texts))
+    named = [*_people(memory, texts, readers), *titles(memory, readers)]
+    return petri.find(texts, named, now, passing=_passing(memory, texts))
 
 
 def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFile]:
@@ -157,7 +157,7 @@ def _people(
         yield Title(title.name, title.type, aliases)
 
 
-def _titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
+def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
     """Name what has a title of its own; a file that can't be read has none."""
     for name, topic_type in TITLED:
         kind = kinds.BY_NAME.get(name)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bumble.agent import budget, turn
-from bumble.context import topic_overview, transcript
-from bumble.llm.protocol import Request
+from bumble.agent import turn
+from bumble.context import topic_overview
 from bumble.records import session_files
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
@@ -49,19 +48,7 @@ def run(life: Runtime, job: DayPrefix) -> JobResult:
     if topic_overview.is_wanted(life):
         session = session_files.find(life.entity.sessions, job.session)
         owner = people.owner_id(life.entity, life.identity)
-        stable = turn.stable_of(life, session, owner, job.overview)
-        plain = bool(stable.examples)
-        seen = transcript.view(session, budget.history(life, stable), plain=plain)
-        messages = (*stable.messages, *seen.messages)
-        life.model.warm(
-            Request(
-                messages=messages,
-                purpose="warm",
-                max_tokens=1,
-                cache_id=session.id,
-                cache_family=str(life.entity.root),
-            )
-        )
+        life.model.warm(turn.next_request(life, session, owner, job.overview))
     topic_overview.keep(life, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
     line = f"The prompt of the day is ready, with {topics} topics."

@@ -650,10 +650,53 @@ def _forget_portrait(draft: _Draft, kind: Kind) -> None:
                 continue
             if view.id == draft.person:
                 continue  # they have been met anew
-            document = _without_words(draft, kind, view) or view.document
+            marks = relationships.of(view.document, view.id).lines
+            if marks is None:
+                document = _without_words(draft, kind, view) or view.document
+            else:
+                document = _without_lines(draft, kind, view, view.document, marks)
             document = _without_notes(draft, document, view.notes)
             edit = base.plan_edit(relative, view.document, document, "forget notes")
             draft.add(edit, "files with notes")
+
+
+def _without_lines(
+    draft: _Draft,
+    kind: Kind,
+    view: RecordView,
+    document: Document,
+    marks: Mapping[str, base.Provenance],
+) -> Document:
+    """Forget in a portrait line by line: what rests on them alone goes, a person's own stays."""
+    if not draft.is_past(view.at):
+        return document
+    raw = base.field(document.meta, "lines", dict, {})
+    left, rows = dict[str, Any](), list[str]()
+    for line in markdown.lines(document.body):
+        key = relationships.line_key(line)
+        mark = marks.get(key)
+        if mark is None or not line.strip():
+            rows.append(line)
+            continue
+        sources = set(mark.sources)
+        messages = {name for name in sources if kinds.of_id(name) != kinds.SESSION.name} or sources
+        if messages and messages <= draft.gone:
+            continue
+        new = draft.scrub(line, near=not draft.gone.isdisjoint(sources))
+        if new.strip():
+            rows.append(new)
+            left[relationships.line_key(new)] = raw[key]
+    rows_text = "".join(rows)
+    if rows_text.rstrip() != document.body:
+        document = base.with_values(document, {"lines": left}).with_body(rows_text)
+    document = _without_id(draft, kind, document)
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is None:
+            continue
+        if (new_value := draft.scrub_values(value, near=draft.touches(view))) != value:
+            document = base.with_values(document, {key: new_value or None})
+    return document
 
 
 def _without_notes(draft: _Draft, document: Document, notes: Sequence[RecordView]) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.folder import Entity
-from bumble.errors import RecordMissingError, UserError
+from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.records import base, journal, kinds, knowledge, relationships, skills
 from bumble.records.base import BY_HAND, Provenance
 from bumble.records.kinds import Kind, RecordView
@@ -20,7 +21,9 @@ from bumble.upkeep.message_index import MessageIndex
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
-NAMED_BY_FILE = (kinds.ANCHOR.name, kinds.PROJECT.name)  # their files are named for their titles
+# Their files are named for their titles.
+NAMED_BY_FILE = tuple(kind.name for kind in (kinds.ANCHOR, kinds.PROJECT, kinds.TOPIC, kinds.CHECK))
+NOTED_BY_LINE = (kinds.WORKING.name, kinds.SCRATCH.name)  # named by their place, or words of theirs
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -40,6 +43,7 @@ class LibraryRecord:
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
     notes: tuple[LibraryRecord, ...] = ()  # what waits to be worked into a portrait
+    sentence: str = ""  # that of its text which is asked about; empty: all of it
 
     @property
     def by_hand(self) -> bool:
@@ -109,6 +113,18 @@ class Library:
             return self._read_session(record_id)
         return self._read_record(kinds.BY_NAME[kind], record_id)
 
+    def items(self, kind: Kind) -> Iterator[LibraryRecord]:
+        """Yield every record of a kind; a file that can't be read is passed over."""
+        for path in kind.paths(self.entity):
+            with suppress(RecordInvalidError):
+                for view in kind.read(path, self.zone):
+                    yield self._of_view(kind.name, view, path)
+
+    @property
+    def people_names(self) -> list[str]:
+        """What those are called whom it knows."""
+        return [name for person in self._people for name in (person.id, *person.names)]
+
     # what is asked for
 
     def _find_exact(self, kind: str, wanted: str) -> list[str]:
@@ -133,6 +149,13 @@ class Library:
         if kind in NAMED_BY_FILE:
             stems = {path.stem for path in kinds.BY_NAME[kind].paths(self.entity)}
             return [stem for stem in (wanted, files.file_name(wanted)) if stem in stems][:1]
+        if kind in NOTED_BY_LINE:
+            asked = wanted.casefold()
+            return [
+                view.id
+                for view in self._lines(kind)
+                if asked in (view.id.casefold(), view.text.casefold())
+            ]
         if kind == "message":
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
         return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
@@ -148,6 +171,8 @@ class Library:
             ]
         if len(part) < SHORTEST_END:
             return []
+        if kind in NOTED_BY_LINE:
+            return [view.id for view in self._lines(kind) if part in view.text.casefold()]
         return [
             record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
         ]
@@ -170,6 +195,12 @@ class Library:
         spelt = {name.casefold(): name for name in names}
         near = base.nearest(wanted.casefold(), spelt)
         return spelt[near] if near else None
+
+    def _lines(self, name: str) -> list[RecordView]:
+        """Return the lines of a file of notes."""
+        kind = kinds.BY_NAME[name]
+        paths = kind.paths(self.entity)
+        return [view for path in paths for view in kind.read(path, self.zone)]
 
     @cached_property
     def _people(self) -> list[relationships.Relationship]:

@@ -6,13 +6,14 @@ Holds titles, counts and times, never what was said. Of this machine only, as th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from bumble.llm import ledger
+from bumble.text import moments
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,21 @@ def read(path: Path) -> Iterator[RunRecord]:
             continue
 
 
-def _parse(values: Mapping[str, Any]) -> RunRecord:
-    listed: Sequence[Mapping[str, str]] = values["events"]
-    events = (
-        RunEvent(
-            datetime.fromisoformat(row["at"]), row["event"], row.get("title", ""), row.get("id", "")
-        )
-        for row in listed
-    )
+def _parse(values: Any) -> RunRecord:
+    ms, calls, tokens = (values[name] for name in ("ms", "calls", "tokens"))
+    if not all(map(ledger.is_count, (ms, calls, tokens))):
+        raise TypeError("values of other types")
     return RunRecord(
-        at=datetime.fromisoformat(values["at"]),
-        command=values["command"],
-        ms=values["ms"],
-        calls=values["calls"],
-        tokens=values["tokens"],
-        events=tuple(events),
-        errors=tuple(values["errors"]),
+        at=moments.read(values["at"], "at"),
+        command=str(values["command"]),
+        ms=ms,
+        calls=calls,
+        tokens=tokens,
+        events=tuple(_event(row) for row in values["events"]),
+        errors=tuple(str(error) for error in values["errors"]),
     )
+
+
+def _event(row: Mapping[str, Any]) -> RunEvent:
+    title, event_id = (str(row[name]) if name in row else "" for name in ("title", "id"))
+    return RunEvent(moments.read(row["at"], "at"), str(row["event"]), title, event_id)

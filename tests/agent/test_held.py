@@ -9,11 +9,12 @@ from bumble.abilities.tiers import Abilities
 from bumble.agent import acts, by_form, turn
 from bumble.agent.by_form import Scene
 from bumble.agent.turn_record import Turn
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import sessions
+from bumble.records import projects, sessions
 from bumble.records.notices import Notice
 from bumble.runtime.runtime import Runtime
 from tests.support.turns import NOON, Clock, act, life_of, stored, talk
@@ -332,3 +333,32 @@ def test_a_question_that_is_no_question_for_the_time_is_not_answered_by_the_cloc
     clock = Clock()
     assert talk(silent(ada, clock), "what day is the fire inspection").worded != "clock"
     assert talk(silent(ada, clock), "what day is it today?").worded == "clock"
+
+
+def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
+    def line(text: str, *audience: str) -> str:
+        return (
+            f"- {text} <!-- {{by: dream, from: [msg_0], audience: [{', '.join(audience)}]}} -->\n"
+        )
+
+    page = "## Bond\n\n- Sam is near.\n\n## Active Context\n\n" + "".join(
+        (line("(23 May) Sam: “The roof leaks.”", "sam"), line("Kim hides the ring.", "kim"))
+    )
+    edit = projects.Edit(why="To sail.", steps=("sand the hull",))
+    ada.working_memory.parent.mkdir(exist_ok=True)
+    ada.working_memory.write_text(page)
+    planned = projects.plan_new("The boat", edit, "begin")
+    changes.apply(ada.root, ChangeSet("begin", (planned,)))
+    replies = ScriptedModel([Reply("Good.", purpose="chat", always=True)])
+    life = replace(life_of(ada, replies), abilities=CHOOSES)
+    texts = []
+    for text in ("we sat on the boat today", "it was warm", "it was quiet"):
+        talk(life, text)
+        assert isinstance(life.model, ScriptedModel)
+        texts.append(life.model.requests[-1].messages[-1].content)
+    assert "- The boat: sand the hull\n" in texts[0]
+    assert "- (23 May) Sam: “The roof leaks.”\n" in texts[0]
+    assert "ring" not in "".join(texts)
+    assert "near" not in "".join(texts)
+    assert "The boat: sand" not in texts[1]
+    assert "leaks" not in texts[2]

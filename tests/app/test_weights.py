@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from bumble.app import weights
+from bumble.app.opening import Opened
 from bumble.app.process import Shell
+from bumble.entity import settings
+from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError
+from bumble.weights import catalog
 from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
 from bumble.weights.sources import Means
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
@@ -92,3 +96,23 @@ def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> No
     huge: list[CatalogEntry] = []
     with pytest.raises(UserError, match="too little memory"):
         weights.chat_model(shell, Catalog(tuple(huge)), yes=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("", "nomic-embed-text-v1.5-int8"),
+        ("language: en\n", "nomic-embed-text-v1.5-int8"),
+        ("language: de\n", "multilingual-e5-small"),
+        ("language: de\nembedding: {model: all-minilm-l6-v2}\n", "all-minilm-l6-v2"),
+    ],
+)
+def test_where_another_language_is_spoken_the_embedder_that_knows_it_goes_first(
+    ada: Entity, shell: Shell, text: str, first: str
+) -> None:
+    with ada.file.open("a", encoding="utf-8") as file:
+        file.write(text)
+    loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
+    assert loaded.identity is not None
+    opened = Opened(shell, ada, "", loaded, loaded.identity)
+    assert weights.embedding_models(opened, catalog.load())[0].name == first

@@ -89,6 +89,8 @@ def test_bash_gets_titles_that_it_reads_back_as_they_are(lived: Run) -> None:
         (("chat", "--session", ""), "ses_01KSA0000000000000000000T1"),
         (("why", "bel"), BELIEF),
         (("log", "--cycle", "dr"), "dream"),
+        (("undo", "--cycle", "wa"), "wake"),
+        (("log", "--cycle", "working"), "working memory"),
         (("config", "get", "llm.mod"), "llm.model"),
         (("export", "--to", "o"), "okf"),
         (("-e", ".", "belief", "show", "--json", "b"), BELIEF),

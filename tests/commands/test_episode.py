@@ -114,3 +114,19 @@ def test_an_episode_is_removed(run: Run) -> None:
     [episode] = run.ok("episode", "list", "--json").data
     run.ok("episode", "remove", episode["id"])
     assert run.ok("episode", "list", "--json").data == []
+
+
+def test_episodes_have_tags_by_which_they_are_listed_and_found(run: Run) -> None:
+    tags = ("--tag", "#Old Boat", "--tag", "harbour")
+    run.ok("episode", "add", "We tarred the hull #harbour", *tags)
+    run.ok("episode", "add", "We tarred the roof")
+    (listed,) = run.ok("episode", "list", "--tag", "old-boat", "--json").data
+    assert listed["tags"] == ["Old Boat", "harbour"]
+    assert "tags          Old Boat, harbour\n" in run.ok("episode", "show", listed["id"]).out
+    assert run.ok("episode", "list", "--tag", "roof", "--json").data == []
+    tags = ("--tag", "Old boat", "--tag", "HARBOUR")
+    (hit,) = run.ok("recall", "tarred", *tags, "--json").data["hits"]
+    assert hit["id"] == listed["id"]
+    assert run.ok("recall", "tarred", "--tag", "attic", "--json").data["hits"] == []
+    topics = run.ok("petri", "--json").data["topics"]
+    assert ("old-boat", "tag") in [(topic["name"], topic["type"]) for topic in topics]

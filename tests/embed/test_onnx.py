@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 import bumble.weights
-from bumble.embed import calibrate
+from bumble.embed import calibrate, onnx
 from bumble.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.errors import WeightsMissingError
@@ -136,6 +136,24 @@ def test_batches_hold_texts_of_like_length_and_a_bounded_number_of_tokens(graph:
     assert sum(len(batch) for batch in spy.seen) == 40
     assert max(len(batch) * max(batch) for batch in spy.seen) <= 4096
     assert sum(max(batch) - min(batch) > 0 for batch in spy.seen) <= 1
+
+
+def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vectors(
+    graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = list[bool](), onnx._load_session
+
+    def noted(path: Path, *, optimise: bool, threads: int) -> Any:
+        loaded.append(optimise)
+        return load(path, optimise=optimise, threads=threads)
+
+    monkeypatch.setattr(onnx, "_load_session", noted)
+    embedder = tiny(graph, optimise=False)
+    vectors = [embedder.embed_query("the tide") for _ in range(onnx._RUNS_AS_IT_IS)]
+    assert loaded == [False]
+    vectors += [embedder.embed_query("the tide") for _ in range(onnx._RUNS_AS_IT_IS)]
+    assert loaded == [False, True]
+    assert np.abs(np.stack(vectors) - vectors[0]).max() < 1e-5
 
 
 def test_only_the_inputs_a_graph_declares_are_fed(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from bumble.episodes import remember
 from bumble.episodes.segments import END, LENGTH, PAUSE
 from bumble.llm import ledger
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import episodes, relationships, sessions
+from bumble.records import episodes, knowledge, relationships, sessions
+from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.sessions import End, Session
 from bumble.runtime import runner
@@ -65,6 +66,17 @@ def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> Non
     assert not remember.check(life_of(ada, ScriptedModel([]), clock)).due
     (one,) = remembered(living(ada, tells(GOOD, WHY)))
     assert one.telling.narrative == GOOD
+
+
+def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Entity) -> None:
+    for title, origin in (("The Boat", Provenance()), ("Ring", Provenance("", audience=("kim",)))):
+        facts = knowledge.read(ada.knowledge)
+        change = knowledge.plan_set(facts, title, "Mine.", "x", by_entity=True, provenance=origin)
+        assert change is not None
+        changes.apply(ada.root, ChangeSet("know", (change,)))
+    held(ada, NOON, ("Sam", f"{DOG} He sleeps in the boat, on my ring. #Dogs", OURS))
+    (one,) = remembered(living(ada, tells(GOOD, WHY)))
+    assert one.tags == ("Dogs", "The Boat")
 
 
 def test_an_episode_says_all_that_it_should(ada: Entity) -> None:

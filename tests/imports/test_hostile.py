@@ -156,6 +156,16 @@ def test_a_text_without_end_ends_the_file_and_not_the_memory(
     assert stream.tell() < 500_000
 
 
+@pytest.mark.parametrize("number", ["9" * 4_301, "9" * 200_000, "1e99999999999999999999"])
+def test_a_number_beyond_measure_ends_the_file_and_not_the_process(number: str) -> None:
+    data = f'[{{"a": "{"7" * 100_000}\\\\"}}, {{"b": {number}}}]'.encode()
+    whole, broken = json_stream.items(io.BytesIO(data))
+    assert len(whole["a"]) == 100_001
+    assert broken.ends
+    assert "a number" in broken.why
+    assert json_stream.shape(data).kind == "array"
+
+
 @given(VALUES)
 def test_no_value_is_a_bug_as_a_time(value: Any) -> None:
     at = lenient.moment(value)

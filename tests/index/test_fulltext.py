@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,12 @@ def test_a_stamp_comes_back_and_a_broken_one_is_none(folder: Path) -> None:
 def test_no_index_is_an_error_with_advice(tmp_path: Path) -> None:
     with pytest.raises(IndexUnusableError, match="--rebuild"):
         fulltext.open_to_read(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_among_its_files_keeps_nobody_waiting(tmp_path: Path) -> None:
+    fulltext.create(tmp_path / "fulltext")
+    (tmp_path / "fulltext" / "meta.json").unlink()
+    os.mkfifo(tmp_path / "fulltext" / "meta.json")
+    with pytest.raises(IndexUnusableError, match="no plain file"):
+        fulltext.write(tmp_path / "fulltext", (), ())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bumble.index import ranking
@@ -9,14 +10,18 @@ LENGTHS = Lengths(100, {"message": 10.0})
 
 
 def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) -> float:
-    return ranking.bm25(
-        query.split(),
-        own.split(),
-        around.split(),
-        "message",
-        {"tide": 3, "lamp": 3} | counts,
-        LENGTHS,
-    )
+    asked = query.split()
+    frequency = ranking.frequencies(asked, [own])
+    frequency += ranking.AROUND_WEIGHT * ranking.frequencies(asked, [around])
+    relative = LENGTHS.relative("message", len(own.split()), len(around.split()))
+    stands_in = {"tide": 3, "lamp": 3} | counts
+    (score,) = ranking.bm25(asked, frequency, np.array([relative]), stands_in, LENGTHS.chunks)
+    return float(score)
+
+
+def test_terms_are_counted_as_wholes_each_time_they_stand() -> None:
+    texts = ["tide tide tide", "low tides lamp", "", "lamp"]
+    assert ranking.frequencies(["tide", "lamp"], texts).tolist() == [[3, 0, 0, 0], [0, 1, 0, 1]]
 
 
 def test_a_chunk_without_the_terms_scores_nothing() -> None:

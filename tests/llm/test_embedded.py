@@ -152,6 +152,34 @@ def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
     assert new <= second.count_tokens("[Turn context] one\nAnd?") + 6
 
 
+class After(threading.Event):
+    """Is set from the n-th time on that somebody asks."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.left = count
+
+    def is_set(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.weights
+def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> None:
+    long = ask(text="The tide came in again. " * 90)
+    shares = []
+    for count in (0, 2, 100):
+        model = connect(None)
+        model.warm(replace(long, stop=After(count)))
+        assert model.load_seconds is not None
+        usage = model.complete(replace(long, max_tokens=1)).usage
+        shares.append((usage.cached_tokens or 0) / (usage.prompt_tokens or 1))
+        model.close()
+    assert shares[0] == 0
+    assert 0 < shares[1] < 0.5
+    assert shares[2] > 0.95
+
+
 @pytest.mark.weights
 def test_a_changed_prefix_is_evaluated_anew_from_where_it_differs(connect: Open) -> None:
     model = connect()

@@ -15,7 +15,7 @@ from bumble.errors import (
 )
 from bumble.llm import structured
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import EnoughError, Message, Model, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, candidates, event, hello, says
@@ -277,6 +277,25 @@ def test_silence_before_the_first_token_ends_the_wait_and_the_request(server: Fa
     with pytest.raises(ModelUnreachableError, match=r"nothing for 0\.3 s before the first token"):
         connect(server, timeouts=IMPATIENT).complete(REQUEST)
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("talks", [False, True])
+def test_an_answer_ends_when_its_seconds_are_over(server: FakeServer, talks: bool) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.start()
+        while talks and not server.ended.is_set():
+            exchange.chunk(event({"content": "on "}))
+            time.sleep(0.02)
+        exchange.hang(server)
+
+    server.routes[CHAT] = respond
+    started = time.monotonic()
+    heard: list[str] = []
+    with pytest.raises(EnoughError):
+        connect(server).complete(replace(REQUEST, seconds=0.4), heard.append)
+    assert time.monotonic() - started < 5
+    assert bool(heard) == talks
+    assert server.left.wait(10) or talks
 
 
 def test_keep_alives_are_no_tokens(server: FakeServer) -> None:

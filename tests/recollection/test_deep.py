@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,11 +13,13 @@ from bumble.abilities.tiers import Abilities
 from bumble.context.recalled import Search
 from bumble.entity.config import PricesConfig
 from bumble.entity.folder import Entity
+from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
 from bumble.runtime.runtime import Runtime
+from tests.support.fake_server import FakeServer
 from tests.support.turns import NOON, life_of, say, talk
 
 QUESTION = "Which animals does Sam keep on the roof and in the cellar?"
@@ -293,6 +296,24 @@ def test_a_model_that_never_ends_exceeds_nothing(
     assert model.prompts + model.written <= spent.tokens <= config.max_tokens
     assert spent.dollars is not None
     assert spent.dollars <= config.max_dollars
+
+
+def test_a_server_that_says_nothing_ends_with_its_step(
+    roof: Runtime, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.routes["/v1/chat/completions"] = lambda exchange: exchange.hang(server)
+    silent = OpenAICompatibleModel(f"{server.url}/v1", "tiny", context_tokens=8192)
+    deep_config = replace(roof.config.recall.deep, step_seconds=0.5)
+    config = replace(roof.config, recall=replace(roof.config.recall, deep=deep_config))
+    roof.memory.sync()
+    started = time.monotonic()
+    result = deep.recall(
+        replace(roof, model=silent, config=config), Search(("sam",), "calm", NOON), QUESTION
+    )
+    assert time.monotonic() - started < 10
+    assert (result.way, result.ended) == ("rule", "limit: a step took 0.5 s")
+    assert result.sources
+    assert result.spent.steps == 1
 
 
 @pytest.mark.parametrize("calls", [1, 2, 5])

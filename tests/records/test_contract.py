@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.entity import changes, create, write_ahead
+from bumble import files
+from bumble.entity import changes, commits, create, write_ahead
 from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
-from bumble.history import describe, merge
+from bumble.history import describe, log, merge, undo
 from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
@@ -42,12 +46,9 @@ from bumble.records import (
     questions,
     relationships,
     reminders,
-    scratch,
     self_model,
     sessions,
     skills,
-    soma,
-    state,
     topics,
     working,
 )
@@ -56,8 +57,11 @@ from bumble.records.kinds import Kind
 from bumble.text import markdown
 from bumble.upkeep import check_records, forget, lookup
 from bumble.upkeep.check_records import CheckContext
+from tests.support.kills import every_call, forks, in_child
+from tests.support.kind_samples import AT, BODY, SERVED, record
+from tests.support.repository import git
+from tests.support.sweeps import every
 
-AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
 
@@ -84,6 +88,7 @@ EPISODE = episodes.new(
     imprints=(episodes.Imprint("curious", 0.5, "the sea, again: and more"),),
     soma="social 50%",
     session="ses_1",
+    tags=("sea",),
     summary_source=episodes.EXCERPT,
     provenance=FROM_MODEL,
 )
@@ -133,10 +138,6 @@ PROPOSAL = proposals.new(
     "+traits: {curiosity: 0.51}",
     provenance=FROM_MODEL,
 )
-SERVED = (
-    "tools:\n  recall:\n    used: 3\n    failed: 1\n    last: 2026-05-24T03:12:47Z\n"
-    "plain:\n  a: 1\n"
-)
 SKILL = "---\nname: Boil an egg\ndescription: When somebody is hungry.\n---\n\nSix minutes.\n"
 STORY = f"---\nat: {base.stamp(AT)}\nby: narrate\nfrom: [ep_1]\n---\n\nI began with a question.\n"
 FACTS = (
@@ -144,9 +145,6 @@ FACTS = (
     "<!-- {by: distill, from: [msg_1], trust: person} -->\n\nLikes the sea.\n\n## Last\n\nEnd.\n"
 )
 DIARY = "# Journal\n\n## 2026-05-24 05:12:47 #dream\n\nI dreamt.\n\n## not a date\n\nstill mine\n"
-BODY = (
-    "at: 2026-05-24T03:12:47Z\nbars: {social: 50, comfort: 65}\nnoise:\n  - wave\nplain:\n  a: 1\n"
-)
 TALK = sessions.new("ses_1", AT, "sam").source + sessions.render(
     sessions.Message("msg_1", AT, "user", "Hi", speaker="sam", trust="owner")
 )
@@ -570,63 +568,6 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
 # what each kind of record answers to those who walk over the kinds
 
 
-def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[str, str]:
-    """A file of a kind, with what the entity wrote for some people: its path and its text."""
-    origin = Provenance("distill", "m", (), "person", audience)
-    comment = f"<!-- {{by: distill, trust: person, audience: [{', '.join(audience)}]}} -->"
-    head = "".join(f"{key}: {value}\n" for key, value in origin.meta().items()).replace("'", "")
-    talk = sessions.new("ses_1", AT, audience[0], audience[1:])
-    spoken = sessions.Message("msg_1", AT, "user", text, audience[0], trust="owner")
-    episode = episodes.new("ep_1", AT, 0.5, text, provenance=origin)
-    belief = beliefs.new("bel_1", text, "preference", 0.5, AT, provenance=origin)
-    note = relationships.Note(text, AT, origin)
-    portrait = relationships.plan_update(relationships.new("Kim", AT), "", pending=(note,))
-    dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
-    reminder = reminders.new("rem_1", AT, text, provenance=origin)
-    automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
-    work = projects.plan_new("Tea", projects.Edit(why=text), "begin", provenance=origin)
-    assert work.data is not None
-    grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
-    proposal = proposals.new("evo_1", AT, 100, grown, f"+- {text}", provenance=origin)
-    levels = dict.fromkeys(("dopamine", "cortisol", "oxytocin"), 0.5)
-    anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
-    check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
-    topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
-    question = questions.new("qst_1", AT, text, origin)
-    assert portrait is not None and portrait.data is not None
-    return {
-        "knowledge": (
-            knowledge.PATH,
-            f"# Facts\n\n## Tea\n{comment}\n\n{text}\n\n## Last\n\nEnd\n",
-        ),
-        "journal": (journal.PATH, f"## 2026-05-24 05:12:47\n{comment}\n\n{text}\n"),
-        "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
-        "soma": (soma.PATH, BODY.replace("wave", text)),
-        "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
-        "working": (working.PATH, f"## Bond\n\n- {text} {comment}\n"),
-        "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
-        "episode": ("episodes/2026/05/ep_1.md", episode.source.text),
-        "belief": ("beliefs/bel_1.md", belief.source.text),
-        "person": ("relationships/kim.md", portrait.data.decode()),
-        "skill": ("skills/tea/SKILL.md", f"---\nname: Tea\ndescription: d\n{head}---\n\n{text}\n"),
-        "dream": ("dreams/drm_1.md", dream.source.text),
-        "reminder": ("reminders/rem_1.md", reminder.source.text),
-        "automation": ("automations/aut_1.md", automation.source.text),
-        "check": ("checks/tea.yaml", check.source.text),
-        "topic": ("topics/tea.md", topic.source.text),
-        "question": ("questions/qst_1.md", question.source.text),
-        "project": ("projects/tea.md", work.data.decode()),
-        "proposal": ("evolution/evo_1.md", proposal.source.text),
-        "self_model": (self_model.PATH, SERVED.replace("recall", f'"{text}"')),
-        "anchor": ("anchors/tea.yaml", anchor.source.text),
-        "session": (sessions.path("ses_1"), talk.source + sessions.render(spoken)),
-        "handover": (
-            "sessions/ses_1/handover.md",
-            f"---\nat: {base.stamp(AT)}\n{head}---\n\n{text}\n",
-        ),
-    }[name]
-
-
 HELD = "I hide marzipan."
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 
@@ -678,7 +619,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
         return
     assert views[0].origin.audience == ("sam",)
     assert HELD in views[0].text or kind.name == "session"
-    assert kind.name == "scratch" or views[0].id
+    assert views[0].id
     assert kinds.of_id(views[0].id) == (kind.name if kind.prefix else "") or kind.name == "handover"
 
 
@@ -767,3 +708,101 @@ def test_why_finds_a_kind_by_its_id(kind: Kind, entity: Entity) -> None:
         item = lookup.Library(entity, name="Ada", zone=ZONE).item(kind.name, view.id)
         assert item is not None
         assert (item.id, item.path) == (view.id, entity.relative(file))
+
+
+NAMED = {
+    "knowledge": "Tea",
+    "journal": "2026-05-24 05:12",
+    "person": "Kim",
+    "narrative": "narrative",
+    "scratch": "hide marz",
+    "working": HELD,
+    "skill": "Tea",
+    "topic": "Tea",
+    "check": "tea",
+    "anchor": "Tea",
+    "project": "Tea",
+    "session": "ses_1",
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in kinds.KINDS if kind.explained], ids=lambda kind: kind.name
+)
+def test_why_finds_a_kind_by_what_a_person_types(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    shelf = lookup.Library(entity, name="Ada", zone=ZONE)
+    item = shelf.look_up(NAMED.get(kind.name, file.stem), kind.name if kind.name in NAMED else None)
+    assert (item.kind, item.path) == (kind.name, entity.relative(file))
+
+
+@every_kind
+def test_a_case_above_keeps_the_bytes_of_every_kind(kind: Kind) -> None:
+    parsers = {case.parse for case in CASES.values()}
+    by_line = ("scratch", "working")  # added and spliced a line at a time
+    as_others = ("journal", "handover", "soma", "state")  # sections, documents and mappings
+    assert kind.parse in parsers or kind.name in (*by_line, *as_others)
+
+
+def test_working_memory_keeps_the_bytes_of_what_no_dream_wrote() -> None:
+    own = "<!-- {by: dream, from: [ep_1], audience: [sam]} -->"
+    page = f"# Working memory\n\nMine.\n\n## Bond\n\n- By hand.\n- Near. {own}\n\n## Mine\n\nx\n"
+    before = working.rendered(page, {})
+    assert before.splitlines()[:7] == page.replace(f"- Near. {own}\n", "").splitlines()[:7]
+    assert "## Mine\n\nx\n" in before
+    assert working.rendered(before, {}) == before
+
+
+@every_kind
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
+    git(entity.root, "init", "-q", "-b", "main")
+    git(entity.root, "config", "user.name", "Sam")
+    git(entity.root, "config", "user.email", "sam@example.org")
+    if kind is kinds.HANDOVER:
+        put(entity, kinds.SESSION)
+    git(entity.root, "add", "-A")
+    git(entity.root, "commit", "-qm", "start")
+    path, text = record(kind.name, HELD)
+    there = files.read_if_there(entity.root / path)
+    planned = changes.write(path, text, None if there is None else there.decode(), "x")
+    keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
+    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
+    (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
+    plan = undo.plan(entity.root, commit, force=True)
+    changes.apply(entity.root, plan.change_set)
+    stays = kind.name in ("session", "handover", "state")
+    assert (files.read_if_there(entity.root / path) == there) != stays
+    assert bool(plan.stays) == stays
+
+
+@forks
+@every_kind
+@pytest.mark.parametrize("step", every(2, (9, 1)))
+def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
+    kind: Kind, step: int, entity: Entity
+) -> None:
+    path, text = record(kind.name, HELD)
+    file = entity.root / path
+    there = files.read_if_there(file)
+    planned = changes.write(path, text, None if there is None else there.decode(), "x")
+    for n in range(1, 400, step):
+
+        def act(number: int, done: bool, at: int = n) -> None:
+            if number == at and done:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def work(act: Callable[[int, bool], None] = act) -> None:
+            with every_call(act):
+                changes.apply(entity.root, ChangeSet("x", (planned,)))
+
+        if in_child(work) == 0:
+            break
+        changes.recover(entity.root)
+        assert files.read_if_there(file) in (there, text.encode()), n
+        if there is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.write_bytes(there)
+    changes.recover(entity.root)
+    assert file.read_bytes() == text.encode()

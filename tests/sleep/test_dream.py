@@ -19,7 +19,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import beliefs, dreams, episodes, journal, state
+from bumble.records import beliefs, dreams, episodes, journal, questions, state
+from bumble.records.base import Provenance
 from bumble.runtime import body_state, job
 from bumble.sleep import dream
 from tests.support.kills import every_call, forks, in_child
@@ -107,6 +108,27 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
         "dream_cycle_start",
         "dream_cycle_completed",
     ]
+
+
+def wondered(entity: Entity, text: str, *audience: str) -> questions.Question:
+    origin = Provenance("deep-recall", trust="owner", audience=audience)
+    question = questions.new(f"qst_{len(text)}", NIGHT, text, origin)
+    changes.apply(entity.root, ChangeSet("x", (questions.plan_new(question, "miss"),)))
+    return question
+
+
+def test_a_dream_turns_over_what_memory_had_no_answer_to(ada: Entity) -> None:
+    secret = wondered(ada, "Where does Kim keep the spare key?", "kim")
+    open_one = wondered(ada, "Where did the boat come from?", "sam")
+    life = life_of(ada, [WROTE], overrides=ON)
+    outcome = dream.run(life, dream.check(life).jobs[0])
+    asked = life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+    assert "Where did the boat come from?" in asked
+    assert "spare key" not in asked
+    assert outcome.data["question"] == open_one.id
+    job.apply(life, outcome)
+    assert open_one.id in only_dream(ada).provenance.sources
+    assert {one.id for one in questions.read(ada.questions)} == {open_one.id, secret.id}
 
 
 def test_a_thread_that_comes_again_confirms_the_belief(ada: Entity) -> None:

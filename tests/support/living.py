@@ -17,6 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import relationships, session_files, sessions, state
+from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
 from bumble.runtime import cursors
@@ -108,9 +109,11 @@ def talked(
 
 
 def known(entity: Entity, name: str, text: str = "", **values: Any) -> Relationship:
-    """Put somebody into the folder."""
+    """Put somebody into the folder, with a portrait as a reflection drew it."""
     one = relationships.new(name, NOON - timedelta(days=9))
     write(entity, relationships.plan_new(one, ""))
+    if text:
+        values.setdefault("provenance", Provenance("reflect"))
     changed = relationships.plan_update(one, "", text=text or None, **values)
     write(entity, changed)
     return relationships.find(entity.relationships, name)

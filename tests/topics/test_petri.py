@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -118,3 +119,10 @@ def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
     talk += [text(hot, day, number=n) for day in (2, 3) for n in (1, 2, 3)]
     talk.sort(key=lambda each: str(each.at))
     assert names(found(*talk))[0] == "Kiln"
+
+
+def test_a_tag_of_a_record_is_the_title_it_spells() -> None:
+    tagged = replace(text("We tarred it."), tags=("old-boat", "tar"))
+    (boat, tar) = found(tagged, titles=(Title("Old boat", "project"),))
+    assert (boat.name, boat.type, boat.frequency) == ("Old boat", "project", 1)
+    assert (tar.name, tar.type) == ("tar", "tag")

@@ -16,7 +16,8 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import journal, reminders, scratch, session_files, sessions
+from bumble.records import journal, projects, reminders, scratch, session_files, sessions
+from bumble.records.base import Provenance
 from bumble.runtime import body_state, job, runner
 from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Pass
@@ -194,6 +195,43 @@ def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: 
     assert not reminders.paths(entity.reminders)
     later = replace(awake(entity, model, MORNING + timedelta(hours=2)), abilities=Abilities())
     assert woken(later).data["intent"] == "rest"
+
+
+def boat(entity: Entity, *audience: str) -> None:
+    edit = projects.Edit(projects.ACTIVE, "To sail.", ("sand it",))
+    origin = Provenance("chat", trust="entity", audience=audience)
+    write(entity, projects.plan_new("The boat", edit, "begin", provenance=origin))
+
+
+def test_it_takes_up_a_project(entity: Entity) -> None:
+    boat(entity)
+
+    class Sander(Stubborn):
+        def _text(self, request: Request) -> str:
+            if "update_project" not in json.dumps(dict(request.schema or {})):
+                return super()._text(request)
+            values = {"title": "The boat", "status": "active", "why": "", "next": "sand\nvarnish"}
+            return acts(("update_project", values), ("end_turn", {}))
+
+    assert woken(awake(entity, Sander("project"))).data["intent"] == "project"
+    (project,) = projects.readable(entity.projects)
+    assert project.steps == ("sand", "varnish")
+
+
+def test_without_a_project_that_they_may_meet_there_is_none_to_take_up(entity: Entity) -> None:
+    boat(entity, "kim")
+    assert woken(awake(entity, Stubborn("project"))).data["intent"] != "project"
+
+
+def test_below_write_a_project_s_next_step_is_noted_once(entity: Entity) -> None:
+    boat(entity)
+    intents = []
+    for hours in (0, 2, 4):
+        at = MORNING + timedelta(hours=hours)
+        life = replace(awake(entity, Stubborn("x"), at), abilities=Abilities())
+        intents.append(woken(life).data["intent"])
+    assert intents == ["note", "project", "rest"]
+    assert "The boat: sand it" in scratch.lines(entity.root / scratch.PATH)[-1]
 
 
 def listen(life: Runtime) -> None:

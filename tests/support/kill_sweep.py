@@ -1,0 +1,310 @@
+"""Commands that are killed from outside, at calls that change a file; what each left, counted.
+
+Run as `python -m tests.support.kill_sweep MOST`; prints one line of JSON. It loads `killer.c` into
+itself and into all that it starts: a command is a forked process, and it dies with every git that
+it has started, before a call of its choice, or half through a write.
+
+What is held against the folder after the next two commands: nothing that was there is gone (lost),
+every file is as it was before or as it is after the whole command, and can be read (half), and no
+file lies there that neither knows, no lock and no change that waits (left lying).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import mmap
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from bumble.app.process import Shell
+from bumble.cli.app import main
+from bumble.entity import changes, commits
+from bumble.records import forgotten
+from tests.support import damaged_folders, mind
+from tests.support.repository import git
+from tests.support.running import NOON
+
+SOURCE = Path(__file__).with_name("killer.c")
+FIRST = ("write", "rename", "unlink", "link", "truncate", "rmdir")  # they write, name or remove
+COMMANDS = (
+    *("chat --as Sam It_rains_today", "tick --limit 1", "remind add Tea --in 1h"),
+    *("knowledge set Home By_the_sea", "knowledge rename Tea Cocoa", "knowledge remove Tea --yes"),
+    *("journal add It_rained", "person add Zoe She_sails", "person forget Kim --yes"),
+    *("person forget Sam --yes", "belief add Rain_is_wet", "belief confirm bel_1"),
+    *("belief contradict bel_1", "belief remove bel_1", "episode add It_rained"),
+    *("episode remove ep_1", "skill set Bake Bread_it_is --description Bread"),
+    *("skill remove Tea --yes", "project add boat", "project done Tea", "anchor add sea"),
+    *("anchor recall Tea", "anchor remove Tea --yes", "soma tick", "noise tick", "session end"),
+    *("compact --force", "narrate", "reflect Sam", "distill --force", "consolidate --force"),
+    *(
+        "dream --force",
+        "evolve --force",
+        "config set memory.max_recall_results 5",
+        "index --rebuild",
+        "doctor --fix",
+        "undo --last",
+    ),
+    *(
+        "import OUT/notes --format openclaw",
+        "export --to bundle OUT/whole",
+        "new OUT/bo --name Bo --owner Sam",
+    ),
+    *("catalysts", "eval draft", "deep-recall rain", "sync", "recall rain"),
+)
+_DERIVED = re.compile(r"^(?:\.bumble(?:/|$)|memory\.db)")
+
+
+@dataclass
+class Sweep:
+    """The place of a sweep, and what tells the loaded library what to do."""
+
+    place: Path
+    environ: dict[str, str]
+    memory: mmap.mmap
+    reports: dict[str, Counter[str]] = field(default_factory=dict)
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def now(self) -> Path:
+        """The folder that a command works in."""
+        return self.place / "now"
+
+    @property
+    def root(self) -> Path:
+        """The entity's folder in it."""
+        return self.now / "ada"
+
+    def set_up(self) -> None:
+        """Put everything back as it was."""
+        shutil.rmtree(self.now, ignore_errors=True)
+        shutil.copytree(self.place / "template", self.now, symlinks=True)
+
+    def arm(self, at: int, *, half: bool = False, counts: bool = True) -> None:
+        """Say before which call all ends; 0: none."""
+        root = os.fsencode(self.now) if counts else b""
+        self.memory[:] = struct.pack("lll4096s", at, 0, half, root)
+
+    def call(self, words: str, *, minutes: int = 0) -> int:
+        """Run a command in a process of its own; its code, or minus the signal that ended it."""
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            os._exit(self._command(words, minutes))
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def _command(self, words: str, minutes: int) -> int:
+        argv = [
+            word.replace("OUT", str(self.now / "out")).replace("_", " ")
+            if not word.startswith(("ep_", "bel_", "memory.", "max_"))
+            else word
+            for word in words.split()
+        ]
+        argv = [word.replace("OUT", str(self.now / "out")) for word in argv]
+        at = NOON + timedelta(minutes=minutes)
+        shell = Shell(self.environ, self.root, now_given=at, rng=random.Random(5))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return main(argv, shell)
+
+    def truth(self) -> dict[str, bytes]:
+        """Return every file that is no derived one."""
+        return {
+            name: path.read_bytes() if path.is_file() else b"->"
+            for path in sorted(self.now.rglob("*"))
+            if not path.is_dir() and not self._is_private(name := str(path.relative_to(self.now)))
+        }
+
+    def _is_private(self, name: str) -> bool:
+        first, _, rest = name.partition("/")
+        if first in ("home", "state", "script.jsonl") or rest.startswith(".git/"):
+            return True
+        return first in ("ada", "out") and _DERIVED.match(rest) is not None
+
+    def lying(self) -> list[str]:
+        """Return what a dead command has left that nothing will take away."""
+        left = [str(path) for path in (self.root / ".git").rglob("*.lock")]
+        left += ["intent"] * bool(changes.leftovers(self.root).own)
+        left += ["note"] * bool(commits.notes(self.root))
+        return left
+
+
+def run(most: int) -> dict[str, Any]:
+    """Kill every command at its calls, `most` times in all."""
+    with tempfile.TemporaryDirectory() as folder, mind.serving() as server:
+        place = Path(folder).resolve()
+        sweep = Sweep(place, _environ(place, mind.environ(server)), _memory(place))
+        _make_template(sweep)
+        per_command = most // len(COMMANDS)
+        spare = 0
+        for words in COMMANDS:
+            spare += per_command - _sweep_command(sweep, words, per_command + spare)
+        reports = {name: dict(counter) for name, counter in sweep.reports.items()}
+        total = sum(sweep.reports.values(), Counter[str]())
+        return {"commands": reports, "total": dict(total), "examples": sweep.examples}
+
+
+def _environ(place: Path, served: dict[str, str]) -> dict[str, str]:
+    home = place / "now" / "home"
+    environ = {
+        **served,
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(place / "now" / "state"),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "PATH": os.environ["PATH"],
+        "BUMBLE_EMBEDDING_MODEL": "none",
+        "BUMBLE_LIMITS_SETTLE": "later",
+    }
+    for who in ("AUTHOR", "COMMITTER"):
+        os.environ[f"GIT_{who}_NAME"], os.environ[f"GIT_{who}_EMAIL"] = "Sam", "sam@example.org"
+    os.environ.update({name: environ[name] for name in environ if name.startswith(("HOME", "XDG"))})
+    return environ
+
+
+def _memory(place: Path) -> mmap.mmap:
+    """Map what is shared with the library; it is named by KILLER when this process starts."""
+    with Path(os.environ["KILLER"]).open("r+b") as file:
+        return mmap.mmap(file.fileno(), struct.calcsize("lll4096s"))
+
+
+def _make_template(sweep: Sweep) -> None:
+    sweep.arm(0, counts=False)
+    place = sweep.now
+    place.mkdir(parents=True)
+    (place / "script.jsonl").write_text(damaged_folders.SCRIPT)
+    damaged_folders.lived(place / "ada", under_git=True)
+    (place / "out" / "notes").mkdir(parents=True)
+    (place / "out" / "notes" / "MEMORY.md").write_text("# MEMORY\n\n## Home\n\nSam is home.\n")
+    (place / "out" / "notes" / "SOUL.md").write_text("# Soul\n\nI am warm.\n")
+    for minutes, words in enumerate(("knowledge set Sea Wide", "chat --as Sam I_sail", "index")):
+        assert sweep.call(words, minutes=minutes - 30) == 0, words
+    git(place / "ada", "clone", "-q", "--bare", str(place / "ada"), str(place / "home" / "server"))
+    git(place / "ada", "remote", "add", "origin", str(place / "home" / "server"))
+    git(place / "ada", "fetch", "-q")
+    git(place / "ada", "branch", "-q", "--set-upstream-to", "origin/main")
+    place.rename(sweep.place / "template")
+
+
+def _sweep_command(sweep: Sweep, words: str, most: int) -> int:
+    """Kill one command at its calls; returns how often."""
+    sweep.set_up()
+    before = sweep.truth()
+    log = Path(os.environ["KILLER_LOG"])
+    log.write_bytes(b"")
+    sweep.arm(0)
+    code = sweep.call(words)
+    sweep.arm(0, counts=False)
+    after = sweep.truth()
+    calls = [line.split(" ", 2) for line in log.read_text(errors="replace").splitlines()]
+    counter = sweep.reports.setdefault(words, Counter(calls=len(calls), kills=0))
+    counter[f"code {code}"] += 1
+    for number, half in _chosen(calls, most):
+        sweep.set_up()
+        sweep.arm(number, half=half)
+        killed = sweep.call(words) == -9
+        sweep.arm(0, counts=False)
+        counter["kills"] += 1
+        counter["outlived"] += not killed  # chance has it that there were fewer calls
+        name = calls[number - 1]
+        _judge(sweep, words, before, after, f"{number} {name[1]} {name[2]}")
+    return counter["kills"]
+
+
+def _chosen(calls: list[list[str]], most: int) -> list[tuple[int, bool]]:
+    """Choose calls: all that write, name or remove something, or as many as may be, evenly."""
+    rng = random.Random(7)
+    first = [n for n, call in enumerate(calls, 1) if call[1] in FIRST]
+    others = [n for n, call in enumerate(calls, 1) if call[1] not in FIRST]
+    chosen = first if len(first) <= most else sorted(rng.sample(first, most))
+    chosen += sorted(rng.sample(others, min(len(others), most - len(chosen))))
+    return [(n, calls[n - 1][1] == "write" and rng.random() < 0.5) for n in chosen]
+
+
+def _judge(
+    sweep: Sweep, words: str, before: dict[str, bytes], after: dict[str, bytes], call: str
+) -> None:
+    """Run the next two commands and hold the folder against what it was and would have been."""
+    counter = sweep.reports[words]
+    codes = [sweep.call("status", minutes=1)]
+    truth = sweep.truth()
+    wrong = {
+        "lost": [name for name in before if name not in truth and name in after],
+        "half": [
+            name
+            for name, data in truth.items()
+            if name in {**before, **after}
+            and not name.endswith(forgotten.PATH)  # its key is made of chance
+            and data not in (before.get(name), after.get(name))
+            and not _is_between(data, before.get(name, b""), after.get(name, b""))
+        ],
+        "lying": [name for name in truth if name not in before and name not in after],
+    }
+    codes.append(sweep.call("remind add later --in 5d", minutes=2))
+    codes.append(sweep.call("doctor", minutes=3))
+    wrong["lying"] += sweep.lying() + git(sweep.root, "status", "--porcelain").splitlines()
+    wrong["half"] += [f"codes {codes}"] if codes[0] or codes[1] or codes[2] == 70 else []
+    wrong["doctor"] = [f"{codes[2]}"] if codes[2] not in (0, 12) else []
+    for name, places in wrong.items():
+        counter[name] += bool(places)
+        if places:
+            sweep.examples.append(
+                {"command": words, "call": call, "what": name, "places": places[:5]}
+            )
+
+
+def _is_between(data: bytes, before: bytes, after: bytes) -> bool:
+    """Whether a file stands between two states of it: all lines of the one, some of the other."""
+    lines, known = data.splitlines(), {*before.splitlines(), *after.splitlines()}
+    return set(lines) <= known and set(before.splitlines()) & set(after.splitlines()) <= set(lines)
+
+
+def main_with_library(most: int, place: Path) -> subprocess.CompletedProcess[str]:
+    """Compile the library and run a sweep with it loaded.
+
+    Raises:
+        CalledProcessError: If it can't be compiled.
+    """
+    library, shared = place / "killer.so", place / "shared"
+    cc = shutil.which("cc")
+    assert cc is not None
+    command = [cc, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+    subprocess.run(command, check=True)
+    shared.write_bytes(bytes(struct.calcsize("lll4096s")))
+    environ = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "KILLER": str(shared),
+        "KILLER_LOG": str(place / "calls"),
+        "TMPDIR": str(place),
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "tests.support.kill_sweep", str(most)],
+        cwd=Path(__file__).parents[2],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+if __name__ == "__main__":
+    if "KILLER" in os.environ:
+        print(json.dumps(run(int(sys.argv[1]))))  # noqa: T201
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            done = main_with_library(int(sys.argv[1]), Path(folder))
+            print(done.stdout, done.stderr[-3000:])  # noqa: T201
