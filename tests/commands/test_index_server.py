@@ -98,6 +98,12 @@ def test_the_folders_own_index_stands_in_for_a_server_that_is_away(ada: Run) -> 
     assert ada.ok("index", "--json").data["database"].endswith("memory.db")
 
 
+def test_what_was_never_goes_to_the_server(ada: Run) -> None:
+    ada.environ["BUMBLE_INDEX_URL"] = nowhere()
+    ran = ada("recall", "tide", "--as-of", "2026-05-24T11:00:00+01:00")
+    assert (ran.code, "The tide was low." in ran.out) == (0, True), ran.err
+
+
 def test_commands_speak_of_the_server_as_of_the_file(ada: Run, postgres: Postgres) -> None:
     ada.environ["BUMBLE_INDEX_URL"] = postgres.url()
     made = ada.ok("index", "--json").data
