@@ -242,6 +242,21 @@ def test_without_a_user_the_owner_is_a_friend(run: Run, place: Path) -> None:
     assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
 
 
+@pytest.mark.parametrize("account", ["root", "ubuntu", "User"])
+def test_an_account_of_nobody_s_names_no_owner(run: Run, place: Path, account: str) -> None:
+    run.environ["USER"] = account
+    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
+
+
+@pytest.mark.skipif(GIT is None, reason="git is not installed")
+def test_the_name_git_was_told_goes_before_the_account(run: Run, place: Path) -> None:
+    home = Path(run.environ["HOME"])
+    home.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text("[user]\n\tname = Jo Miller\n")
+    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Jo Miller"
+    assert run("new", "bo", "--owner", "Kim", "--json", cwd=place).data["owner"] == "Kim"
+
+
 @pytest.mark.skipif(find_spec("tzdata") is not None, reason="a time zone database is installed")
 def test_a_machine_without_time_zones_says_what_it_lacks(run: Run, place: Path) -> None:
     zoneinfo.reset_tzpath([])
