@@ -29,6 +29,7 @@ from bumble.errors import (
 )
 
 if TYPE_CHECKING:
+    from bumble.entity.changes import ChangeSet
     from bumble.entity.create import Newborn
 
 app = typer.Typer(rich_markup_mode=None)
@@ -203,14 +204,15 @@ def make(
     above = find(root.parent)
     if above is not None:
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
-    entity = create.create(root, newborn)
+    planned = create.plan(newborn, root)
+    entity = create.write(root, planned)
     return {
         "folder": str(entity.root),
         "name": newborn.name,
         "archetype": newborn.archetype,
         "owner": newborn.owner,
         "timezone": newborn.timezone,
-        "repository": _look_after(shell, root, newborn) if use_git else None,
+        "repository": _look_after(shell, root, newborn, planned) if use_git else None,
     }
 
 
@@ -237,9 +239,9 @@ def _root(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
+def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> str | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
-    from bumble.entity import commits, create
+    from bumble.entity import commits
     from bumble.history import driver
 
     around = gitdir.find(root)
@@ -253,7 +255,7 @@ def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
             clock=lambda: shell.now().astimezone(zone),
             tell=lambda text: output.warn(shell, text),
         )
-        commits.keep(root, create.plan(newborn), keeping)
+        commits.keep(root, made, keeping)
         kept_by = root
     return str(kept_by) if kept_by else None
 
