@@ -51,6 +51,7 @@ _FACES: Mapping[str, re.Pattern[str]] = {  # mean the same in every language
 }
 _QUESTION_MARK = re.compile("[?？؟]")
 _CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
+_OPENING = "¿¡ "  # marks before the first word
 _NUMBER = re.compile(r"\d")
 _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
 _JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
@@ -71,7 +72,7 @@ class Cues:
 
     def begins(self, cue: str, text: str) -> bool:
         """Whether a folded text begins with words of a cue."""
-        return self.patterns[cue].match(text) is not None
+        return self.patterns[cue].match(text.lstrip(_OPENING)) is not None
 
     def last(self, cue: str, text: str) -> int:
         """Return where a cue last stands in a folded text; -1: nowhere, or turned round."""
@@ -128,6 +129,8 @@ def _is_heavy(told: str, listed: Cues) -> bool:
 
 
 def _asks(clause: str, listed: Cues) -> bool:
+    if listed.begins("tells", clause):
+        return False
     if _QUESTION_MARK.search(clause):
         return True
     count = len(clause.split())
@@ -183,10 +186,10 @@ def _courtesy(plain: str, listed: Cues) -> Act | None:
 
 
 def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict) -> Act:
-    if listed.has("joke", plain) or verdict.why in _JOKES:
-        return "joke"
     if any(listed.begins("request", part) for part in parts):
         return "request"
+    if listed.has("joke", plain) or verdict.why in _JOKES:
+        return "joke"
     for act in ("hypothetical", "correction"):
         if listed.has(act, plain):
             return act

@@ -21,6 +21,9 @@ from bumble.agent import acts
         ("fr", "je suis épuisée", "bad"),
         ("it", "buonanotte!", "goodbye"),
         ("pt", "você gosta de música?", "opinion"),
+        ("de", "weißt du, wo mein Schlüssel liegt?", "recall"),
+        ("de", "erzähl mir nen witz", "request"),
+        ("es", "¿sabías que la miel no caduca?", "telling"),
         ("nl", "mijn hond is ziek", "telling"),
     ],
 )
