@@ -303,3 +303,7 @@ class WeightsMissingError(UserError):
     """The weights of a model are not on this machine, or are not what they should be."""
 
     exit_code = 20
+
+
+class EngineMissingError(WeightsMissingError):
+    """The engine that runs models in this process can't be opened, so weights are of no use."""

@@ -20,6 +20,7 @@ from bumble.entity.settings import Settings
 from bumble.errors import IndexUnusableError, UnsafePathError, UserError
 from bumble.history import driver
 from bumble.index import search, sync
+from bumble.llm import engine_probe
 from bumble.text.words import one_line
 from bumble.upkeep.findings import Finding
 from bumble.weights import store
@@ -194,11 +195,13 @@ def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
 
 def check_engine() -> Iterator[Finding]:
     """Tell whether models can run inside bumble here."""
-    if versions()["xllamacpp"] is None:
-        sentence = (
-            "there is no wheel of it for this system: talk through a local server, such as Ollama"
-        )
-        yield Finding("engine-missing", sentence)
+    problem = engine_probe.problem()
+    if problem:
+        what, *advice = problem.splitlines()
+        command = next((line for line in advice if line.startswith(engine_probe.AS_ROOT)), "")
+        fix = command.removeprefix(engine_probe.AS_ROOT)
+        sentence = what if fix else " ".join((f"{what}.", *advice))
+        yield Finding("engine-missing", sentence, fix=fix)
 
 
 def check_secrets(path: Path) -> Iterator[Finding]:
