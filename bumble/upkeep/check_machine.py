@@ -255,11 +255,16 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
 
 def missing_lines(root: Path, name: str) -> list[str]:
     """Return the lines of the template that a file of git's lacks, however they are spelt."""
-    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     try:
         text = files.read(root / name).decode(errors="replace")
     except (OSError, UnsafePathError):
         text = ""
+    return missing_rules(text, name)
+
+
+def missing_rules(text: str, name: str) -> list[str]:
+    """Return the lines of the template that the text of a file of git's lacks."""
+    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     present_lines = {_plain(line) for line in text.splitlines()}
     return [line for line in _rules_of(template) if _plain(line) not in present_lines]
 
