@@ -54,7 +54,7 @@ def life_of(
     memory = Memory(
         entity, lambda: embedder, name=name, zone=ZoneInfo("UTC"), config=loaded.config.recall
     )
-    identity = Identity(schema_version=1, name=name)
+    identity = Identity(schema_version=2, name=name)
     now = datetime.now(UTC) + timedelta(days=1)
     life = Runtime(
         entity,

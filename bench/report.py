@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.scale import text
+from bench.scale import sentences
 from bumble.body.config import BAR_NAMES
 from bumble.records import beliefs, dreams, episodes, relationships
 from bumble.records.base import Provenance
@@ -63,7 +63,7 @@ def make(folder: Path, count: int) -> None:
     for n in range(DREAMS):
         _dream(folder, rng, n, _moment(n, DREAMS), lived)
     moments = [_moment(n, DIARY) for n in range(DIARY)]
-    entries = (f"## {at:%Y-%m-%d %H:%M:%S}\n\n{text(rng)}\n" for at in moments)
+    entries = (f"## {at:%Y-%m-%d %H:%M:%S}\n\n{sentences(rng)}\n" for at in moments)
     (folder / "journal.md").write_text("\n".join(entries))
     _commit(folder, rng)
 
@@ -80,7 +80,7 @@ def _write(path: Path, document: Document) -> None:
 def _person(folder: Path, rng: random.Random, person: str) -> None:
     born = relationships.new(person.capitalize(), START)
     scores = {name: round(rng.random(), 2) for name in asdict(born.scores)}
-    document = born.source.with_meta("scores", value=scores).with_body(text(rng))
+    document = born.source.with_meta("scores", value=scores).with_body(sentences(rng))
     _write(folder / "relationships" / f"{person}.md", document)
 
 
@@ -97,7 +97,7 @@ def _talk(folder: Path, rng: random.Random, n: int, at: datetime) -> None:
         role = {"role": "assistant"} if turn % 2 else {"role": "user", "speaker": person}
         when = (at + timedelta(minutes=turn)).isoformat()
         head = {"type": "message", "id": _message_id(n, turn), "at": when}
-        rows.append({**head, **role, "text": text(rng)})
+        rows.append({**head, **role, "text": sentences(rng)})
     place = folder / "sessions" / stem
     place.mkdir(parents=True)
     (place / "messages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -115,7 +115,7 @@ def _episode(folder: Path, rng: random.Random, n: int, at: datetime, talks: int)
         stem,
         at,
         rng.random(),
-        f"{text(rng)}\n\n{episodes.REFLECTION}\n\n{text(rng)}",
+        f"{sentences(rng)}\n\n{episodes.REFLECTION}\n\n{sentences(rng)}",
         people=(rng.choice(PEOPLE),),
         imprints=(Imprint(rng.choice(FEELINGS), rng.random()),),
         soma=f"{tag} mood={rng.choice(MOODS)}",
@@ -126,7 +126,7 @@ def _episode(folder: Path, rng: random.Random, n: int, at: datetime, talks: int)
 
 
 def _belief(folder: Path, rng: random.Random, n: int, at: datetime, talks: int, lived: int) -> None:
-    claim, stem = text(rng).partition(".")[0], f"bel_{n:026d}"
+    claim, stem = sentences(rng).partition(".")[0], f"bel_{n:026d}"
     evidence = (_message_id(rng.randrange(talks), 0), f"ep_{rng.randrange(lived):026d}")
     origin = Provenance(by="distill", model="scripted", trust="person")
     belief = beliefs.new(stem, claim, "world_fact", 0.7, at, evidence=evidence, provenance=origin)
@@ -135,8 +135,8 @@ def _belief(folder: Path, rng: random.Random, n: int, at: datetime, talks: int, 
 
 def _dream(folder: Path, rng: random.Random, n: int, at: datetime, lived: int) -> None:
     stem, pair = f"drm_{n:026d}", [f"ep_{rng.randrange(lived):026d}" for _ in range(2)]
-    images = (text(rng), text(rng))
-    dream = dreams.new(stem, at, ((pair[0], pair[1]),), images, text(rng))
+    images = (sentences(rng), sentences(rng))
+    dream = dreams.new(stem, at, ((pair[0], pair[1]),), images, sentences(rng))
     _write(folder / "dreams" / f"{stem}.md", dream.source)
 
 

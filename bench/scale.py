@@ -122,7 +122,7 @@ def make(folder: Path, turns: Turns, count: int, episodes: int) -> None:
     """Write an entity folder with so many memories, some of them episodes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "entity.yaml").write_text("schema_version: 1\nname: Ada\n")
+    (folder / "entity.yaml").write_text("schema_version: 2\nname: Ada\n")
     rng, start = random.Random(7), datetime(2020, 1, 1, 8, tzinfo=UTC)
     for n in range(episodes):
         at = start + timedelta(hours=5 * n)

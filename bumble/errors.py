@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,6 +105,20 @@ class SettingInvalidError(UserError):
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(f"{place}: {problem}\nSee every setting with `bumble config show`.")
+
+
+class FolderOutdatedError(UserError):
+    """A folder was made by an older bumble, and is not migrated yet."""
+
+    exit_code = 12
+
+    def __init__(self, folder: Path, version: int, wanted: int) -> None:
+        named = shlex.quote(str(folder))
+        super().__init__(
+            f"{folder}: is of format {version}; this bumble reads format {wanted}\n"
+            f"`bumble migrate -e {named} --check` says what is to change, and without --check it "
+            "is changed. What the folder was is kept."
+        )
 
 
 class RefusedError(UserError):
@@ -331,3 +346,7 @@ class WeightsMissingError(UserError):
     """The weights of a model are not on this machine, or are not what they should be."""
 
     exit_code = 20
+
+
+class EngineMissingError(WeightsMissingError):
+    """The engine that runs models in this process can't be opened, so weights are of no use."""

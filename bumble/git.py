@@ -444,6 +444,11 @@ def installed() -> bool:
     return _start(Path(os.sep), ("--version",), alone=True).code == 0
 
 
+def user_name() -> str:
+    """Return what the user has told git they are called; empty where they have not."""
+    return _start(Path(os.sep), ("config", "--get", "user.name"), alone=True).text.strip()
+
+
 def init(folder: Path) -> bool:
     """Make a folder a repository of its own; whether that worked."""
     return _start(folder, ("init", "--quiet", "--initial-branch=main")).code == 0

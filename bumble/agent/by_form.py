@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import permutations, product
@@ -58,6 +59,7 @@ class Scene:
     at: datetime  # in the entity's time zone
     quotes: Sequence[Quote]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
+    people: AbstractSet[str] = frozenset()  # parts of the names of those it knows, folded
     story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
 
@@ -108,8 +110,12 @@ def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
 def names_somebody(scene: Scene) -> bool:
     """Whether a question is about somebody by name: that is remembered, or not known.
 
-    In German every noun has a capital letter, so nothing tells.
+    In German every noun has a capital letter, so there only known names tell.
     """
+    own = {words.folded(part) for name in (scene.name, scene.who) for part in name.split()}
+    for word in map(words.folded, stop_words.words(scene.message)):
+        if not {word, word.removesuffix("s").removesuffix("'")}.isdisjoint(scene.people - own):
+            return True
     if scene.language == "de":
         return False
     message = scene.message[:1].lower() + scene.message[1:]

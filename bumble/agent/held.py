@@ -159,6 +159,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         at=life.now(),
         quotes=quotes,
         earlier=earlier_replies(life, turn),
+        people=remembered.names(life),
     )
 
 

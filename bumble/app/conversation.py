@@ -89,6 +89,12 @@ class OpenMind:
         if begun is not None:
             begun.end()
 
+    def name_owner(self, opened: Opened) -> None:
+        """Go on with the owner under another name, before anything was said."""
+        self.opened, self.life = opened, replace(self.life, identity=opened.identity)
+        self.person = participants.person(opened.entity, opened.identity, None)
+        self.begin(session_id=None, new=not self.joins)
+
     def answer(
         self,
         text: str,

@@ -42,6 +42,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
 
 def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
     entry: CatalogEntry
+    weights.require_engine()
     if opened.config.llm.model == "auto":
         entry = weights.chat_model(opened.shell, catalog, yes=yes)
     else:

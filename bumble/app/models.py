@@ -9,12 +9,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
-from bumble.app import output
+from bumble.app import output, weights
 from bumble.app.model_choice import choose_model, window
 from bumble.app.opening import Configured, Opened
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import UserError, WeightsMissingError
+from bumble.errors import UserError
 from bumble.llm import budget
 from bumble.llm.budget import Budgeted, Limits
 from bumble.llm.ledger import Recorded
@@ -112,13 +112,9 @@ def script_of(opened: Configured, chosen: Choice) -> Path:
 
 
 def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
-    try:
-        from bumble.llm.embedded import EmbeddedModel
-    except ImportError as error:
-        raise WeightsMissingError(
-            f"the embedded engine is not installed here ({error})\n"
-            "There is no wheel of it for this system: run a local server, such as Ollama, instead."
-        ) from error
+    weights.require_engine()
+    from bumble.llm.embedded import EmbeddedModel
+
     if chosen.entry is None:
         raise TypeError("an embedded choice names its entry")
     installed = store.require(opened.shell.weights, chosen.entry)

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from bumble.weights.sources import Means
 
 NICENESS = 10  # of what nobody waits for
+# Accounts that systems, images and services come with.
+ACCOUNTS_OF_NOBODY = frozenset(
+    (
+        *("root", "user", "users", "me", "admin", "administrator", "guest", "default", "nobody"),
+        *("debian", "ubuntu", "centos", "fedora", "pi", "opc", "ec2-user", "azureuser", "vagrant"),
+        *("docker", "runner", "runneradmin", "containeradministrator", "codespace", "gitpod"),
+        *("vscode", "jovyan", "node", "app", "builder", "build", "ci", "test", "dev", "developer"),
+    )
+)
 
 
 @dataclass
@@ -143,9 +152,28 @@ class Shell:
         )
 
     @property
+    def account_name(self) -> str:
+        """What the account of the user says they are called; empty where it is nobody's own."""
+        account = self.environ.get("USER") or self.environ.get("USERNAME") or ""
+        if account.casefold() in ACCOUNTS_OF_NOBODY:
+            return ""
+        name = _full_name(account) or account
+        return name.capitalize() if name.islower() else name
+
+    @property
     def interactive(self) -> bool:
         """Whether a person sits at both ends, so that a question makes sense."""
         return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _full_name(account: str) -> str:
+    """Return the full name that the system has of an account; empty where it has none."""
+    try:
+        import pwd
+
+        return pwd.getpwnam(account).pw_gecos.split(",")[0].strip()
+    except (ImportError, KeyError):  # Windows has no such list, and a container may have no entry
+        return ""
 
 
 def _folder_key(root: Path) -> str:

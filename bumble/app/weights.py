@@ -14,7 +14,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.errors import UserError, WeightsMissingError
+from bumble.errors import EngineMissingError, UserError, WeightsMissingError
 
 if TYPE_CHECKING:
     from bumble.app.opening import Opened
@@ -52,6 +52,19 @@ def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntr
         except WeightsMissingError as error:
             output.warn(shell, str(error))
     return present
+
+
+def require_engine() -> None:
+    """See to it that weights of a chat model could be opened, before anything is fetched for them.
+
+    Raises:
+        EngineMissingError: If they could not.
+    """
+    from bumble.llm import engine_probe
+
+    problem = engine_probe.problem()
+    if problem:
+        raise EngineMissingError(problem)
 
 
 def offered(shell: Shell, entry: CatalogEntry) -> str | None:

@@ -40,6 +40,7 @@ _QUOTED = re.compile(
 _PARTS = re.compile(r" [.?!,:] ")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[^\d\s])[.?!;]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
 
 
@@ -209,7 +210,9 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
         return True, "told in confidence"
     for why, veto in VETOES:
         if veto(wording):
-            rest = _without(wording, veto) if why in PARTIAL else None
+            # what follows from what is imagined is imagined, too
+            between = _SENTENCE if why == "imagined" else _PART
+            rest = _without(wording, veto, between) if why in PARTIAL else None
             if rest is not None and rest.points >= TELLS_BESIDE:
                 return _decided(rest, confided=confided)
             return False, why
@@ -218,11 +221,13 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
     return None, "open"
 
 
-def _without(wording: Wording, veto: Callable[[Wording], bool]) -> Wording | None:
+def _without(
+    wording: Wording, veto: Callable[[Wording], bool], between: re.Pattern[str]
+) -> Wording | None:
     """Return a message without the parts that a rule is about; None if nothing else is left."""
     parts = [
         Wording(part, wording.language.line(part), wording.language)
-        for part in _PART.split(wording.text)
+        for part in between.split(wording.text)
         if part.strip()
     ]
     left = [part.text for part in parts if not veto(part)]

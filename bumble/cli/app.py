@@ -96,6 +96,7 @@ COMMANDS = {
     "diff": ("diff", "Show what changed, in memories rather than lines."),
     "undo": ("undo", "Take back one change."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
+    "migrate": ("migrate", "Bring a folder that an older bumble made to the format of this one."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
     "export": ("export", "Take the entity elsewhere: a card, a bundle to read or to keep."),
     "completion": (
@@ -116,7 +117,7 @@ SECTIONS = {
         *("compact", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
         *("tick", "cron"),
     ),
-    "History": ("log", "diff", "undo", "sync", "git-merge"),
+    "History": ("log", "diff", "undo", "sync", "migrate", "git-merge"),
     "Think": ("route", "petri", "catalysts", "catalyze", "wake", "eval"),
     "Doors": ("import", "export", "mcp", "completion"),
 }

@@ -33,12 +33,21 @@ def find(opened: Opened, name: str) -> Relationship:
     if named is not None:
         return _load(opening.within(opened, named))
     people = everybody(opened).records
-    person = relationships.match(people, name)
+    person = relationships.match(people, name) or relationships.match(people, _owner(opened, name))
     if person is None:
         raise listing.missing(
             "person", name, [n for person in people for n in (person.id, *person.names)]
         )
     return person
+
+
+def _owner(opened: Opened, name: str) -> str:
+    """Return the owner's id if they are called so now; else the name."""
+    if files.same_name(name) != files.same_name(opened.identity.owner.name):
+        return name
+    from bumble.runtime.people import owner_id
+
+    return owner_id(opened.entity, opened.identity)
 
 
 def _file(opened: Opened, name: str) -> Path | None:
@@ -63,7 +72,7 @@ def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
     line = text_input.one_line(name, "name")
     person = relationships.match(everybody(opened).records, line)
-    return person.id if person else relationships.person_id(line)
+    return person.id if person else relationships.person_id(_owner(opened, line))
 
 
 def names(opened: Opened) -> dict[str, str]:

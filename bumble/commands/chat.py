@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
-from bumble.cli import directives, turn_view
+from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
     EntityOption,
@@ -112,11 +112,11 @@ def chat(
     shell = shell_of(ctx)
     shell.set_now(now)
     shell.set_seed(seed)
-    if new:
-        _make_if_missing(ctx, entity)
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
     text = _message(message)
+    if new:
+        _make_if_missing(ctx, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
     opened = open_entity(
         ctx,
@@ -127,6 +127,8 @@ def chat(
     )
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
+    if first is not None and not incognito:
+        opened = introducing.heard(opened, first.text, speaker, yes=yes)
     present = [name.strip() for name in company.split(",")] if company is not None else []
     with conversation.open_mind(
         opened, speaker, yes=yes, writes=not incognito, present=present
@@ -144,7 +146,8 @@ def chat(
         after_turn.in_background(opened)
 
 
-def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
+def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
+    from bumble.choosing import introduction
     from bumble.commands import new
     from bumble.entity.folder import ENTITY_FILE
 
@@ -153,7 +156,8 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None) -> None:
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.cwd / folder / ENTITY_FILE).exists():
-        identity = new.make(shell, folder)
+        introduced = introduction.name_in(text) if yes or shell.interactive else ""
+        identity = new.make(shell, folder, introduced=introduced, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 

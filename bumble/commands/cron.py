@@ -23,7 +23,7 @@ from bumble.errors import RefusedError, UsageError
 from bumble.records import automations, base
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
-from bumble.upkeep import cron, schedule
+from bumble.upkeep import cron, runs, schedule
 from bumble.upkeep.cron import Job
 
 app = typer.Typer(
@@ -49,7 +49,9 @@ def show(
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
-    crontab = _crontab(opened)
+    lines = cron.commands_in(_crontab(opened) or "", job)
+    active = cron.timer_runs(job, opened.shell.environ)
+    last = next((run for run in runs.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
         opened, automations.paths(opened.entity.automations), automations.load
     )
@@ -57,13 +59,32 @@ def show(
         "crontab": cron.block(job),
         "units": cron.units(job),
         "installed": {
-            "crontab": crontab is not None and crontab != cron.without_block(crontab, job),
-            "systemd": cron.has_units(job, _units(opened)),
+            "crontab": bool(lines),
+            "systemd": active,
         },
+        "runs": lines + ([f"{job.unit}.timer"] if active else []),
+        "problems": _problems(opened, job, lines, active=active),
+        "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
     }
     output.result(opened.shell, "cron show", data, _shown(opened, data))
     listing.ended(listed)
+
+
+def _problems(opened: Opened, job: Job, lines: Sequence[str], *, active: bool) -> list[str]:
+    """Say why what is installed runs no tick."""
+    anew = "`bumble cron install --yes` writes it anew"
+    problems = []
+    for line in lines:
+        program = cron.program_of(line)
+        if Path(program).is_absolute() and not Path(program).exists():
+            problems.append(f"the crontab runs {program}, which is gone; {anew}")
+    if lines and cron.daemon_runs() is False:
+        problems.append("no cron runs on this machine, so nobody reads the crontab; start it")
+    if cron.has_units(job, _units(opened)) and not active:
+        again = "`bumble cron install --with systemd --yes` starts it, `bumble cron remove` ends it"
+        problems.append(f"{job.unit}.timer is written, but systemd does not run it; {again}")
+    return problems
 
 
 @app.command()
@@ -228,9 +249,12 @@ def _automation(opened: Opened, automation: Automation) -> dict[str, Any]:
 def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
     installed = [name for name, is_installed in data["installed"].items() if is_installed]
     lines = [f"ticks: run by {' and '.join(installed)}"] if installed else []
+    lines += [f"  {line}" for line in data["runs"]]
     if not installed:
         lines = ["ticks: run by nothing yet; `bumble cron install --yes` has this done:"]
         lines += [f"  {line}" for line in data["crontab"].splitlines()]
+    lines += [f"problem: {problem}" for problem in data["problems"]]
+    lines.append(f"last tick: {_when(opened, data['last_tick']) if data['last_tick'] else 'never'}")
     if not data["automations"]:
         return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
     rows = [

@@ -22,6 +22,7 @@ from bumble.errors import (
     UsageError,
     WeightsMissingError,
 )
+from bumble.llm import engine_probe
 
 if TYPE_CHECKING:
     from bumble.abilities.results import ModelResult
@@ -404,6 +405,8 @@ def _pull(
     if dry_run:
         offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
+    if entry.kind == "chat" and (problem := engine_probe.problem()):
+        output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)
     else:

@@ -6,7 +6,7 @@ import shlex
 import tempfile
 import zoneinfo
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -29,11 +29,13 @@ from bumble.errors import (
 )
 
 if TYPE_CHECKING:
+    from bumble.entity.changes import ChangeSet
     from bumble.entity.create import Newborn
 
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_ARCHETYPE = "curious"
 MAX_NAME_CHARS = 100
+NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
 JOINER = "\u200d"  # part of many emoji, though it prints nothing by itself
 NameOption = Annotated[
     str | None, typer.Option(help="What it is called. Default: the folder's name.")
@@ -42,7 +44,7 @@ ArchetypeOption = Annotated[
     str | None, typer.Option(help="What it is like: curious, sardonic, gentle or guardian.")
 ]
 OwnerOption = Annotated[
-    str | None, typer.Option(help="Whom it belongs to. Default: your user name.")
+    str | None, typer.Option(help="Whom it belongs to. Default: git's user.name, or your account.")
 ]
 TimezoneOption = Annotated[
     str | None, typer.Option(metavar="ZONE", help="Its time zone. Default: this machine's.")
@@ -146,8 +148,21 @@ def make(
     owner: str | None = None,
     timezone: str | None = None,
     use_git: bool = True,
+    introduced: str = "",
+    asks: bool = True,
 ) -> dict[str, Any]:
     """Make an entity, asking on a terminal for what was not given.
+
+    Args:
+        shell: The process.
+        folder: To make.
+        name: What it is called; as the others: None asks, or takes the default.
+        archetype: What it is like.
+        owner: Whom it belongs to.
+        timezone: Where it lives.
+        use_git: Whether to make it a repository.
+        introduced: The name by which the owner has introduced themselves, if they have.
+        asks: Whether to ask at all.
 
     Returns:
         What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
@@ -156,34 +171,48 @@ def make(
     from bumble.entity import create
 
     root = _root(shell, folder)
+    asks = asks and shell.interactive
     kinds = list(create.archetypes())
     called = root.name.strip("._- ").capitalize() or "Bee"
     newborn = create.Newborn(
-        name=_ask(shell, "--name", "What is it called?", name, called, _line),
-        archetype=_ask(
-            shell,
+        name=_choose("--name", "What is it called?", name, called, _line, asks=asks),
+        archetype=_choose(
             "--archetype",
             f"What is it like ({', '.join(kinds)})?",
             archetype,
             DEFAULT_ARCHETYPE,
             lambda text: _one_of(text, kinds),
+            asks=asks,
         ),
-        owner=_ask(shell, "--owner", "And what is your name?", owner, _user_name(shell), _line),
-        timezone=_ask(
-            shell, "--timezone", "Which time zone does it live in?", timezone, _local_zone(), _zone
+        owner=_choose(
+            "--owner",
+            "And what is your name?",
+            owner,
+            introduced or _user_name(shell),
+            _line,
+            asks=asks,
+        ),
+        timezone=_choose(
+            "--timezone",
+            "Which time zone does it live in?",
+            timezone,
+            _local_zone(),
+            _zone,
+            asks=asks,
         ),
     )
     above = find(root.parent)
     if above is not None:
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
-    entity = create.create(root, newborn)
+    planned = create.plan(newborn, root)
+    entity = create.write(root, planned)
     return {
         "folder": str(entity.root),
         "name": newborn.name,
         "archetype": newborn.archetype,
         "owner": newborn.owner,
         "timezone": newborn.timezone,
-        "repository": _look_after(shell, root, newborn) if use_git else None,
+        "repository": _look_after(shell, root, newborn, planned) if use_git else None,
     }
 
 
@@ -210,9 +239,9 @@ def _root(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
+def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> str | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
-    from bumble.entity import commits, create
+    from bumble.entity import commits
     from bumble.history import driver
 
     around = gitdir.find(root)
@@ -226,21 +255,22 @@ def _look_after(shell: Shell, root: Path, newborn: Newborn) -> str | None:
             clock=lambda: shell.now().astimezone(zone),
             tell=lambda text: output.warn(shell, text),
         )
-        commits.keep(root, create.plan(newborn), keeping)
+        commits.keep(root, made, keeping)
         kept_by = root
     return str(kept_by) if kept_by else None
 
 
-def _ask(
-    shell: Shell,
+def _choose(
     option: str,
     question: str,
     option_text: str | None,
     default: str,
     check: Callable[[str], str],
+    *,
+    asks: bool,
 ) -> str:
     """Return what an option says, else what the person at the terminal says, else the default."""
-    if option_text is not None or not shell.interactive:
+    if option_text is not None or not asks:
         try:
             return check(default if option_text is None else option_text.strip())
         except ValueError as error:
@@ -285,8 +315,11 @@ def _zone(text: str) -> str:
 
 
 def _user_name(shell: Shell) -> str:
-    name = shell.environ.get("USER") or shell.environ.get("USERNAME") or "friend"
-    return name.capitalize() if name.islower() else name
+    """Return what the user is called, as far as git or the system has been told."""
+    for name in (git.user_name(), shell.account_name):
+        with suppress(ValueError):
+            return _line(name)
+    return NAMELESS
 
 
 def _local_zone() -> str:

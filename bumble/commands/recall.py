@@ -206,6 +206,7 @@ def _hits(
         limit=limit,
         unasked=False,
         faded=faded or None,
+        touching=True,
     )
 
 

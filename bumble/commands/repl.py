@@ -15,7 +15,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble import files
 from bumble.app import after_turn, output
-from bumble.cli import directives, turn_view
+from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.commands import context
 from bumble.errors import UserError
@@ -105,6 +105,7 @@ def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
     if typed.model is not None:
         output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
+        _introduce(mind, typed.text)
         _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
     else:
         talk.wishes = typed.wishes.over(talk.wishes)
@@ -125,6 +126,15 @@ def _confirm(wishes: Wishes) -> None:
         value = getattr(wishes, name)
         if value is not None:
             output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
+
+
+def _introduce(mind: OpenMind, text: str) -> None:
+    """Let the owner be called as the first message says, if that is agreed to."""
+    if not mind.life.writes or not mind.is_new or mind.person.trust != "owner":
+        return
+    opened = introducing.heard(mind.opened, text, None, yes=False)
+    if opened is not mind.opened:
+        mind.name_owner(opened)
 
 
 def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:

@@ -6,7 +6,6 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +16,7 @@ from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
 from bumble.errors import UserError
+from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors
@@ -95,8 +95,8 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         return None
     lacks = None
     if chosen.backend == "embedded" and chosen.entry is not None:
-        if find_spec("xllamacpp") is None:
-            lacks = "the embedded engine has no wheel for this system; run a local server instead"
+        if problem := engine_probe.problem():
+            lacks = " · ".join(problem.splitlines())
         elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
             lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
     return {

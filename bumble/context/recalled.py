@@ -42,6 +42,10 @@ SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 FADED = "[faded] "  # before a memory that only came because it was looked for
+# What was asked for may be half as near as what comes unasked: of 300 answers in long talks none
+# was farther, of what foreign questions found in a small folder all was (docs/log.md).
+TOUCHING = 0.5
+WORDS_SHARE = 0.5  # of the words asked for, with which a hit of any nearness touches
 COMPANY_TOKENS = 60  # of each who is there
 SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
@@ -285,6 +289,7 @@ def find(
     unasked: bool = True,
     faded: bool | None = None,
     newer: bool = True,
+    touching: bool = False,
 ) -> list[Hit]:
     """Find what a query brings to mind, best first.
 
@@ -301,6 +306,7 @@ def find(
         unasked: Whether only what is near enough to come to mind by itself counts.
         faded: Whether what has faded counts too; None: where nothing else answers.
         newer: Whether the newest word on each stands beside it.
+        touching: Whether what has nothing to do with the query is left out.
     """
 
     def look(*, with_faded: bool) -> list[Hit]:
@@ -324,7 +330,9 @@ def find(
     hits = look(with_faded=bool(faded))
     if faded is None and not unasked and not _answers(hits, config):
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
+    asked = len(set(stop_words.telling_words(query)))
     near = [hit for hit in hits if not unasked or is_near(hit, config)]
+    near = [hit for hit in near if not touching or touches(hit, config, asked)]
     if not newer:
         return _believed(memory.entity, config, near, search.at)
     return standing(memory.entity, config, search, near)
@@ -392,6 +400,22 @@ def is_near(hit: Hit, config: Config) -> bool:
     """Whether a hit is near enough to come to mind by itself; without vectors, words must do."""
     nearness = hit.parts.nearness
     return nearness is None or nearness >= threshold(hit, config)
+
+
+def touches(hit: Hit, config: Config, asked: int) -> bool:
+    """Whether a hit has anything to do with what was asked: by meaning, or by its own words.
+
+    Args:
+        hit: What was found.
+        config: The threshold of what comes to mind by itself.
+        asked: How many telling words the question has.
+    """
+    nearness = hit.parts.nearness
+    if nearness is None or nearness >= TOUCHING * threshold(hit, config):
+        return True
+    text = stop_words.folded(hit.text)
+    own = sum(stop_words.folded(term) in text for term in hit.parts.matched)
+    return own > 0 and own >= WORDS_SHARE * asked
 
 
 def threshold(hit: Hit, config: Config) -> float:
@@ -476,7 +500,16 @@ class Answer:
 def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(life, session, unseen)
-    hits = find(life.memory, life.config, life.body, search, query, limit=RESULTS, unasked=False)
+    hits = find(
+        life.memory,
+        life.config,
+        life.body,
+        search,
+        query,
+        limit=RESULTS,
+        unasked=False,
+        touching=True,
+    )
     return worded(life, hits)
 
 

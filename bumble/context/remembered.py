@@ -236,7 +236,7 @@ def _ranked(
         _forms(each.quote.text, code) | _dated(each.quote.text, memory.months)
         for each in statements
     ]
-    named = _named(life)
+    named = names(life)
     telling = {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
     weights = {
         stem: math.log(
@@ -260,7 +260,7 @@ def _ranked(
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
-def _named(life: Runtime) -> set[str]:
+def names(life: Runtime) -> set[str]:
     """Return the parts of the names of people, folded, as questions may hold them."""
     folder = life.entity.relationships
     return {part for path in relationships.paths(folder) for part in re.split(r"[\W_]", path.stem)}

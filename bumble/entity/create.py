@@ -19,6 +19,7 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
 from bumble.text import yaml_edit
 
+README = "README.md"
 # Files that would change how this package itself is treated if they kept their names here.
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
 
@@ -49,8 +50,8 @@ def template_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "entity-template"
 
 
-def plan(newborn: Newborn) -> ChangeSet:
-    """Plan every file of a new entity.
+def plan(newborn: Newborn, folder: Path | None = None) -> ChangeSet:
+    """Plan every file of a new entity; a folder that has a README keeps its own.
 
     Raises:
         KeyError: If there is no such archetype.
@@ -59,7 +60,7 @@ def plan(newborn: Newborn) -> ChangeSet:
     template = template_folder()
     planned = []
     for path in sorted(template.rglob("*")):
-        if not path.is_file():
+        if not path.is_file() or (path.name == README and folder and _has_readme(folder)):
             continue
         relative = path.relative_to(template).as_posix()
         text = path.read_text(encoding="utf-8")
@@ -70,6 +71,12 @@ def plan(newborn: Newborn) -> ChangeSet:
     # entity.yaml last: a folder is an entity from the moment it has one
     planned.sort(key=lambda change: change.path == ENTITY_FILE)
     return ChangeSet(f"new: {newborn.name}", tuple(planned))
+
+
+def _has_readme(folder: Path) -> bool:
+    """Whether a folder says what it is already, in a file of any ending."""
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return any(name.casefold().partition(".")[0] == "readme" for name in names)
 
 
 def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
@@ -99,7 +106,15 @@ def create(folder: Path, newborn: Newborn) -> Entity:
         RecordExistsError: If one of the files it would make is there already.
     """
     root = folder.resolve()
-    planned = plan(newborn)
+    return write(root, plan(newborn, root))
+
+
+def write(root: Path, planned: ChangeSet) -> Entity:
+    """Write the files of a new entity, none of which may be there.
+
+    Raises:
+        RecordExistsError: If one is.
+    """
     for change in planned.changes:
         path = files.inside(root, change.path)
         if path.exists():

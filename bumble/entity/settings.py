@@ -16,11 +16,17 @@ from bumble.entity import defaults, folder_trust
 from bumble.entity import layers as setting_layers
 from bumble.entity.config import Config, Identity
 from bumble.entity.layers import Layer, Plain
-from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
+from bumble.errors import (
+    FolderOutdatedError,
+    NotAnEntityError,
+    SettingInvalidError,
+    UsageError,
+    UserError,
+)
 from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
-SCHEMA_VERSION = 1  # of entity.yaml
+SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
 
 
 @dataclass(frozen=True)
@@ -206,6 +212,8 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
     if type(version) is int and version > SCHEMA_VERSION:
         newer = f"was made by a newer bumble (schema {version}); this one reads {SCHEMA_VERSION}"
         raise _invalid(path, source, ("schema_version",), newer)
+    if type(version) is int and 0 < version < SCHEMA_VERSION:
+        raise FolderOutdatedError(path.parent, version, SCHEMA_VERSION)
     try:
         return schema.build(Identity, own)
     except ValueProblem as problem:

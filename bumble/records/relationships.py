@@ -57,7 +57,7 @@ class Relationship:
     """One person."""
 
     id: str  # the file's stem
-    names: tuple[str, ...]  # what the person is called; the first is shown
+    names: tuple[str, ...]  # what the person is called, `aliases` too; the first is shown
     scores: Scores
     interaction_count: int
     first_met: datetime | None
@@ -118,7 +118,7 @@ def of(document: Document, person_id: str) -> Relationship:
     meta = document.meta
     return Relationship(
         id=person_id,
-        names=base.texts(meta, "names"),
+        names=_names(meta, person_id),
         scores=_scores(base.field(meta, "scores", dict, {})),
         interaction_count=_count(meta, "interaction_count"),
         first_met=_time(meta, "first_met"),
@@ -138,6 +138,14 @@ def of(document: Document, person_id: str) -> Relationship:
         text=document.body,
         source=document,
     )
+
+
+def _names(meta: Mapping[str, Any], person_id: str) -> tuple[str, ...]:
+    """Return the names of a person, and behind them those that note programs keep as `aliases`."""
+    names, aliases = base.texts(meta, "names"), base.texts(meta, "aliases")
+    if aliases and not names:
+        names = (person_id,)
+    return tuple(dict.fromkeys((*names, *aliases)))
 
 
 def _scores(meta: Mapping[str, Any]) -> Scores:
@@ -337,11 +345,23 @@ def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note
 
 
 def plan_met(
-    person: Relationship, at: datetime, why: str, *, scores: Scores | None = None
+    person: Relationship,
+    at: datetime,
+    why: str,
+    *,
+    scores: Scores | None = None,
+    name: str = "",
 ) -> Change | None:
-    """Plan to count one more interaction, which may have moved the scores."""
+    """Plan to count one more interaction, which may have moved the scores.
+
+    Who goes by another `name` since keeps the old ones behind it.
+    """
     count = person.interaction_count + 1
-    return plan_update(person, why, interaction_count=count, last_interaction=at, scores=scores)
+    called = {files.same_name(label) for label in ("", person.id, *person.names)}
+    names = None if files.same_name(name) in called else (name, *person.names)
+    return plan_update(
+        person, why, names=names, interaction_count=count, last_interaction=at, scores=scores
+    )
 
 
 def plan_note(person: Relationship, note: Note, why: str) -> Change | None:

@@ -45,7 +45,8 @@ def plan_met(
     record = find_person(life, person)
     if record is not None:
         scores = _after_exchange(life, record, at, session)
-        return relationships.plan_met(record, at, f"talked with {record.name}", scores=scores)
+        why = f"talked with {name}"
+        return relationships.plan_met(record, at, why, scores=scores, name=name)
     origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
     scores = _after_exchange(life, stub, at, session)

@@ -69,6 +69,7 @@ def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
         query.strip(),
         limit=max(1, min(limit, MOST_HITS)),
         unasked=False,
+        touching=True,
     )
     return {"query": query.strip(), "hits": [_hit(hit, rank) for rank, hit in enumerate(hits, 1)]}
 

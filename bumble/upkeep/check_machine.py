@@ -28,6 +28,7 @@ from bumble.errors import (
 from bumble.history import driver
 from bumble.index import search, sync
 from bumble.index.place import Place
+from bumble.llm import engine_probe
 from bumble.text.words import one_line
 from bumble.upkeep.findings import Finding
 from bumble.weights import store
@@ -214,11 +215,13 @@ def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
 
 def check_engine() -> Iterator[Finding]:
     """Tell whether models can run inside bumble here."""
-    if versions()["xllamacpp"] is None:
-        sentence = (
-            "there is no wheel of it for this system: talk through a local server, such as Ollama"
-        )
-        yield Finding("engine-missing", sentence)
+    problem = engine_probe.problem()
+    if problem:
+        what, *advice = problem.splitlines()
+        command = next((line for line in advice if line.startswith(engine_probe.AS_ROOT)), "")
+        fix = command.removeprefix(engine_probe.AS_ROOT)
+        sentence = what if fix else " ".join((f"{what}.", *advice))
+        yield Finding("engine-missing", sentence, fix=fix)
 
 
 def check_secrets(path: Path) -> Iterator[Finding]:
@@ -272,11 +275,16 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
 
 def missing_lines(root: Path, name: str) -> list[str]:
     """Return the lines of the template that a file of git's lacks, however they are spelt."""
-    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     try:
         text = files.read(root / name).decode(errors="replace")
     except (OSError, UnsafePathError):
         text = ""
+    return missing_rules(text, name)
+
+
+def missing_rules(text: str, name: str) -> list[str]:
+    """Return the lines of the template that the text of a file of git's lacks."""
+    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
     present_lines = {_plain(line) for line in text.splitlines()}
     return [line for line in _rules_of(template) if _plain(line) not in present_lines]
 

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from bumble.errors import RefusedError, UserError
 MINUTES = 10
 TIMEOUT_SECONDS = 30
 _BEGIN, _END = "# bumble begins: ", "# bumble ends: "
+ELSEWHERE = "`bumble cron install` without --yes prints what another scheduler needs to run."
+FIELDS = 5  # of a line of a crontab, before its command
+CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
@@ -96,14 +100,47 @@ def read_crontab(environ: Mapping[str, str]) -> str:
 
 
 def write_crontab(text: str, environ: Mapping[str, str]) -> None:
-    """Replace the user's crontab.
+    """Replace the user's crontab, or leave it as it was.
 
     Raises:
-        UserError: If cron refuses it.
+        UserError: If cron refuses it, or says it has it and has not.
     """
+    before = read_crontab(environ)
     process = _run(["crontab", "-"], environ, text)
-    if process.returncode:
-        raise UserError(f"crontab refused it: {process.stderr.strip() or process.returncode}")
+    after = read_crontab(environ)
+    if process.returncode == 0 and all(line in after for line in text.splitlines()):
+        return
+    if after != before:
+        _run(["crontab", "-"], environ, before)
+    why = process.stderr.strip() or f"it ended with {process.returncode}, and has not kept it"
+    raise UserError(f"crontab refused it, and is as it was: {why}")
+
+
+def commands_in(crontab: str, job: Job) -> list[str]:
+    """Return the lines of an entity's block that cron runs, as they stand there."""
+    lines, span = _split(crontab, job)
+    within = lines[slice(*span)] if span else []
+    return [line.strip() for line in within if line.strip() and not line.lstrip().startswith("#")]
+
+
+def program_of(command: str) -> str:
+    """Return the program that a line of a crontab runs."""
+    try:
+        words = shlex.split(command.replace("\\%", "%"))
+    except ValueError:
+        return ""
+    return words[FIELDS] if len(words) > FIELDS else ""
+
+
+def daemon_runs(processes: Path = Path("/proc")) -> bool | None:
+    """Whether a process of this machine reads crontabs; None where that can't be told."""
+    if not (processes / "1").is_dir():  # no Linux, or no look at the processes
+        return None
+    names = set()
+    for place in processes.glob("[0-9]*/comm"):
+        with suppress(OSError):  # it has ended since
+            names.add(place.read_text(encoding="utf-8", errors="replace").strip())
+    return bool(names & CRONS)
 
 
 def units(job: Job) -> dict[str, str]:
@@ -125,15 +162,25 @@ def _quoted(word: str) -> str:
 
 
 def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Write an entity's units and start its timer.
+    """Write an entity's units and start its timer; if that fails, the folder is as it was.
 
     Raises:
         UserError: If systemd refuses.
     """
-    for name, text in units(job).items():
-        files.write_atomic(folder / name, text.encode())
-    _systemctl(environ, "daemon-reload")
-    _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
+    before = {name: files.read_if_there(folder / name) for name in units(job)}
+    try:
+        for name, text in units(job).items():
+            files.write_atomic(folder / name, text.encode())
+        _systemctl(environ, "daemon-reload")
+        _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
+    except UserError as error:
+        for name, data in before.items():
+            if data is None:
+                files.remove(folder / name)
+                (folder / "timers.target.wants" / name).unlink(missing_ok=True)
+            else:
+                files.write_atomic(folder / name, data)
+        raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
 
 
 def remove_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
@@ -153,6 +200,14 @@ def has_units(job: Job, folder: Path) -> bool:
     return (folder / f"{job.unit}.timer").exists()
 
 
+def timer_runs(job: Job, environ: Mapping[str, str]) -> bool:
+    """Whether systemd runs an entity's timer now."""
+    if not available("systemctl", environ):
+        return False
+    asked = ["systemctl", "--user", "is-active", "--quiet", f"{job.unit}.timer"]
+    return _run(asked, environ).returncode == 0
+
+
 def available(program: str, environ: Mapping[str, str]) -> bool:
     """Whether a program can be run."""
     return shutil.which(program, path=environ.get("PATH", "")) is not None
@@ -169,10 +224,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     program = shutil.which(command[0], path=environ.get("PATH", ""))
     if program is None:
-        raise UserError(
-            f"There is no {command[0]} on this machine\n"
-            "`bumble cron install` without --yes prints what another scheduler needs to run."
-        )
+        raise UserError(f"There is no {command[0]} on this machine\n{ELSEWHERE}")
     return subprocess.run(
         [program, *command[1:]],
         input=text,

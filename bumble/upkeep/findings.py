@@ -91,7 +91,7 @@ CODES: dict[str, Code] = {
     "weights-none": Code("note", "No embedding model is here: words alone find things."),
     "weights-damaged": Code("problem", "Weights on this machine are not what was pulled."),
     "weights-unfinished": Code("note", "A pull of weights was cut off; it can go on."),
-    "engine-missing": Code("note", "The embedded engine is not installed on this machine."),
+    "engine-missing": Code("note", "The embedded engine can't be opened on this machine."),
     "secrets-open": Code("problem", "Others on this machine can read the user's keys."),
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),

@@ -50,6 +50,7 @@ from bumble.upkeep.speech import Remark, Speech
 NOBODY = "?"  # in the place of an id that is not known: no id is like it
 SOMEBODY = "somebody"  # in the place of a name
 HISTORY = str(changes.HISTORY)
+ARCHIVE = ".zip"
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
 RESTS_IN_PART = "it rests in part on what is forgotten"
@@ -783,6 +784,7 @@ def _forget_history(draft: _Draft) -> None:
         data = files.read_if_there(path) or b""
         holds = (
             original in changed
+            or path.suffix == ARCHIVE  # the folder before a migration: packed, and whole
             or cut_off in {Path(changed_path).name for changed_path in changed}
             or _is_named(draft, data)
             or draft.speech.echoes(data.decode(errors="replace"))

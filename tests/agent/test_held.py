@@ -112,6 +112,14 @@ def test_somebodys_name_alone_is_no_answer_to_what_is_asked_of_them(ada: Entity)
     assert "on the 6th" in reply(talk(silent(ada, clock), "When does Gerold see the cardiologist?"))
 
 
+def test_what_is_asked_of_somebody_it_knows_is_not_made_up(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Hello, I am here.", speaker="Ravi")
+    life = choosing(ada, "His mother is called Sarah.", clock=clock)
+    assert talk(life, "what do they call ravis mother, for a card").worded == "unknown"
+    assert asked(life) == 0
+
+
 def test_a_month_that_is_asked_for_is_found_in_a_date(ada: Entity) -> None:
     clock = Clock()
     talk(silent(ada, clock), "ab 1.7. fahr ich die 4 statt der 11, neuer dienstplan")

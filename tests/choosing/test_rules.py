@@ -287,6 +287,7 @@ def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
         ("Wie heißt mein Bruder?", False, False),
         ("Weißt du noch? Mein Bruder heißt Karl und wohnt in Ulm.", True, True),
         ("wann hab ich gesagt is mein urlaub? muss das eintragen", False, False),
+        ("angenommen ich gewinn im lotto, dann fahr ich mit mama nach malle", False, False),
         ("Gegen was ist Mira noch gleich allergisch? Ich wollte Kekse kaufen", None, False),
     ],
 )

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from bumble.upkeep import cron
+from tests.support import looking
 from tests.support.running import Run
 
 CRONTAB = """#!/bin/sh
@@ -74,9 +77,78 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
     assert place.read_text().splitlines() == [
         "--user daemon-reload",
         f"--user enable --now {names[1]}",
+        f"--user is-active --quiet {names[1]}",
         f"--user disable --now {names[1]}",
         "--user daemon-reload",
     ]
+
+
+REFUSING = """#!/bin/sh
+echo "$@" >> {place}
+case "$2" in enable|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
+"""
+
+
+def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "systemctl", REFUSING)
+    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "Failed to connect to bus\nNothing was installed." in ran.err
+    assert not units.exists() or list(units.rglob("bumble*")) == []
+    shown = run.ok("cron", "show", "--json").data
+    assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
+
+
+def test_units_that_systemd_does_not_run_are_shown_as_that(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "systemctl", SYSTEMCTL)
+    run.ok("cron", "install", "--yes")
+    program(run, tmp_path, "systemctl", REFUSING)
+    shown = run.ok("cron", "show").out
+    assert "ticks: run by nothing yet" in shown
+    assert "timer is written, but systemd does not run it" in shown
+
+
+@pytest.mark.parametrize(
+    "write", ["echo half > {place}; echo disk full >&2; exit 1", "echo half > {place}", "true"]
+)
+def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, write: str) -> None:
+    good = "/bin/cat > {place}"
+    begin, _, _ = CRONTAB.partition("-) ")
+    keeps = f'-) /bin/cat > {{place}}.new; case "$(/bin/cat {{place}}.new)" in *bumble*) {write};; '
+    place = program(
+        run, tmp_path, "crontab", f"{begin}{keeps}*) {good} < {{place}}.new;; esac ;;\nesac\n"
+    )
+    place.write_text("0 5 * * * backup\n")
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "crontab refused it, and is as it was" in ran.err
+    assert place.read_text() == "0 5 * * * backup\n"
+
+
+def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    assert "last tick: never" in run.ok("cron", "show").out
+    run.ok("cron", "install", "--yes")
+    gone = place.read_text().replace(f" {sys.executable} ", " /gone/python ")
+    place.write_text(gone)
+    shown = run.ok("cron", "show", "--json").data
+    assert shown["runs"] == [f"*/10 * * * * /gone/python -P -m bumble -e {run.entity.root} tick"]
+    assert "the crontab runs /gone/python, which is gone" in shown["problems"][0]
+    place.write_text(gone.replace("*/10", "# */10"))
+    assert not run.ok("cron", "show", "--json").data["installed"]["crontab"]
+    looking.without_models(run)
+    run.ok("tick")
+    assert run.ok("cron", "show", "--json").data["last_tick"].startswith("2026-05-24T12:")
+
+
+@pytest.mark.parametrize(("names", "runs"), [(("init", "crond"), True), (("init", "sh"), False)])
+def test_whether_anybody_reads_crontabs(tmp_path: Path, names: tuple[str, ...], runs: bool) -> None:
+    assert cron.daemon_runs(tmp_path) is None
+    for number, name in enumerate(names, 1):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "comm").write_text(f"{name}\n")
+    assert cron.daemon_runs(tmp_path) is runs
 
 
 def test_without_cron_and_systemd_it_says_what_to_run(run: Run) -> None:

@@ -132,6 +132,17 @@ def test_a_name_too_long_for_the_disk_is_no_bug(run: Run, place: Path) -> None:
     assert "could not be written" in ran.err
 
 
+@pytest.mark.parametrize("name", ["README.md", "Readme.rst", "readme"])
+def test_a_readme_that_is_there_stays(run: Run, place: Path, name: str) -> None:
+    (place / "bee").mkdir()
+    (place / "bee" / name).write_text("mine\n")
+    assert run("new", "bee", cwd=place).code == 0
+    readmes = [path for path in (place / "bee").iterdir() if "readme" in path.name.lower()]
+    assert [(path.name, path.read_text()) for path in readmes] == [(name, "mine\n")]
+    if GIT:
+        assert name not in git(place / "bee", "ls-files").splitlines()
+
+
 @pytest.mark.parametrize("folder", ["file", "file/below"])
 def test_a_file_in_the_way_stays(run: Run, place: Path, folder: str) -> None:
     (place / "file").write_text("mine")
@@ -148,7 +159,7 @@ def test_a_folder_that_has_files_keeps_them(run: Run, place: Path) -> None:
     assert (place / "bee" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["README.md", "entity.yaml", ".gitignore"])
+@pytest.mark.parametrize("name", ["journal.md", "entity.yaml", ".gitignore"])
 def test_a_file_that_would_be_overwritten_stops_it_all(run: Run, place: Path, name: str) -> None:
     (place / "bee").mkdir()
     (place / "bee" / name).write_text("mine")
@@ -240,6 +251,21 @@ def test_leaving_a_question_makes_nothing(run: Run, place: Path) -> None:
 def test_without_a_user_the_owner_is_a_friend(run: Run, place: Path) -> None:
     del run.environ["USER"]
     assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
+
+
+@pytest.mark.parametrize("account", ["root", "ubuntu", "User"])
+def test_an_account_of_nobody_s_names_no_owner(run: Run, place: Path, account: str) -> None:
+    run.environ["USER"] = account
+    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Friend"
+
+
+@pytest.mark.skipif(GIT is None, reason="git is not installed")
+def test_the_name_git_was_told_goes_before_the_account(run: Run, place: Path) -> None:
+    home = Path(run.environ["HOME"])
+    home.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text("[user]\n\tname = Jo Miller\n")
+    assert run("new", "bee", "--json", cwd=place).data["owner"] == "Jo Miller"
+    assert run("new", "bo", "--owner", "Kim", "--json", cwd=place).data["owner"] == "Kim"
 
 
 @pytest.mark.skipif(find_spec("tzdata") is not None, reason="a time zone database is installed")

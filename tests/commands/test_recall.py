@@ -275,6 +275,21 @@ def test_meaning_finds_what_shares_no_word(ada: Run, weights_folder: Path) -> No
     assert f"only when asked for: nearness {best['parts']['nearness']:.3f}, wants 0.300" in shown
 
 
+@pytest.mark.weights
+def test_what_has_nothing_to_do_with_the_question_is_not_shown(
+    ada: Run, weights_folder: Path
+) -> None:
+    ada.environ["BUMBLE_EMBEDDING_MODEL"] = "all-minilm-l6-v2"
+    ada.environ["BUMBLE_WEIGHTS"] = str(weights_folder)
+    ran = ada.ok("recall", "quantum physics")
+    assert (ran.out, ran.err.splitlines()[-1][:14]) == ("", "Nothing found.")
+    assert ada.ok("recall", "quantum physics", "--plain").out
+    assert ada.ok("recall", "bad weather", "--json").data["hits"][0]["id"] == "ep_rain"
+    # what has the very words is shown, however far it is
+    looking.episode(ada, "part", "The part for the stove has the number zx4711q, said the clerk.")
+    assert paths(ada.ok("recall", "zx4711q", "--json")) == {"episodes/2026/05/ep_part.md"}
+
+
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]
 TENSE = """\
 bars:

@@ -9,7 +9,7 @@ from bumble.errors import SettingInvalidError, UsageError
 
 SOURCE = """\
 # my bee
-schema_version: 1
+schema_version: 2
 name: Ada      # after Lovelace
 
 memory:        # less is more

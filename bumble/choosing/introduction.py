@@ -1,0 +1,84 @@
+"""The name by which somebody introduces themselves in a message: "I'm Sam".
+
+`introductions.yaml` has the words by language. All languages are tried: nothing else is known of
+somebody who says hello. Knows nothing of who the entity knows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from bumble.text import stop_words, yaml_read
+
+MAX_NAME_CHARS = 60
+MOST_INITIALS = 2  # `JO` is a name, `TIRED` is shouted
+# A clause begins, or a greeting without a mark goes before; nothing is quoted.
+_HEAD = r"(?:^(?:[^\W\d_]+\s+){0,2}|[.!?,;:\n–—-]\s*|\b(?:and|und|et|y|e)\s+)"
+_WORD = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*"
+_CAPITAL = r"(?=[^\W\d_])(?![a-zß-öø-ÿ])"  # signs without case pass, too
+
+
+def name_in(text: str) -> str:
+    """Return the name somebody gives themselves; empty where nobody does, or it isn't clear."""
+    line = text.replace("’", "'")
+    for language in _data():
+        name = _plain(language, line) or _loose(language, line)
+        if name and len(name) <= MAX_NAME_CHARS:
+            return name
+    return ""
+
+
+def _plain(language: str, text: str) -> str:
+    match = _patterns(language)[0].search(text)
+    if match is None:
+        return ""
+    name = match["name"]
+    if name != name.lower():
+        return name
+    return "" if name in stop_words.OF_LANGUAGE[language] else name.title()
+
+
+def _loose(language: str, text: str) -> str:
+    listed = _cues(language)["no_names"]
+    for match in _patterns(language)[1].finditer(text):
+        words = match["name"].casefold().split()
+        shouted = match["name"].isupper() and len(match["name"]) > MOST_INITIALS
+        if shouted or words[0] in stop_words.OF_LANGUAGE[language]:
+            continue
+        if not any(_fits(word, entry) for word in words for entry in listed):
+            return match["name"]
+    return ""
+
+
+def _fits(word: str, entry: str) -> bool:
+    return word.endswith(entry[1:]) if entry.startswith("*") else word == entry
+
+
+@cache
+def _data() -> dict[str, Any]:
+    source = resources.files(__package__).joinpath("introductions.yaml")
+    return dict(yaml_read.parse_mapping(source.read_text(encoding="utf-8")))
+
+
+@cache
+def _cues(language: str) -> dict[str, tuple[str, ...]]:
+    return {cue: tuple(map(str, listed)) for cue, listed in _data()[language].items()}
+
+
+@cache
+def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Make the patterns of a name after plain forms, and after loose ones."""
+    cues = _cues(language)
+    then = "|".join(re.escape(word) for word in cues["then"])
+    end = rf"(?=\s*(?:[.,!?;:)\n…–—]|$)|\s+(?:{then})\b|\s+[^\w\s])"
+    more = rf"(?:\s{_CAPITAL}{_WORD}){{0,2}}"
+
+    def pattern(forms: tuple[str, ...], word: str) -> re.Pattern[str]:
+        longest = sorted(forms, key=len, reverse=True)
+        said = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)
+        return re.compile(rf"{_HEAD}(?i:{said})\s+(?P<name>{word}{more}){end}")
+
+    return pattern(cues["plain"], _WORD), pattern(cues["loose"], _CAPITAL + _WORD)

@@ -1,0 +1,70 @@
+"""Whether who introduces themselves in their first message is to be the owner by that name."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import typer
+
+from bumble import files
+from bumble.app import output, setting_files
+from bumble.app.opening import Opened
+from bumble.choosing import introduction
+from bumble.entity import setting_edits
+from bumble.records import relationships, session_files
+
+OWNER_NAME = "owner.name"
+
+
+def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opened:
+    """Return the entity with the owner's name as the first message gives it, if that is agreed to.
+
+    At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
+    Nobody is asked again: from then on there is a first message.
+
+    Args:
+        opened: The entity.
+        text: What is about to be said.
+        speaker: Of `--as`; None: the owner, as far as is known.
+        yes: Whether every question is answered with yes.
+    """
+    name = "" if speaker is not None else _new_name(opened, text)
+    if not name:
+        return opened
+    owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
+    place = shlex.quote(str(opened.root))
+    command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
+    if not yes and not opened.shell.interactive:
+        output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
+        return opened
+    question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
+    if not yes and not typer.confirm(question, default=True, err=True):
+        return opened
+    renamed = _renamed(opened, name)
+    output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
+    return renamed
+
+
+def _new_name(opened: Opened, text: str) -> str:
+    """Return the name in a first message that nobody has yet; empty where there is none."""
+    name = introduction.name_in(text)
+    if not name or files.same_name(name) == files.same_name(opened.identity.name):
+        return ""
+    owner = files.same_name(opened.identity.owner.name)
+    if files.same_name(name) in (owner, *map(files.same_name, opened.identity.owner.name.split())):
+        return ""
+    if next(session_files.infos(opened.entity.sessions), None) is not None:
+        return ""
+    people = relationships.read(opened.entity.relationships)
+    return "" if relationships.match(people, name) else name
+
+
+def _renamed(opened: Opened, name: str) -> Opened:
+    def plan(source: str, file: str) -> str:
+        return setting_edits.plan_set(source, OWNER_NAME, name, file=file)
+
+    place = setting_files.entitys(opened.root)
+    setting_files.edit(opened.shell, place, plan, f"the owner is {name}", dry_run=False)
+    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
+    return replace(opened, identity=identity)

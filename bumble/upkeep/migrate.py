@@ -1,0 +1,224 @@
+"""Migration: a folder that an older bumble made, brought to the format of this one.
+
+A step for each format, from its number to the next; all of them are one change set, so that a
+folder is of the old format or of the new. What it was is kept: as a tag where git has all of it,
+else as an archive in `.history/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bumble import files
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.settings import SCHEMA_VERSION
+from bumble.errors import NotAnEntityError, SettingInvalidError
+from bumble.exports import bundle
+from bumble.exports.memories import EVERYTHING
+from bumble.git import Git
+from bumble.text import yaml_edit
+from bumble.upkeep import check_machine
+
+VERSION_KEY = "schema_version"
+ATTRIBUTES, IGNORES = ".gitattributes", ".gitignore"
+TAG = "bumble-format-{version}"
+# Of format 1: settings of what was not built then, or that nobody needed two values of.
+REMOVED = (
+    "evolution.max_step",
+    "memory.anchors.max_count",
+    "memory.memory_decay_scale",
+    "memory.relational.pending_max",
+    "memory.working.guard_above_chars",
+    "memory.working.min_bond_overlap",
+    "memory.working.min_kept_ratio",
+    "recall.deep.max_calls",
+    "recall.deep.max_cost_usd",
+    "recall.deep.max_reads",
+    "recall.deep.timeout_seconds",
+    "recall.lexical_previous_turns",
+    "recall.petri.catalysts",
+    "recall.petri.entities",
+    "recall.petri.max_tokens",
+    "recall.recency_weight",
+    "recall.vector_previous_turns",
+    "soma.appraisal.felt_max_chars",
+    "soma.appraisal.trigger_max_chars",
+    "soma.ebb.full_affects",
+    "soma.ebb.tag_max_chars",
+    "soma.endocrine.phenotype_max_chars",
+    "soma.hormones.anchor_blend",
+)
+# Of format 1: git joined the lines of two transcripts, which brought back what was forgotten.
+UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The files of a folder that a format is made of, as they would be; None: there is none."""
+
+    entity: str
+    attributes: str | None
+    ignores: str | None
+    lines: tuple[str, ...] = ()  # what is to change, for people
+
+
+Step = Callable[[Draft], Draft]
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What brings a folder to the present format."""
+
+    version: int  # that it is of
+    entity: str  # the text of its entity.yaml, as it is to be
+    lines: tuple[str, ...] = ()
+    change_set: ChangeSet = field(default_factory=lambda: ChangeSet("migrate: nothing", ()))
+
+    @property
+    def due(self) -> bool:
+        """Whether there is anything to change."""
+        return bool(self.change_set)
+
+
+def plan(root: Path) -> Migration:
+    """Plan what brings a folder to the present format; writes nothing.
+
+    Raises:
+        NotAnEntityError: If it is no entity's.
+        SettingInvalidError: If its entity.yaml can't be read, or a newer bumble made it.
+    """
+    before = _read(root)
+    version = _version(root, before.entity)
+    if version == SCHEMA_VERSION:
+        return Migration(version, before.entity)
+    after = before
+    for number in range(version, SCHEMA_VERSION):
+        after = STEPS[number](after)
+    after = _completed(root, after)
+    why = f"format {SCHEMA_VERSION}"
+    texts = (
+        (ENTITY_FILE, before.entity, after.entity),
+        (ATTRIBUTES, before.attributes, after.attributes),
+        (IGNORES, before.ignores, after.ignores),
+    )
+    planned = [changes.write(name, new, old, why) for name, old, new in texts if new and new != old]
+    return Migration(
+        version, after.entity, after.lines, ChangeSet(f"migrate: {why}", tuple(planned))
+    )
+
+
+def keep(entity: Entity, version: int, at: datetime, place: Git | None) -> str:
+    """Keep a folder as it is, and say where.
+
+    Args:
+        entity: The folder.
+        version: Its format.
+        at: The time, for the archive's name.
+        place: Its repository; None without git.
+    """
+    name = TAG.format(version=version)
+    is_tagged = (
+        place is not None
+        and _is_committed(place)
+        and place.call("tag", "--force", name, "HEAD").code == 0
+    )
+    if is_tagged:
+        return f"git's tag {name}"
+    whole = bundle.collect(entity, UTC, EVERYTHING, encrypted=True)
+    path = changes.HISTORY / "formats" / f"{version}.{at:%Y%m%d-%H%M%S}.zip"
+    files.write_atomic(files.inside(entity.root, str(path)), bundle.packed(whole))
+    return str(path)
+
+
+def _is_committed(place: Git) -> bool:
+    """Whether git has every file, in a repository that is the entity's alone."""
+    if place.repository.top != place.repository.folder:
+        return False
+    status = place.call("status", "--porcelain", "--untracked-files=all", "--", ".")
+    return status.code == 0 and not status.out.strip()
+
+
+def _read(root: Path) -> Draft:
+    source = _text(root / ENTITY_FILE)
+    if source is None:
+        raise NotAnEntityError(root)
+    return Draft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
+
+
+def _text(path: Path) -> str | None:
+    raw = files.read_if_there(path)
+    try:
+        return None if raw is None else raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingInvalidError(str(path), "is not UTF-8 text") from error
+
+
+def _version(root: Path, source: str) -> int:
+    """Return the format of a folder."""
+    place = str(root / ENTITY_FILE)
+    try:
+        version = yaml_edit.parse_mapping(source).get(VERSION_KEY)
+    except yaml_edit.SourceError as error:
+        at = place if error.line is None else f"{place}:{error.line}"
+        raise SettingInvalidError(at, error.problem) from error
+    if type(version) is not int or version < 1:
+        raise SettingInvalidError(place, f"{VERSION_KEY} must be a whole number from 1 on")
+    if version > SCHEMA_VERSION:
+        newer = f"was made by a newer bumble (format {version}): install that one"
+        raise SettingInvalidError(place, newer)
+    return version
+
+
+def _from_1(draft: Draft) -> Draft:
+    """Drop settings that are gone, and have transcripts merged by meaning."""
+    source, lines = draft.entity, []
+    for key in REMOVED:
+        keys = key.split(".")
+        value = _value(source, keys)
+        if value is not None:
+            source = _without(source, keys)
+            lines.append(f"{ENTITY_FILE}: {key}: {value} goes; no code reads it any more")
+    attributes = draft.attributes
+    if attributes is not None and UNION_OF_TRANSCRIPTS in attributes.splitlines():
+        by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
+        attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
+        lines.append(f"{ATTRIBUTES}: {by_meaning}")
+    return replace(draft, entity=source, attributes=attributes, lines=(*draft.lines, *lines))
+
+
+STEPS: Mapping[int, Step] = {1: _from_1}
+
+
+def _value(source: str, keys: list[str]) -> object:
+    value: object = yaml_edit.parse_mapping(source)
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _without(source: str, keys: list[str]) -> str:
+    """Remove a setting, and the sections that it leaves empty."""
+    source = yaml_edit.remove(source, keys)
+    while len(keys := keys[:-1]) and not _value(source, keys):
+        source = yaml_edit.remove(source, keys)
+    return source
+
+
+def _completed(root: Path, draft: Draft) -> Draft:
+    """Name what new kinds of records need of git, and the format."""
+    lines = [*draft.lines]
+    named: dict[str, str | None] = {ATTRIBUTES: draft.attributes, IGNORES: draft.ignores}
+    for name, text in named.items():
+        missing = check_machine.missing_rules(text or "", name)
+        if missing:
+            start = text if not text or text.endswith("\n") else f"{text}\n"
+            named[name] = (start or "") + "".join(f"{line}\n" for line in missing)
+            lines.append(f"{name}: {'; '.join(missing)}")
+    source = yaml_edit.set_value(draft.entity, [VERSION_KEY], SCHEMA_VERSION)
+    lines.append(f"{ENTITY_FILE}: {VERSION_KEY}: {SCHEMA_VERSION}")
+    return Draft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))

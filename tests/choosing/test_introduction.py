@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.choosing.introduction import name_in
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Hello Ada, I'm Sam. Who are you?", "Sam"),
+        ("hi I’m Sam", "Sam"),
+        ("my name is sam", "Sam"),
+        ("My name is Ngozi Okafor, nice to meet you", "Ngozi Okafor"),
+        ("I'm Sam and this is Bo", "Sam"),
+        ("I am O'Brien.", "O'Brien"),
+        ("Call me Ishmael.", "Ishmael"),
+        ("I'm 陈伟.", "陈伟"),
+        ("Hallo, ich bin Jürgen!", "Jürgen"),
+        ("Ich bin die Anna und du?", "Anna"),
+        ("ich heiße peter", "Peter"),
+        ("Bonjour, je m'appelle Jean-Luc", "Jean-Luc"),
+        ("Salut, moi c'est Inès", "Inès"),
+        ("Hola, soy Javi", "Javi"),
+        ("Ciao, sono Maria Rossi.", "Maria Rossi"),
+        ("Oi, eu sou o João", "João"),
+    ],
+)
+def test_a_name_that_somebody_gives_themselves(text: str, name: str) -> None:
+    assert name_in(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm tired",
+        "I'M TIRED",
+        "I'm German.",
+        "I'm not Sam",
+        "I'm Sam's dad",
+        'She said: "I\'m Sam."',
+        "I'm going to London.",
+        "call me later",
+        "my name is not important",
+        "Hallo, ich bin Arzt.",
+        "Ich bin Lehrerin.",
+        "Ich bin in Berlin",
+        "Je suis français",
+        "sono a Roma",
+        "",
+    ],
+)
+def test_what_names_nobody(text: str) -> None:
+    assert name_in(text) == ""

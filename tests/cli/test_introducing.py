@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from bumble.entity import settings
+from tests.support.chatting import act, script
+from tests.support.running import Run
+
+HELLO = "Hello Ada, I'm Kim. Who are you?"
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    script(run, *(act("say", text="Hello.") for _ in range(5)))
+    return run
+
+
+def owner(run: Run) -> str:
+    identity = settings.load(run.entity.file).identity
+    return identity.owner.name if identity else ""
+
+
+def test_a_name_in_a_first_message_is_offered_once(ada: Run) -> None:
+    ran = ada.ok("chat", HELLO)
+    assert f"bumble config set -e {ada.entity.root} owner.name Kim" in ran.err
+    assert owner(ada) == "Sam"
+    assert "owner.name" not in ada.ok("chat", "I'm Kim.").err
+
+
+def test_whom_the_offer_is_taken_by_later_stays_who_they_were(ada: Run) -> None:
+    ada.ok("chat", HELLO)
+    ada.ok("config", "set", "owner.name", "Kim")
+    assert ada.ok("person", "show", "Kim", "--json").data["id"] == "sam"
+    ada.ok("chat", "My dog is called Biscuit.")
+    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim", "Sam"]
+
+
+def test_yes_agrees_and_the_person_is_found_by_that_name(ada: Run) -> None:
+    assert "knows you as Kim" in ada.ok("chat", "--yes", HELLO).err
+    assert owner(ada) == "Kim"
+    assert ada.ok("person", "show", "Kim", "--json").data["names"] == ["Kim"]
+
+
+@pytest.mark.parametrize(("answer", "name"), [("\n", "Kim"), ("n\n", "Sam")])
+def test_at_a_terminal_it_is_asked(ada: Run, answer: str, name: str) -> None:
+    ran = ada.ok("chat", HELLO, stdin=answer, terminal=True)
+    assert "Are you Kim, whom it belongs to?" in ran.err
+    assert owner(ada) == name
+
+
+def test_in_a_conversation_it_is_asked_too(ada: Run) -> None:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        pipe.send_text(f"{HELLO}\r/me\r/quit\r")
+        ran = ada.ok("chat", stdin="y\n", terminal=True)
+    assert owner(ada) == "Kim"
+    assert "Kim: forming" in ran.err
+    assert ada.file("relationships/kim.md").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--as", "bo", HELLO), ("--incognito", "--yes", HELLO), ("Hello, I'm Sam.",)]
+)
+def test_nobody_is_asked_who_is_somebody_else_or_known(ada: Run, words: tuple[str, ...]) -> None:
+    assert "owner.name" not in ada.ok("chat", *words).err
+    assert owner(ada) == "Sam"
+
+
+def test_an_entity_made_on_the_way_belongs_to_who_says_hello(ada: Run, tmp_path: Path) -> None:
+    ada.environ["USER"] = "jo"
+    ran = ada.ok("chat", "-e", str(tmp_path / "bee"), "--new", "--yes", HELLO, terminal=True)
+    assert "?" not in ran.err
+    assert ada.ok("person", "show", "-e", str(tmp_path / "bee"), "Kim").out.startswith("# Kim")
+
+
+def test_aliases_are_names(run: Run) -> None:
+    run.write("relationships/bo.md", "---\naliases: [Robert, Bobby]\n---\n\nLikes rain.\n")
+    shown = run.ok("person", "show", "bobby", "--json").data
+    assert (shown["id"], shown["names"]) == ("bo", ["bo", "Robert", "Bobby"])
+    run.write("relationships/bo.md", "---\nnames: [Bo]\naliases: Robert\n---\n\nLikes rain.\n")
+    assert run.ok("person", "show", "Robert", "--json").data["names"] == ["Bo", "Robert"]
