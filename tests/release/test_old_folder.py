@@ -26,8 +26,8 @@ def test_a_folder_of_an_earlier_version_is_opened_and_goes_on(
     talks = {path: path.read_bytes() for path in old.entity.sessions.rglob("messages.jsonl")}
     assert len(talks) == 2
     old.ok("migrate")
-    old.ok("doctor")
     assert "Biscuit" in old.ok("recall", "what is the dog called").out
+    old.ok("doctor")  # after the index was made anew
     assert old.ok("status", "--json").data["name"] == "Ada"
     for command in ("belief", "skill", "remind", "project", "session"):
         assert old.ok(command, "list", "--json").data
