@@ -107,17 +107,16 @@ class SettingInvalidError(UserError):
         super().__init__(f"{place}: {problem}\nSee every setting with `bumble config show`.")
 
 
-class FolderOutdatedError(UserError):
+class FolderOutdatedError(SettingInvalidError):
     """A folder was made by an older bumble, and is not migrated yet."""
-
-    exit_code = 12
 
     def __init__(self, folder: Path, version: int, wanted: int) -> None:
         named = shlex.quote(str(folder))
-        super().__init__(
+        UserError.__init__(
+            self,
             f"{folder}: is of format {version}; this bumble reads format {wanted}\n"
             f"`bumble migrate -e {named} --check` says what is to change, and without --check it "
-            "is changed. What the folder was is kept."
+            "is changed. What the folder was is kept.",
         )
 
 

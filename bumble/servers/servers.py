@@ -194,14 +194,15 @@ def _chosen(
     server: Running, listed: Sequence[ListedTool]
 ) -> tuple[dict[str, Tool], dict[str, str]]:
     """Choose which tools of a server are offered, and say of the others why not."""
+    config: ServerConfig = server.config
     chosen: dict[str, Tool] = {}
     left_out: dict[str, str] = {}
     for tool in listed:
         if not TOOL_NAME.fullmatch(tool.name):
             left_out[arguments.described(tool.name)] = "its name is none that can be called"
-        elif server.config.tools and tool.name not in server.config.tools:
+        elif config.tools and tool.name not in config.tools:
             left_out[tool.name] = "it is not among those that you list"
-        elif not server.config.tools and not tool.reads:
+        elif not config.tools and not tool.reads:
             left_out[tool.name] = "it may change something, and you do not list it"
         else:
             try:

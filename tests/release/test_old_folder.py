@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import tarfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,14 @@ def test_a_folder_of_an_earlier_version_is_opened_and_goes_on(
 ) -> None:
     with tarfile.open(archive) as packed:
         packed.extractall(tmp_path / "old", filter="data")
-    old = replace(run, entity=Entity(tmp_path / "old" / "ada"))
+    after = datetime(2026, 12, 1, tzinfo=UTC)  # all that it lived
+    old = replace(run, entity=Entity(tmp_path / "old" / "ada"), now=after)
     script(old, act("say", text="I do."))
     talks = {path: path.read_bytes() for path in old.entity.sessions.rglob("messages.jsonl")}
     assert len(talks) == 2
-    old.ok("doctor")
+    old.ok("migrate")
     assert "Biscuit" in old.ok("recall", "what is the dog called").out
+    old.ok("doctor")  # after the index was made anew
     assert old.ok("status", "--json").data["name"] == "Ada"
     for command in ("belief", "skill", "remind", "project", "session"):
         assert old.ok(command, "list", "--json").data
