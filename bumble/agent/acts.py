@@ -188,7 +188,8 @@ def _courtesy(plain: str, listed: Cues) -> Act | None:
 def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict) -> Act:
     if any(listed.begins("request", part) for part in parts):
         return "request"
-    if listed.has("joke", plain) or verdict.why in _JOKES:
+    deadpan = verdict.why == "absurd" and not listed.has("bad", plain)
+    if listed.has("joke", plain) or verdict.why in _JOKES or deadpan:
         return "joke"
     for act in ("hypothetical", "correction"):
         if listed.has(act, plain):

@@ -38,3 +38,9 @@ def test_what_needs_a_tool_says_so_or_names_a_file(message: str) -> None:
 
 def test_telling_needs_none() -> None:
     assert not acts.needs_tools("wir waren heute am see", "de")
+
+
+def test_what_is_absurd_is_taken_as_a_joke_unless_it_complains() -> None:
+    assert acts.of("unsere katze hat die gewerkschaft gegründet", "de") == "joke"
+    assert acts.of("our toaster has joined a union", "en") == "joke"
+    assert acts.of("the printer is on strike again, so annoyed and stressed", "en") != "joke"
