@@ -44,3 +44,8 @@ def test_what_is_absurd_is_taken_as_a_joke_unless_it_complains() -> None:
     assert acts.of("unsere katze hat die gewerkschaft gegründet", "de") == "joke"
     assert acts.of("our toaster has joined a union", "en") == "joke"
     assert acts.of("the printer is on strike again, so annoyed and stressed", "en") != "joke"
+
+
+def test_a_machine_on_strike_is_broken_and_no_joke() -> None:
+    assert acts.of("40 kisten geschleppt und der fahrstuhl streikt auch noch", "de") != "joke"
+    assert acts.of("my printer is on strike again and i have to be there at 8", "en") != "joke"
