@@ -110,6 +110,8 @@ def of(text: str, language: str) -> Act:
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
+    if verdict.why == rules.REQUESTED:
+        return "plan"
     if len(plain.split()) <= BRIEF + SHORT:
         for act in OF_ITSELF:
             if listed.has(act, plain):

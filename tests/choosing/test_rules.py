@@ -326,3 +326,22 @@ def test_a_phrase_may_bar_the_word_after_it() -> None:
     language = language_file.parse('jests: ["cow !bell/shed"]')
     assert language.has("jests", language.line("a cow came in"))
     assert not language.has("jests", language.line("a cow bell rang"))
+
+
+@pytest.mark.parametrize(
+    ("language", "asks", "tells_nothing"),
+    [
+        ("en", "could you remember my shoe size is 43?", "remember when we sat by the sea"),
+        ("de", "merk dir ma bitte den code fürs tor: 7731", "merk dir das"),
+        ("es", "acuérdate de que soy alérgica al melón", "te acuerdas de mí"),
+        ("fr", "retiens bien que le code du portail c'est 4821", "tu te souviens de moi"),
+        ("it", "ricordati che il giovedì ho pilates", "ti ricordi di me"),
+        ("pt", "guarda aí: o código do portão é 7731", "você se lembra de mim"),
+    ],
+)
+def test_what_somebody_asks_to_keep_in_mind_is_kept(
+    language: str, asks: str, tells_nothing: str
+) -> None:
+    verdict = rules.judge(asks, language)
+    assert (verdict.keep, verdict.why) == (True, rules.REQUESTED)
+    assert rules.judge(tells_nothing, language).why != rules.REQUESTED
