@@ -135,6 +135,8 @@ def _asks(clause: str, listed: Cues) -> bool:
         return False
     if _QUESTION_MARK.search(clause):
         return True
+    if listed.begins("relative", clause):
+        return False
     count = len(clause.split())
     return count <= MOST_ASKED and not clause.endswith("!") and _begins_asking(clause, listed)
 

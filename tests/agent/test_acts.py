@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.agent import acts
+from bumble.agent.held import ASKS
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,11 @@ def test_what_is_absurd_is_taken_as_a_joke_unless_it_complains() -> None:
 def test_a_machine_on_strike_is_broken_and_no_joke() -> None:
     assert acts.of("40 kisten geschleppt und der fahrstuhl streikt auch noch", "de") != "joke"
     assert acts.of("my printer is on strike again and i have to be there at 8", "en") != "joke"
+
+
+def test_what_begins_like_a_question_and_tells_is_none() -> None:
+    told = "was mir bisschen bauchweh macht, mein vertrag geht nur bis 31. juli 2027"
+    assert acts.of(told, "de") not in ASKS
+    assert acts.of("was ich am liebsten esse?", "de") in ASKS
+    assert acts.of("what worries me is that my contract ends in july", "en") not in ASKS
+    assert acts.of("what did i tell you about my contract", "en") in ASKS
