@@ -202,6 +202,11 @@ def names(root: Path) -> list[str]:
     return [name for name in found if NAME.fullmatch(name)] if result.code == 0 else []
 
 
+def branches(root: Path) -> list[str]:
+    """Return the same as git names them."""
+    return [f"{FOLDER}/{name}" for name in names(root)]
+
+
 def drop(root: Path, which: Collection[str]) -> None:
     """Remove branches of proposals; one that is checked out somewhere stays."""
     place = git.at(root)

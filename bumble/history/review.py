@@ -43,6 +43,15 @@ class Proposal:
         """Say what it is, in one line."""
         return self.commit.title if self.commit else "its branch is not here"
 
+    @property
+    def added(self) -> list[str]:
+        """The lines that it would bring, and the names of its files."""
+        lines = [version.path for version in self.versions]
+        for version in self.versions:
+            before = set(_text(version.before).splitlines())
+            lines += [row for row in _text(version.after).splitlines() if row not in before]
+        return lines
+
 
 @dataclass(frozen=True)
 class Decision:

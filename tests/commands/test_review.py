@@ -31,6 +31,7 @@ def ada(run: Run) -> Run:
     run.ok("config", "set", "embedding.model", "none")
     run.ok("config", "set", "soma.dreams.enabled", "true")
     run.ok("config", "set", "git.review", "[dream, narrate, consolidate]")
+    run.ok("config", "set", "memory.narrative_every_n_consolidations", "1")
     run.now = NIGHT
     root = run.entity.root
     git(root, "init", "-q", "-b", "main")
@@ -128,20 +129,20 @@ def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
     assert "*[dream]*" in text
 
 
-def test_where_both_changed_one_place_it_is_refused_and_nothing_of_it_is_written(ada: Run) -> None:
+def test_one_that_is_refused_keeps_no_other_back(ada: Run) -> None:
     ada.ok("narrate")
-    ada.ok("review", "accept")
-    ada.write("journal.md", "# Mine\n\nfirst line\n")
-    story = ada.text("narrative.md")
     ada.ok("dream")
-    ada.ok("narrate", "--force")
-    ada.write("narrative.md", story.replace("at: ", "at: x"))
+    ada.write("narrative.md", "Mine.\n")
     before = truth(ada)
     ran = ada("review", "accept", "narrate")
     assert ran.code == 13
     assert "narrative.md: changed since, in the same place" in ran.err
     assert truth(ada) == before
-    assert len(ada.ok("review", "--json").data) == 2
+    ran = ada("review", "accept", "--all", "--json")
+    assert ran.code == 13
+    assert [one["cycle"] for one in ran.data["accepted"]] == ["dream"]
+    assert "narrative.md" in ran.data["refused"][0]
+    assert ada.text("narrative.md") == "Mine.\n"
 
 
 def test_which_one_is_meant_has_to_be_clear(ada: Run) -> None:
