@@ -335,3 +335,15 @@ def test_a_kill_while_one_is_accepted_leaves_it_waiting_or_written(
         if not killed:
             break
     assert ends == {(True, False), (True, True), (False, True)}
+
+
+def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
+    changes.apply(
+        root, ChangeSet("note: x", (changes.write(scratch.PATH, "- a\n- b\n", None, ""),))
+    )
+    name = propose(
+        root, known(root, "tea", "coffee", changes.delete(scratch.PATH, "- a\n- b\n", ""))
+    )
+    (root / scratch.PATH).write_text("- a\n- b\n- later\n")
+    decide(root, name, proposed.plan_accept)
+    assert (root / scratch.PATH).read_text() == "- later\n"
