@@ -6,6 +6,7 @@ thing, the proposal is refused and nothing of it is written. Locked knowledge st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,10 +17,11 @@ from bumble.entity import review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
-from bumble.history import log, merge
+from bumble.history import clone, log, merge
 from bumble.history.log import Commit
 from bumble.records import kinds, knowledge
 from bumble.runtime import review
+from bumble.text import markdown
 
 ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
 GONE = "it was removed since, and stays so"
@@ -181,11 +183,31 @@ def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]
     if current != version.before:
         texts = [_text(data) for data in (version.before, current, version.after)]
         joined = merge.merge(version.path, *texts)
-        if not joined.clean:
+        text = joined.text if joined.clean else None
+        if text is None and version.path.endswith(".md"):
+            text = _with_both(texts[0], joined.text)
+        if text is None:
             return CLASH, current
-        emptied = version.after is None and not joined.text.strip()
-        merged = None if emptied else joined.text.encode(errors="surrogateescape")
+        emptied = version.after is None and not text.strip()
+        merged = None if emptied else text.encode(errors="surrogateescape")
     return _with_locked(current, merged) if kind is kinds.KNOWLEDGE else ("", merged)
+
+
+def _with_both(base: str, merged: str) -> str | None:
+    """Hold what both sides added to one place of a text, what is there first.
+
+    Returns:
+        None if a side changed or removed a line there, or it is no text but a value.
+    """
+    try:
+        before = markdown.parse(base).body.splitlines()
+        values = merged[: markdown.parse(merged).body_start]
+    except ValueError:
+        return None
+    beside = clone.MARKERS.sub("", merged).splitlines()
+    if clone.MARKERS.search(values) or Counter(filter(str.strip, before)) - Counter(beside):
+        return None
+    return clone.MARKERS.sub(lambda sides: f"{sides[1]}\n{sides[3]}", merged)
 
 
 def _text(data: bytes | None) -> str:

@@ -146,7 +146,7 @@ def waiting(root: Path) -> dict[str, datetime]:
         for name in listed
         if review_branch.NAME.fullmatch(name)
     }
-    return dict(sorted(named.items(), key=lambda pair: (pair[1], pair[0])))
+    return dict(sorted(named.items(), key=lambda pair: pair[1]))
 
 
 def plan_decided(root: Path, name: str, why: str) -> Change | None:

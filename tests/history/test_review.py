@@ -347,3 +347,22 @@ def test_notes_that_came_while_a_proposal_waited_stay(root: Path) -> None:
     (root / scratch.PATH).write_text("- a\n- b\n- later\n")
     decide(root, name, proposed.plan_accept)
     assert (root / scratch.PATH).read_text() == "- later\n"
+
+
+def test_what_both_added_in_one_place_is_held(root: Path) -> None:
+    name = propose(root, known(root, "It leaks.\n", "It leaks.\nAt the stern.\n"))
+    (root / "knowledge.md").write_text(f"{KNOWN}It is blue.\n")
+    decide(root, name, proposed.plan_accept)
+    assert (root / "knowledge.md").read_text() == f"{KNOWN}It is blue.\n\nAt the stern.\n"
+
+
+def test_a_value_that_both_changed_is_a_clash(root: Path) -> None:
+    skill = root / "skills" / "tea.md"
+    skill.parent.mkdir()
+    text = "---\nname: tea\ndescription: old\n---\n\nBrew it.\n"
+    skill.write_text(text)
+    change = changes.write("skills/tea.md", text.replace("old", "new"), text, "tell it anew")
+    name = propose(root, known(root, "tea", "coffee", change))
+    skill.write_text(text.replace("old", "mine"))
+    with pytest.raises(RefusedError, match=r"skills/tea\.md: changed since"):
+        decide(root, name, proposed.plan_accept)
