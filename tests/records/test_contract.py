@@ -20,13 +20,12 @@ from hypothesis import strategies as st
 
 from bumble import files
 from bumble.entity import changes, commits, create, write_ahead
-from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.history import describe, log, merge, undo
-from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
     anchors,
