@@ -73,9 +73,14 @@ def list_(
 
     def wanted(belief: Belief) -> bool:
         is_of_talk = talk is None or talk in belief.provenance.sources
-        return is_of_talk and (archived or not belief.archived) and category in (
-            None,
-            belief.category,
+        return (
+            is_of_talk
+            and (archived or not belief.archived)
+            and category
+            in (
+                None,
+                belief.category,
+            )
         )
 
     paths = beliefs.paths(opened.entity.beliefs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_turns_of_a_day_share_the_prefix_while_topics_grow(ada: Run) -> None:
     assert HEADING.encode() in stable
     assert b"- Boat (3 times" in stable
     assert b"omatoes" not in stable
-    for before, after in zip(requests, requests[1:], strict=False):
+    for before, after in pairwise(requests):
         assert after[0] == stable
         history = len(before) - 1  # all but the last message, which has its preamble
         assert after[:history] == before[:history]
