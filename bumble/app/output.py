@@ -88,6 +88,7 @@ def say(text: str) -> None:
     stream = sys.stderr
     if stream is None:
         return
+    sign("")
     try:
         stream.write(f"{clean(text)}\n")
         stream.flush()
@@ -97,6 +98,7 @@ def say(text: str) -> None:
 
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
+    sign("")
     _write(clean(text), stream or sys.stdout)
 
 
@@ -128,10 +130,12 @@ class Voice:
 
 def flush() -> None:
     """See to it that everything printed has left the process."""
+    sign("")
     _write("", sys.stdout)
 
 
 def _print(text: str) -> None:
+    sign("")
     _write(text + "\n", sys.stdout)
 
 
@@ -205,6 +209,7 @@ class Progress:
         whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
         bar = f" {_bar(count / total)}" if total else ""
         line = f"{self.what}:{bar} {amount}{whole}"
+        sign("")
         if line != self.last:
             sys.stderr.write(f"\r\x1b[2K{line}")
             sys.stderr.flush()
@@ -218,6 +223,21 @@ class Progress:
             self.last = ""
 
 
+_SHOWN = [""]  # the sign that stands on the terminal now
+
+
+def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
+    """Show on a terminal what is waited for, until anything else is said; empty: no more."""
+    if text == _SHOWN[0] or sys.stderr is None:
+        return
+    if text and not Progress(text, environ).shown:
+        return
+    _SHOWN[0] = text
+    with suppress(OSError):
+        sys.stderr.write(f"\r\x1b[2K{clean(text)}")
+        sys.stderr.flush()
+
+
 class Thinking:
     """A sign on stderr that the entity thinks, while nothing of its answer may be shown yet.
 
@@ -225,8 +245,7 @@ class Thinking:
     """
 
     def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
-        self._text = f"{name} is thinking …"
-        self._line = Progress(self._text, environ)
+        self._name, self._environ = name, environ
         self._begun = False
 
     def __enter__(self) -> Thinking:
@@ -235,21 +254,22 @@ class Thinking:
     def __exit__(self, *_: object) -> None:
         self._end()
 
+    def wait(self, what: str) -> None:
+        """Show on a terminal what it does: `reads`; nothing elsewhere."""
+        sign(f"{self._name} {what} …", self._environ)
+
     def begin(self) -> None:
-        """Show it."""
+        """Show that it thinks."""
         if self._begun:
             return
         self._begun = True
-        if self._line.shown:
-            sys.stderr.write(self._text)
-            sys.stderr.flush()
+        if Progress("", self._environ).shown:
+            self.wait("is thinking")
         else:
-            say(self._text)
+            say(f"{self._name} is thinking …")
 
     def _end(self) -> None:
-        if self._begun and self._line.shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+        sign("")
         self._begun = False
 
     def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:

@@ -130,6 +130,7 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
     if yes:
         return
     if shell.interactive:
+        output.sign("")
         if typer.confirm(f"Fetch {what}?", default=True, err=True):
             return
         raise WeightsMissingError(

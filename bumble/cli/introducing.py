@@ -39,6 +39,7 @@ def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opene
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
+    output.sign("")
     if not yes and not typer.confirm(question, default=True, err=True):
         return opened
     renamed = _renamed(opened, name)

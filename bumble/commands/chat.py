@@ -11,6 +11,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.app.speech import Speech
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
@@ -125,6 +126,7 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
+    output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
     if first is not None and not incognito:
@@ -225,8 +227,12 @@ def answer(
     shell, wishes = opened.shell, message.wishes
     for unheard in mind.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
-    say = _ignore if shell.json else output.piece
-    turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
+    speech = Speech(opened.identity.name)
+    say = _ignore if shell.json else speech
+    try:
+        turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
+    finally:
+        speech.end()
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
