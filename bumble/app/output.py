@@ -6,10 +6,13 @@ import errno
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
+
+import typer
 
 from bumble.app.process import Shell
 from bumble.errors import FULL, UserError
@@ -99,7 +102,10 @@ def say(text: str) -> None:
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
     sign("")
-    _write(clean(text), stream or sys.stdout)
+    shown = clean(text)
+    if shown and stream is None and sys.stdout is not None:
+        _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
+    _write(shown, stream or sys.stdout)
 
 
 class Voice:
@@ -131,6 +137,7 @@ class Voice:
 def flush() -> None:
     """See to it that everything printed has left the process."""
     sign("")
+    _LINE.begun = False
     _write("", sys.stdout)
 
 
@@ -197,45 +204,70 @@ class Progress:
 
     def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
         self.what = what
-        dumb = (environ or os.environ).get("TERM") == "dumb"
-        self.shown = sys.stderr.isatty() and not dumb
-        self.last = ""
+        self._environ = environ
 
     def __call__(self, count: float, total: float | None, *, in_bytes: bool = False) -> None:
         """Show `count` of `total`; None where the end is not known."""
-        if not self.shown:
-            return
         amount = size(count) if in_bytes else f"{count:,.0f}"
         whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
         bar = f" {_bar(count / total)}" if total else ""
-        line = f"{self.what}:{bar} {amount}{whole}"
-        sign("")
-        if line != self.last:
-            sys.stderr.write(f"\r\x1b[2K{line}")
-            sys.stderr.flush()
-            self.last = line
+        sign(f"{self.what}:{bar} {amount}{whole}", self._environ)
 
     def clear(self) -> None:
         """Take the line away."""
-        if self.shown and self.last:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-            self.last = ""
+        sign("")
 
 
-_SHOWN = [""]  # the sign that stands on the terminal now
+class _Line:
+    """What stands where the cursor of the terminal is, as far as this process wrote it."""
+
+    sign = ""  # what is waited for; goes when anything else is said
+    begun = False  # whether a line of a result has begun that is not to be overwritten
+
+
+_LINE = _Line()
 
 
 def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
     """Show on a terminal what is waited for, until anything else is said; empty: no more."""
-    if text == _SHOWN[0] or sys.stderr is None:
+    if text == _LINE.sign or sys.stderr is None:
         return
-    if text and not Progress(text, environ).shown:
+    if text and (_LINE.begun or not _has_terminal(environ)):
         return
-    _SHOWN[0] = text
+    _LINE.sign = text
     with suppress(OSError):
-        sys.stderr.write(f"\r\x1b[2K{clean(text)}")
+        sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
         sys.stderr.flush()
+
+
+def _fitting(text: str) -> str:
+    """Cut a text to one line of the terminal: only that can be taken away again."""
+    if not text:
+        return ""
+    from bumble.text import cells  # no command that shows no sign waits for it
+
+    return cells.fitting(text, columns(sys.stderr) - 1)
+
+
+def _has_terminal(environ: Mapping[str, str] | None) -> bool:
+    """Tell whether stderr is a terminal on which a line can be taken away again."""
+    dumb = (os.environ if environ is None else environ).get("TERM") == "dumb"
+    return sys.stderr is not None and sys.stderr.isatty() and not dumb
+
+
+def columns(stream: TextIO) -> int:
+    """Return how wide the terminal of a stream is now; it may have been resized."""
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
+        width = 0
+    return width or shutil.get_terminal_size().columns
+
+
+def agrees(question: str, *, default: bool) -> bool:
+    """Ask the person at the terminal; the sign of what is waited for makes way."""
+    sign("")
+    return typer.confirm(question, default=default, err=True)
 
 
 class Thinking:
@@ -263,7 +295,7 @@ class Thinking:
         if self._begun:
             return
         self._begun = True
-        if Progress("", self._environ).shown:
+        if _has_terminal(self._environ):
             self.wait("is thinking")
         else:
             say(f"{self._name} is thinking …")

@@ -5,39 +5,42 @@ Elsewhere its bare text, as it comes. Text between fences (```) keeps its lines.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import unicodedata
+from collections.abc import Mapping
 
 from bumble.app import output
+from bumble.text.cells import cells
 
-FENCE = "```"
-WIDE = ("W", "F")  # characters that take two cells
+FENCES = ("```", "~~~")
+WIDE = ("W", "F")  # letters that take two cells; a line may end between any two of them
+TAB_CELLS = 8
 
 
 class Speech:
     """Says one answer, piece by piece."""
 
-    def __init__(self, name: str, *, always: bool = False) -> None:
+    def __init__(self, name: str, environ: Mapping[str, str], *, always: bool = False) -> None:
         """Prepare to speak.
 
         Args:
             name: Of who speaks, before the answer on a terminal.
-            always: Whether it stands there elsewhere, too.
+            environ: Names the kind of terminal; what a dumb one is for breaks lines by itself.
+            always: Whether the name stands there elsewhere, too.
         """
         terminal = sys.stdout is not None and sys.stdout.isatty()
-        self._width = shutil.get_terminal_size().columns if terminal else 0
         self._head = f"{name}> " if terminal or always else ""
+        self._wraps = terminal and environ.get("TERM") != "dumb"
         self._column, self._space, self._word = 0, "", ""
         self._line, self._fenced = "", False
 
     def __call__(self, text: str) -> None:
-        """Say a piece; at the end of a terminal's line a word that isn't whole yet waits."""
+        """Say a piece; where lines are broken, a word waits until it is whole."""
         head, self._head = self._head, ""
-        if not self._width:
+        if not self._wraps:
             output.piece(head + text)
             return
-        self._column += cells(head)
+        self._column += cells(output.clean(head))
         output.piece(head + "".join(map(self._taken, output.clean(text))))
 
     def end(self) -> None:
@@ -46,36 +49,41 @@ class Speech:
             output.piece(self._flushed())
 
     def _taken(self, char: str) -> str:
+        """Take a character; return what can be shown of those before it, and it."""
         if char == "\n":
-            said = self._flushed() + char
-            self._fenced ^= self._line.lstrip().startswith(FENCE)
+            shown = self._flushed() + char
+            self._fenced ^= self._line.lstrip().startswith(FENCES)
             self._column, self._line = 0, ""
-            return said
+            return shown
         self._line += char
-        if char.isspace():
-            said = self._flushed() if self._word else ""
+        if char.isspace() and char != "\xa0":
+            shown = self._flushed() if self._word else ""
             self._space += char
-            return said
-        before = self._flushed() if self._word and cells(char) > 1 else ""
+            return shown
+        shown = self._flushed() if self._word and _breaks_before(char) else ""
         self._word += char
-        return before
+        return shown
 
     def _flushed(self) -> str:
         """Return the word that waits with the space before it, or on a new line."""
         space, word = self._space, self._word
         self._space = self._word = ""
-        length = cells(word)
-        if self._column + len(space) + length > self._width > 0 and not self._fenced and word:
-            broken = "\n" if self._column else ""
-            self._column = length if length <= self._width else length % self._width
-            return broken + word
-        self._column += len(space) + length
+        begins, length = self._after(space), cells(word)
+        width = output.columns(sys.stdout)
+        if begins + length > width and word and not self._fenced and self._column:
+            self._column = length if length <= width else length % width
+            return f"\n{word}"
+        self._column = begins + length
         return space + word
 
+    def _after(self, space: str) -> int:
+        """Return the column behind what stands on the line and some space."""
+        column = self._column
+        for char in space:
+            column += TAB_CELLS - column % TAB_CELLS if char == "\t" else cells(char)
+        return column
 
-def cells(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in WIDE)
-        for char in text
-    )
+
+def _breaks_before(char: str) -> bool:
+    """Tell whether a line may end before a character of a word: a letter of a wide script."""
+    return char.isalpha() and unicodedata.east_asian_width(char) in WIDE

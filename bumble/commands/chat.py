@@ -227,7 +227,7 @@ def answer(
     shell, wishes = opened.shell, message.wishes
     for unheard in mind.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
-    speech = Speech(opened.identity.name)
+    speech = Speech(opened.identity.name, shell.environ)
     say = _ignore if shell.json else speech
     try:
         turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)

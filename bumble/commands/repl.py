@@ -142,7 +142,7 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     name = mind.opened.identity.name
     for line in mind.unheard():
         output.say(f"{name} said in the meantime: {line}")
-    speech = Speech(name, always=True)
+    speech = Speech(name, mind.opened.shell.environ, always=True)
     try:
         turn = mind.answer(text, speech, think=wishes.think, typed=True)
     finally:

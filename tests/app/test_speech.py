@@ -1,17 +1,25 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import subprocess
+import json
 import sys
-from pathlib import Path
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
-from bumble.app.speech import Speech, cells
+from bumble.app import output
+from bumble.app.speech import Speech
+from bumble.text.cells import cells
 from tests.support.chatting import act, script
-from tests.support.running import Run
+from tests.support.fake_server import FakeServer
+from tests.support.running import ABLE, Run
+from tests.support.terminal import Terminal
+
+XTERM = {"TERM": "xterm"}
+RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
 class Screen(io.StringIO):
@@ -21,15 +29,23 @@ class Screen(io.StringIO):
         return True
 
 
-def spoken(monkeypatch: pytest.MonkeyPatch, text: str, *, width: int = 20, piece: int = 3) -> str:
+def spoken(
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    *,
+    width: int = 20,
+    piece: int = 3,
+    environ: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Say a text in pieces on a terminal; return what stands there."""
     screen = Screen()
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys, "stdout", screen)
-    speech = Speech("Ada")
+    speech = Speech("Ada", environ)
     for start in range(0, len(text), piece):
         speech(text[start : start + piece])
     speech.end()
+    output.flush()
     return screen.getvalue()
 
 
@@ -57,27 +73,140 @@ def test_wide_signs_break_where_they_have_to(monkeypatch: pytest.MonkeyPatch) ->
     assert len(lines) > 2
 
 
+def test_pictures_of_several_characters_are_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+    lines = spoken(monkeypatch, f"We were all there {family} yesterday.", piece=1).split("\n")
+    assert lines == ["Ada> We were all", f"there {family} yesterday."]
+
+
+def test_a_terminal_that_breaks_lines_by_itself_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert spoken(monkeypatch, TEXT, environ={"TERM": "dumb"}) == f"Ada> {TEXT}"
+
+
+def test_a_sign_is_cut_to_the_line_and_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setenv("COLUMNS", "10")
+    monkeypatch.setattr(sys, "stderr", screen)
+    output.sign("Ada wakes a very large model …", XTERM)
+    output.say("Hello")
+    assert screen.getvalue() == "\r\x1b[2KAda wake…\r\x1b[2KHello\n"
+
+
+def test_a_sign_never_wipes_a_line_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stdout", screen)
+    output.piece("Let me look")
+    output.sign("Ada is thinking …", XTERM)
+    output.piece(".\n")
+    output.sign("Ada is thinking …", XTERM)
+    output.flush()
+    assert screen.getvalue() == "Let me look.\n\r\x1b[2KAda is thinking …\r\x1b[2K"
+
+
+def test_progress_and_a_question_share_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    bar = output.Progress("indexing", XTERM)
+    bar(1, None)
+    output.say("warning: one file is broken")
+    bar(2, None)
+    bar.clear()
+    wiped = "\r\x1b[2K"
+    shown = f"{wiped}indexing: 1{wiped}warning: one file is broken\n{wiped}indexing: 2{wiped}"
+    assert screen.getvalue() == shown
+
+
 def test_elsewhere_the_answer_is_bare(run: Run) -> None:
     script(run, act("say", text=TEXT))
     assert run.ok("chat", "Hello").out == f"{TEXT}\n"
 
 
-@pytest.mark.skipif(shutil.which("script") is None, reason="no script(1) to make a terminal")
-def test_a_terminal_shows_what_is_waited_for_and_then_who_speaks(
-    run: Run, tmp_path: Path, environ: dict[str, str]
-) -> None:
+@pytest.fixture
+def at_terminal(run: Run) -> Callable[..., Terminal]:
+    """Start a command at a terminal, on Ada."""
     script(run, act("say", text=TEXT))
-    root = run.entity.root
-    command = f"{sys.executable} -m bumble chat -e {root} 'Hello there'"
-    ran = subprocess.run(
-        ["script", "-qec", command, "/dev/null"],
-        env={**os.environ, **run.environ, "PATH": os.environ["PATH"], "TERM": "xterm"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    shown = ran.stdout
-    places = [shown.find(part) for part in ("Ada wakes …", "Ada reads about", "Ada> I want")]
+
+    def start(*argv: str, **options: Any) -> Terminal:
+        return Terminal([*argv, "-e", str(run.entity.root)], run.environ, **options)
+
+    return start
+
+
+def test_a_terminal_shows_what_is_waited_for_and_then_who_speaks(
+    at_terminal: Callable[..., Terminal],
+) -> None:
+    terminal = at_terminal("chat", "Hello there", columns=24)
+    assert terminal.finish() == 0
+    signs = ("Ada wakes …", "Ada listens …", "Ada reads about", "Ada> I want")
+    places = [terminal.text.find(part) for part in signs]
     assert places == sorted(places)
-    assert places[0] >= 0, shown
+    assert places[0] >= 0, terminal.text
+    answer = [line for line in terminal.left if line]
+    assert answer[0] == "Ada> I want to know how"
+    assert " ".join(answer) == f"Ada> {TEXT}"
+
+
+def test_json_and_a_pipe_get_what_they_got_while_the_terminal_shows_signs(
+    at_terminal: Callable[..., Terminal],
+) -> None:
+    piped = at_terminal("chat", "Hello there", columns=24, piped=True)
+    assert piped.finish() == 0
+    assert piped.out == f"{TEXT}\n"
+    assert "Ada wakes …" in piped.text
+    assert [line for line in piped.left if line] == []
+
+
+def test_json_at_a_terminal_is_json(at_terminal: Callable[..., Terminal]) -> None:
+    terminal = at_terminal("chat", "Hello there", "--json")
+    assert terminal.finish() == 0
+    assert json.loads("\n".join(terminal.left))["data"]["reply"] == TEXT
+
+
+def test_a_question_stands_on_a_line_of_its_own(at_terminal: Callable[..., Terminal]) -> None:
+    terminal = at_terminal("chat", "Hello, I'm Mira.")
+    terminal.wait_for("[Y/n]")
+    terminal.type("y\n")
+    assert terminal.finish() == 0
+    (question,) = (line for line in terminal.left if "[Y/n]" in line)
+    assert question.startswith("Ada takes you for Sam.")
+
+
+def test_a_conversation_wraps_by_the_size_it_has_then(
+    run: Run, at_terminal: Callable[..., Terminal]
+) -> None:
+    script(run, act("say", text=TEXT), act("say", text=TEXT))
+    terminal = at_terminal("chat", columns=60)
+    terminal.wait_for("Sam>")
+    time.sleep(RAW_SECONDS)
+    terminal.type("Hello\r")
+    terminal.wait_for("from the inside.")
+    terminal.resize(24)
+    time.sleep(RAW_SECONDS)
+    terminal.text = ""
+    terminal.type("Go on\r")
+    terminal.wait_for("inside.\r\n")
+    time.sleep(RAW_SECONDS)
+    terminal.type("\x03")
+    time.sleep(RAW_SECONDS)
+    terminal.type("/quit\r")
+    assert terminal.finish() == 0
+    assert "Ada> I want to know how\r\nthings work" in terminal.text
+
+
+def test_ctrl_c_takes_the_sign_away(run: Run, server: FakeServer) -> None:
+    server.routes["/v1/chat/completions"] = lambda exchange: exchange.hang(server)
+    environ = {
+        **run.environ,
+        **ABLE,
+        "BUMBLE_LLM_BASE_URL": f"{server.url}/v1",
+        "BUMBLE_LLM_MODEL": "slow",
+        "BUMBLE_EMBEDDING_MODEL": "none",
+    }
+    terminal = Terminal(["chat", "-e", str(run.entity.root), "Hello"], environ)
+    terminal.wait_for("Ada reads about")
+    terminal.type("\x03")
+    assert terminal.finish() == 130
+    assert not any("Ada reads" in line for line in terminal.left)
