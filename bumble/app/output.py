@@ -108,6 +108,11 @@ def piece(text: str, stream: TextIO | None = None) -> None:
     _write(shown, stream or sys.stdout)
 
 
+def take_back(column: int) -> None:
+    """Take away what stands behind a column of the line of the result, on a terminal."""
+    _write(f"\r\x1b[{column}C\x1b[K", sys.stdout)
+
+
 class Voice:
     """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
 
@@ -262,6 +267,12 @@ def columns(stream: TextIO) -> int:
     except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
         width = 0
     return width or shutil.get_terminal_size().columns
+
+
+def asked(question: str, **how: Any) -> str:
+    """Ask for a line at the terminal, as `typer.prompt` does."""
+    sign("")
+    return str(typer.prompt(question, err=True, **how))
 
 
 def agrees(question: str, *, default: bool) -> bool:

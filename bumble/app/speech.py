@@ -1,5 +1,6 @@
 """An answer as it is said: on a terminal behind a name, in lines that end between words.
 
+A word stands there as it comes; one that grows over the end of its line is taken to the next.
 Elsewhere its bare text, as it comes. Text between fences (```) keeps its lines.
 """
 
@@ -15,6 +16,7 @@ from bumble.text.cells import cells
 FENCES = ("```", "~~~")
 WIDE = ("W", "F")  # letters that take two cells; a line may end between any two of them
 TAB_CELLS = 8
+NO_BREAK_SPACE = "\xa0"
 
 
 class Speech:
@@ -31,50 +33,56 @@ class Speech:
         terminal = sys.stdout is not None and sys.stdout.isatty()
         self._head = f"{name}> " if terminal or always else ""
         self._wraps = terminal and environ.get("TERM") != "dumb"
-        self._column, self._space, self._word = 0, "", ""
+        self._column = 0  # where the last whole word ended
+        self._space = self._word = ""  # what came after it
+        self._shown = 0  # how many characters of that stand there already
         self._line, self._fenced = "", False
 
     def __call__(self, text: str) -> None:
-        """Say a piece; where lines are broken, a word waits until it is whole."""
+        """Say a piece."""
         head, self._head = self._head, ""
         if not self._wraps:
             output.piece(head + text)
             return
         self._column += cells(output.clean(head))
-        output.piece(head + "".join(map(self._taken, output.clean(text))))
-
-    def end(self) -> None:
-        """Say what still waits."""
-        if self._word or self._space:
-            output.piece(self._flushed())
+        whole = "".join(map(self._taken, output.clean(text)))
+        output.piece(head + whole + self._begun())
 
     def _taken(self, char: str) -> str:
-        """Take a character; return what can be shown of those before it, and it."""
+        """Take a character; return what was not shown of the word before it, and line ends."""
         if char == "\n":
-            shown = self._flushed() + char
+            shown = self._ended() + char
             self._fenced ^= self._line.lstrip().startswith(FENCES)
             self._column, self._line = 0, ""
             return shown
         self._line += char
-        if char.isspace() and char != "\xa0":
-            shown = self._flushed() if self._word else ""
+        if char.isspace() and char != NO_BREAK_SPACE:
+            shown = self._ended() if self._word else ""
             self._space += char
             return shown
-        shown = self._flushed() if self._word and _breaks_before(char) else ""
+        shown = self._ended() if self._word and _breaks_before(char) else ""
         self._word += char
         return shown
 
-    def _flushed(self) -> str:
-        """Return the word that waits with the space before it, or on a new line."""
-        space, word = self._space, self._word
-        self._space = self._word = ""
-        begins, length = self._after(space), cells(word)
-        width = output.columns(sys.stdout)
-        if begins + length > width and word and not self._fenced and self._column:
-            self._column = length if length <= width else length % width
-            return f"\n{word}"
-        self._column = begins + length
-        return space + word
+    def _ended(self) -> str:
+        """Return what was not shown of a word that is whole."""
+        shown = self._begun()
+        self._column = self._after(self._space) + cells(self._word)
+        self._space, self._word, self._shown = "", "", 0
+        return shown
+
+    def _begun(self) -> str:
+        """Return what was not shown of a word, with the space before it, or on a new line."""
+        most = output.columns(sys.stdout) - 1  # some terminals go on by themselves behind the last
+        ends = self._after(self._space) + cells(self._word)
+        line_end = ""
+        if ends > most and self._word and self._column and not self._fenced:
+            if self._shown:
+                output.take_back(self._column)
+            line_end, self._space, self._column, self._shown = "\n", "", 0, 0
+        text = self._space + self._word
+        rest, self._shown = text[self._shown :], len(text)
+        return line_end + rest
 
     def _after(self, space: str) -> int:
         """Return the column behind what stands on the line and some space."""

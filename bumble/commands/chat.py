@@ -108,9 +108,10 @@ def chat(
     With a message, or one on standard input, answers it and ends; without, opens a conversation.
     The next `bumble chat` goes on where this one ended.
     """
+    shell = shell_of(ctx)
+    output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.app import after_turn, conversation
 
-    shell = shell_of(ctx)
     shell.set_now(now)
     shell.set_seed(seed)
     if session and new_session:
@@ -229,10 +230,7 @@ def answer(
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
     speech = Speech(opened.identity.name, shell.environ)
     say = _ignore if shell.json else speech
-    try:
-        turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
-    finally:
-        speech.end()
+    turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:

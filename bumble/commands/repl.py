@@ -143,10 +143,7 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     for line in mind.unheard():
         output.say(f"{name} said in the meantime: {line}")
     speech = Speech(name, mind.opened.shell.environ, always=True)
-    try:
-        turn = mind.answer(text, speech, think=wishes.think, typed=True)
-    finally:
-        speech.end()
+    turn = mind.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if mind.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt

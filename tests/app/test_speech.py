@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from tests.support.running import ABLE, Run
 from tests.support.terminal import Terminal
 
 XTERM = {"TERM": "xterm"}
+TAKEN_BACK = re.compile(r"\r\x1b\[(\d+)C\x1b\[K")
 RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
@@ -27,6 +29,15 @@ class Screen(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+def standing(text: str) -> str:
+    """Return what stands there in the end, where parts of a line were taken back."""
+    while (found := TAKEN_BACK.search(text)) is not None:
+        begun = text.rfind("\n", 0, found.start()) + 1
+        kept = text[begun : begun + int(found[1])]
+        text = text[:begun] + kept + text[found.end() :]
+    return text
 
 
 def spoken(
@@ -44,9 +55,8 @@ def spoken(
     speech = Speech("Ada", environ)
     for start in range(0, len(text), piece):
         speech(text[start : start + piece])
-    speech.end()
     output.flush()
-    return screen.getvalue()
+    return standing(screen.getvalue())
 
 
 TEXT = "I want to know how things work and what they are like from the inside."
@@ -140,7 +150,7 @@ def test_a_terminal_shows_what_is_waited_for_and_then_who_speaks(
 ) -> None:
     terminal = at_terminal("chat", "Hello there", columns=24)
     assert terminal.finish() == 0
-    signs = ("Ada wakes …", "Ada listens …", "Ada reads about", "Ada> I want")
+    signs = ("one moment …", "Ada wakes …", "Ada listens …", "Ada reads about", "Ada> I want")
     places = [terminal.text.find(part) for part in signs]
     assert places == sorted(places)
     assert places[0] >= 0, terminal.text
