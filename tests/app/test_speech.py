@@ -4,7 +4,6 @@ import io
 import json
 import re
 import sys
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +20,6 @@ from tests.support.terminal import Terminal
 
 XTERM = {"TERM": "xterm"}
 TAKEN_BACK = re.compile(r"\r\x1b\[(\d+)C\x1b\[K")
-RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
 class Screen(io.StringIO):
@@ -189,21 +187,18 @@ def test_a_conversation_wraps_by_the_size_it_has_then(
 ) -> None:
     script(run, act("say", text=TEXT), act("say", text=TEXT))
     terminal = at_terminal("chat", columns=60)
-    terminal.wait_for("Sam>")
-    time.sleep(RAW_SECONDS)
+    terminal.wait_for("Sam>")  # from here on the terminal is the prompt's
     terminal.type("Hello\r")
-    terminal.wait_for("from the inside.")
+    terminal.wait_for("from the inside.\r\n")
+    terminal.wait_for("Sam>")
     terminal.resize(24)
-    time.sleep(RAW_SECONDS)
-    terminal.text = ""
     terminal.type("Go on\r")
-    terminal.wait_for("inside.\r\n")
-    time.sleep(RAW_SECONDS)
+    terminal.wait_for("Ada> I want to know how\r\nthings work")
+    terminal.wait_for("Sam>")
     terminal.type("\x03")
-    time.sleep(RAW_SECONDS)
+    terminal.wait_for("Sam>")
     terminal.type("/quit\r")
     assert terminal.finish() == 0
-    assert "Ada> I want to know how\r\nthings work" in terminal.text
 
 
 def test_ctrl_c_takes_the_sign_away(run: Run, server: FakeServer) -> None:

@@ -14,7 +14,7 @@ import termios
 import time
 from collections.abc import Mapping
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 class Terminal:
@@ -35,6 +35,7 @@ class Terminal:
         self.resize(columns)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.text = ""  # everything that was written on the terminal
+        self._seen = 0
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "bumble", *argv],
@@ -52,9 +53,10 @@ class Terminal:
         fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def wait_for(self, text: str) -> float:
-        """Read until a text stands there; return the seconds since the start."""
-        while text not in self.text:
+        """Read until a text comes after what was waited for; return the seconds since the start."""
+        while text not in self.text[self._seen :]:
             assert self._read(), f"{text!r} never came: {self.text!r}"
+        self._seen = self.text.index(text, self._seen) + len(text)
         return time.perf_counter() - self.started
 
     def type(self, keys: str) -> None:
