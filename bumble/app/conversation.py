@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 LAST_REQUEST = "last_request.json"
 HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
+REPORTS, MOST_REPORTS = "reports", 50  # of the last request of each conversation
 
 
 class OpenMind:
@@ -323,7 +324,13 @@ class OpenMind:
         data = [[one.role, one.content] for one in done.request.messages]
         files.write_atomic(place, json.dumps(data).encode())
         told = context_report.to_data(context_report.of(self.life, done, "run"))
-        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode())
+        report = json.dumps(told).encode()
+        files.write_atomic(place.with_name(LAST_REPORT), report)
+        reports = place.parent / REPORTS
+        files.write_atomic(reports / f"{done.session.id}.json", report)
+        by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for old in by_time[:-MOST_REPORTS]:
+            files.remove(old)
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
@@ -357,9 +364,9 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_report(entity: Entity) -> context_report.Report | None:
-    """Return the report of the last request, None if it is not kept."""
-    found = _cached(entity, LAST_REPORT)
+def last_report(entity: Entity, session_id: str = "") -> context_report.Report | None:
+    """Return the report of the last request, or of the last in a conversation; None: not kept."""
+    found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
     return context_report.from_data(found) if isinstance(found, dict) else None
 
 
@@ -405,7 +412,9 @@ def open_mind(
 
 
 @contextmanager
-def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
+def open_to_look(
+    opened: Opened, speaker: str | None, session_id: str | None = None
+) -> Iterator[OpenMind]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
     person = participants.person(opened.entity, opened.identity, speaker)
     chosen, model = None, None
@@ -418,7 +427,7 @@ def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
         life = _life(opened, chosen, model, yes=False, writes=False)
         life.memory.syncs = True  # derived files may be brought up to date by looking
         mind = OpenMind(opened, life, person, chosen)
-        mind.begin(session_id=None, new=False)
+        mind.begin(session_id=session_id, new=False)
         yield mind
     finally:
         model.close()
