@@ -33,6 +33,7 @@ from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
+from bumble.text import tokens
 from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
@@ -123,6 +124,8 @@ class OpenMind:
     def _answer(
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
+        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking.wait("listens")
         last_spoke = self._last_spoke()
         if self.is_new:
             self._hand_over()
@@ -142,7 +145,7 @@ class OpenMind:
             )
             prepared.notes += attached.notes
         voice, stops = output.Voice(say), self.opened.shell.stops
-        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held(), thinking:
             self.last = turn.answer(
                 self.life,
@@ -154,6 +157,13 @@ class OpenMind:
             self.session = self.last.session
         voice.complain()
         return self.last
+
+    def _reading(self, prepared: Turn) -> str:
+        """Say what comes before the first word: weights that are loaded, and tokens to be read."""
+        size = sum(tokens.estimate(message.content) for message in prepared.request.messages)
+        reads = f"reads about {size:,} tokens"
+        embedded = self.choice is not None and self.choice.backend == "embedded"
+        return f"wakes {self.life.model.name} and {reads}" if embedded and not self.last else reads
 
     def _hand_over(self) -> None:
         """Leave the brief of the last conversation with this person, if nobody has yet."""

@@ -254,8 +254,7 @@ def _lines(
         kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
         parts = (f"{rank:>2}.", f"{hit.score:.3f}", kind, when, f"{hit.path}:{hit.line}")
         yield "  ".join(part for part in parts if part)
-        statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-        yield from (f"    {line}".rstrip() for line in statement.splitlines())
+        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)
@@ -338,6 +337,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
         "line": hit.line,
         "at": hit.at.isoformat() if hit.at else None,
         "text": hit.text,
+        "newer": hit.newer or None,
         "speaker": hit.speaker or None,
         "people": list(hit.people),
         "audience": list(hit.audience),

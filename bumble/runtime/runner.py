@@ -110,6 +110,7 @@ def _settle_kind(
             return
         tried.append(job)
         try:
+            life.check_review(kind.name)
             outcome = kind.run(life, job)
             written = apply(life, outcome)
         except UserError as error:
