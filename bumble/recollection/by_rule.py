@@ -1,25 +1,16 @@
 """Deep recall without a model: the same looks by rule, an answer in quoted lines.
 
 The question is searched for whole, then each of its parts, then each name in it with the rest,
-then the months it names. What the first finds name, and the words they share, are followed; a
-question that was found brings what was answered. What several of these looks find comes first, but
-each part, and each person who is asked about, has a line of its own: two answers in two places are
-what a single ranking misses. Bounded: so many looks, whatever is asked.
-
-Source:
-    Cormack, Clarke & Buettcher, "Reciprocal rank fusion" (2009), for how looks are joined; Lavrenko
-    & Croft, "Relevance-based language models" (2001), for following the words of the first finds;
-    Trivedi et al., "Interleaving retrieval" (2023), for following their names.
+then the months it names; a question that was found brings what was answered. What several of
+these looks find comes first, then what has words of the question that no line before it has.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
 
 from bumble.context.recalled import is_near
 from bumble.grounding import claims
@@ -31,13 +22,6 @@ from bumble.text import stop_words, words
 QUOTES = 10  # lines of an answer
 RANK_OFFSET = 10  # of reciprocal rank fusion: how much more the first of a look counts
 PART_WEIGHT, NAME_WEIGHT, MONTH_WEIGHT, ANSWER_WEIGHT = 0.6, 0.5, 0.6, 0.7
-FOLLOW_WEIGHT = 0.3
-FIRST = 5  # finds whose names and words are followed
-MOST_FOLLOWED = 3  # names of them
-SHARED_BY = 2  # finds that a word has to stand in
-MOST_SHARED = 3  # such words
-MOST_LOOKS = 16
-RESERVED = 0.5  # of the lines, for parts and people
 LEAST_MATCHED = 0.5  # of the question's words in one place, from which it answers
 LEAST_PART_WORDS = 1  # that a part of a question needs to be searched for by itself
 ASKING = 0.5  # share of a message that is a question, from which the next one answers it
@@ -67,100 +51,39 @@ class _Merits:
         )
 
 
-@dataclass
-class _Looks:
-    """The looks of one question: each is counted, told, and adds to the merits."""
-
-    reach: Reach
-    question: str
-    limit: int
-    merits: _Merits = field(default_factory=_Merits)
-    trail: list[str] = field(default_factory=list)
-    wanted: list[list[Source]] = field(default_factory=list)  # of each part and person, best first
-
-    def take(self, label: str, query: str, weight: float) -> list[Hit]:
-        """Search, unless there were enough looks."""
-        if len(self.trail) >= MOST_LOOKS:
-            return []
-        hits = self.reach.search(query, limit=2 * self.limit)
-        self._add(f"{label}: {query}", hits, weight)
-        return hits
-
-    def take_time(self, after: datetime, before: datetime) -> None:
-        """Search what was said in some time."""
-        if len(self.trail) < MOST_LOOKS:
-            hits = self.reach.search(self.question, after=after, before=before, limit=self.limit)
-            self._add(f"time: {after:%Y-%m-%d} to {before:%Y-%m-%d}", hits, MONTH_WEIGHT)
-
-    def _add(self, done: str, hits: Sequence[Hit], weight: float) -> None:
-        self.trail.append(f"{done} ({len(hits)})")
-        asked = len(set(stop_words.telling_words(self.question)))
-        self.merits.add_hits(self.reach, hits, weight, asked)
-
-
 def answer(reach: Reach, question: str, limit: int = QUOTES) -> tuple[list[Source], list[str]]:
     """Return the places that answer a question best, and what was done; none: a miss."""
-    looks = _Looks(reach, question, limit)
-    names = _names(question)
-    first = looks.take("search", question, 1.0)
-    for query in _parts(question, names):
-        looks.wanted.append([source_of(hit) for hit in looks.take("part", query, PART_WEIGHT)])
-    for name, query in _of_names(question, names):
-        hits = looks.take("name", query, NAME_WEIGHT)
-        looks.wanted.append([source_of(hit) for hit in hits if _is_of(hit, name)])
+    merits, trail = _Merits(), list[str]()
+    asked = len(set(stop_words.telling_words(question)))
+    for label, query, weight in _queries(question):
+        hits = reach.search(query, limit=2 * limit)
+        trail.append(f"{label}: {query} ({len(hits)})")
+        merits.add_hits(reach, hits, weight, asked)
     for after, before in _windows(question, reach.base.at):
-        looks.take_time(after, before)
-    if not looks.merits.near:
-        return [], looks.trail
-    for query in _follow_ups(reach, question, names, first[:FIRST]):
-        looks.take("follow", query, FOLLOW_WEIGHT)
-    looks.trail += _answers_to_questions(reach, looks.merits, limit)
-    return _chosen(looks, limit), looks.trail
+        hits = reach.search(question, after=after, before=before, limit=limit)
+        trail.append(f"time: {after:%Y-%m-%d} to {before:%Y-%m-%d} ({len(hits)})")
+        merits.add_hits(reach, hits, MONTH_WEIGHT, asked)
+    if not merits.near:
+        return [], trail
+    trail += _answers_to_questions(reach, merits, limit)
+    return _chosen(merits, question, limit), trail
 
 
-def _parts(question: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a question that is several, each with whom it is about."""
+def _queries(question: str) -> Iterator[tuple[str, str, float]]:
+    """Yield what to search for: what it is, the words, what its finds count."""
+    yield "search", question, 1.0
+    names = _names(question)
     parts = [part.strip() for part in _JOINTS.split(question) if part and part.strip()]
     asked = [part for part in parts if len(stop_words.telling_words(part)) >= LEAST_PART_WORDS]
     for part in asked if len(asked) > 1 else ():
         missing = [name for name in names if name not in part][:1] if not _names(part) else []
-        yield " ".join((*missing, part))
-
-
-def _of_names(question: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each name of a question that has several, and what is asked of all of them."""
-    for name in names if len(names) > 1 else ():
-        rest = (word for word in question.split() if not any(other in word for other in names))
-        yield name, " ".join((name, *rest))
-
-
-def _is_of(hit: Hit, name: str) -> bool:
-    """Whether somebody said it, or is named in it."""
-    plain, spoken = words.folded(name), words.folded(hit.speaker).split()
-    return plain in spoken or plain in map(words.folded, stop_words.words(hit.text))
-
-
-def _follow_ups(
-    reach: Reach, question: str, names: Sequence[str], first: Sequence[Hit]
-) -> Iterator[str]:
-    """Yield what the first finds lead to: the names in them, and the words that several share."""
-    telling = " ".join(stop_words.telling_words(question))
-    code = words.language(question)
-    speakers = {part for hit in first for part in words.folded(hit.speaker).split()}
-    passed = speakers | {words.folded(name) for name in (*names, reach.life.identity.name)}
-    named = [name for hit in first for name in _names(hit.text)]
-    fresh = [name for name in dict.fromkeys(named) if words.folded(name) not in passed]
-    for name in fresh[:MOST_FOLLOWED]:
-        yield f"{name} {telling}"
-    counts = Counter(word for hit in first for word in set(stop_words.telling_words(hit.text)))
-    asked = words.stems(question, code)
-    shared = [
-        word
-        for word, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        if count >= SHARED_BY and words.stem(word, code) not in asked and word not in passed
-    ]
-    if shared:
-        yield " ".join((telling, *shared[:MOST_SHARED]))
+        yield "part", " ".join((*missing, part)), PART_WEIGHT
+    if len(names) > 1:
+        for name in names:
+            rest = " ".join(
+                word for word in question.split() if not any(other in word for other in names)
+            )
+            yield "name", f"{name} {rest}", NAME_WEIGHT
 
 
 def _names(text: str) -> list[str]:
@@ -208,22 +131,17 @@ def _ranked(merits: _Merits) -> list[Source]:
     )
 
 
-def _chosen(looks: _Looks, limit: int) -> list[Source]:
-    """Take the best place of each part and person, then the best of all, in order of merit.
+def _chosen(merits: _Merits, question: str, limit: int) -> list[Source]:
+    """Take the best places; what says the same as one before, and the question itself, is no more.
 
-    What says the same as one before, and the question itself, is no more.
+    In the order of time, as it happened.
     """
-    ranked = _ranked(looks.merits)
-    reserved: list[tuple[str, str]] = []
-    for wanted in looks.wanted[: int(RESERVED * limit)]:
-        own = (place.key for place in wanted if place.key not in reserved)
-        reserved += list(islice(own, 1))
-    texts = {words.folded(words.one_line(looks.question))}
+    texts = {words.folded(words.one_line(question))}
     best: list[Source] = []
-    for source in sorted(ranked, key=lambda place: place.key not in reserved):
+    for source in _ranked(merits):
         text = words.folded(words.one_line(source.text))
         if text in texts or len(best) == limit:
             continue
         texts.add(text)
         best.append(source)
-    return sorted(best, key=ranked.index)
+    return best

@@ -16,7 +16,7 @@ from bumble.entity.folder import Entity
 from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.recollection import by_rule, deep, reach
+from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
@@ -125,35 +125,6 @@ def test_a_model_that_may_not_write_is_not_asked(roof: Runtime) -> None:
     said = " ".join(source.text for source in result.sources)
     assert "bees" in said
     assert "toads" in said
-
-
-def test_each_person_who_is_asked_about_has_a_line_of_their_own(ada: Entity) -> None:
-    many = [f"Lorenz plays the tuba at {place}." for place in ("home", "work", "sea", "night")]
-    life = told(ada, *many, "On Sundays my aunt Ottilie tunes her zither.")
-    result, _ = asked(life, question="Which instruments do Lorenz and Ottilie play?", calls=0)
-    assert result.way == "rule"
-    life.memory.sync()
-    looks = reach.of_scope(life, Search(("sam",), "calm", NOON), "all")
-    lines, _ = by_rule.answer(looks, "Which instruments do Lorenz and Ottilie play?", 3)
-    spoken = " ".join(source.text for source in lines)
-    assert "tuba" in spoken
-    assert "zither" in spoken
-
-
-def test_what_the_first_finds_name_is_followed(ada: Entity) -> None:
-    rest = [f"The ferry was {mood} today." for mood in ("late", "full", "loud", "empty")]
-    life = told(ada, "The ferry captain is called Quirin.", "Quirin breeds alpacas.", *rest)
-    result, _ = asked(life, question="What does the captain of the ferry do at home?", calls=0)
-    assert any(line.startswith("follow: Quirin") for line in result.trail)
-    assert any("alpacas" in source.text for source in result.sources)
-
-
-def test_looks_by_rule_are_bounded(ada: Entity) -> None:
-    life = told(ada, "The bees live on the roof of Una, Dos, Tre, Vier and Cinco.")
-    names = " and ".join(f"Bees{n} of Una{n}" for n in range(40))
-    result, _ = asked(life, question=f"Where do the bees live, {names}?", calls=0)
-    looks = [line for line in result.trail if not line.startswith("read:")]
-    assert len(looks) <= by_rule.MOST_LOOKS
 
 
 def test_no_call_where_none_is_allowed(roof: Runtime) -> None:
