@@ -160,10 +160,20 @@ def texts(case: Case) -> list[str]:
     """Return all that a case brings in."""
     found = []
     for step in case["steps"]:
-        found += [str(step[key]) for key in ("say", "content", "tool_result") if key in step]
+        for key in ("say", "content", "tool_result", "mcp"):
+            found += _strings(step.get(key))
         found += [step["as"]] if len(step.get("as", "")) > len("somebody's name") else []
         found += [word for word in step.get("command", ()) if " " in word]
     return found
+
+
+def _strings(value: Any) -> list[str]:
+    """Return the texts in what an import holds."""
+    if isinstance(value, Mapping):
+        return [text for key, inner in value.items() for text in (key, *_strings(inner))]
+    if isinstance(value, list):
+        return [text for inner in value for text in _strings(inner)]
+    return [value] if isinstance(value, str) else []
 
 
 def _wanted(case: Case) -> Iterator[tuple[str, list[str]]]:
