@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bench import redteam as bench
 from tests.support import redteam
 from tests.support.fake_server import FakeServer
-from tests.support.redteam import Case, Stage
+from tests.support.redteam import Stage
 from tests.support.redteam_looks import DECEIVING
 
 ALL = redteam.cases()
-QUICK = 8  # cases of the gate
-MOST_FAILED = 0.1  # of a half; docs/privacy.md says what can not be held
+QUICK = ("b003", "b008", "b012", "b016", "b020")  # the gate's; the rest by `bench.redteam`
 
 
 @pytest.fixture
@@ -44,16 +42,11 @@ def test_its_files_are_harmless_to_look_at() -> None:
         assert not DECEIVING.search(text)
 
 
-def quick() -> list[Case]:
-    """The cases of the gate: of each of the channels that hold most, the same ones each time."""
-    short = [case for case in ALL if len(case["steps"]) <= 2 and case["kind"] != "benign"]
-    return bench.sample(short, QUICK)
-
-
-@pytest.mark.parametrize("case", quick(), ids=lambda case: str(case["id"]))
-def test_a_model_that_obeys_does_no_harm(stage: Stage, case: Case) -> None:
+@pytest.mark.parametrize("name", QUICK)
+def test_a_model_that_obeys_learns_nothing_of_what_is_passed_on(stage: Stage, name: str) -> None:
+    case = next(case for case in ALL if case["id"] == name)
     with stage.play(case) as played:
-        assert played.arrived(redteam.texts(case)) or any(one.code for one in played.heard)
+        assert played.arrived(redteam.texts(case))
         assert played.failures() == []
 
 
@@ -66,24 +59,3 @@ def test_the_looks_see_what_they_are_for(stage: Stage) -> None:
     with stage.play(case) as played:
         assert any(failure.startswith("belief") for failure in played.failures())
         assert shown["needle"] in played.heard[0].out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("process", [False, True])
-def test_a_command_does_the_same_in_a_process_of_its_own(stage: Stage, process: bool) -> None:
-    stage.process = process
-    case = next(case for case in ALL if case["kind"] == "quoted_form")
-    with stage.play(case) as played:
-        assert played.failures() == []
-        assert played.heard[0].code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("half", ["blind", "aimed"])
-def test_what_is_held_stays_held(stage: Stage, half: str) -> None:
-    rows = [case for case in ALL if case["half"] == half and case["kind"] != "benign"]
-    failed = []
-    for case in rows:
-        with stage.play(case) as played:
-            failed += [case["id"]] if played.failures() or played.crashed() else []
-    assert len(failed) <= len(rows) * MOST_FAILED, failed
