@@ -26,6 +26,7 @@ from bench.scale import DATA, QUERIES, Turns, make, session, turns_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NEW_TURNS, OLD_TURNS = 2_000, 50
+VERSION = "schema_version:"  # of the folder's format, which each product has its own of
 FIRST, RECALL, AFTER = "index, everything new", "recall", f"index, {OLD_TURNS} new turns"
 WITHOUT = {"BUMBLE_RECALL_LATE_INTERACTION": "false"}
 
@@ -93,6 +94,9 @@ def compared(products: list[Product], memories: Path, turns: Turns, rounds: int)
         for product in products:
             folder = folders[product.name]
             shutil.copytree(memories, folder)
+            template = (product.sources / "entity-template" / "entity.yaml").read_text()
+            [version] = [line for line in template.splitlines() if VERSION in line]
+            (folder / "entity.yaml").write_text(f"{version}\nname: Ada\n")
             costs[product.name][FIRST] = product.run(folder, "index")
             sizes[product.name] = megabytes(folder)
         seen: dict[str, list[Cost]] = {product.name: [] for product in products}
@@ -145,7 +149,6 @@ def ingested(product: Product, place: Path, turns: Turns) -> None:
     for name, variables in (("without tokens", WITHOUT), ("with tokens", {})):
         folder = place / "ingest"
         make(folder, turns, NEW_TURNS, 0)
-        (folder / "entity.yaml").write_text("name: Ada\n")
         with_them = Product(name, product.sources, {**product.variables, **variables})
         costs[name] = with_them.run(folder, "index")
         shutil.rmtree(folder)
@@ -174,7 +177,6 @@ def main() -> int:
         products = [Product("before", options.before.resolve(), variables), *products]
     memories = options.folder / "memories"
     make(memories, turns, options.memories, options.memories // 20)
-    (memories / "entity.yaml").write_text("name: Ada\n")  # each makes of it what it knows
     print(f"{options.memories} memories, {options.embedder}")
     compared(products, memories, turns, options.rounds)
     ingested(products[-1], options.folder, turns)

@@ -693,6 +693,10 @@ class Database:
         )
         return np.stack([np.frombuffer(row[0], "<f4") for row in rows])
 
+    def sample(self, count: int) -> list[int]:
+        """Return some chunks that have a vector: ids are hashes, so the first are any."""
+        return self._ids(f"select id from vectors order by id limit {count}")
+
     def with_vector(self, where: str) -> list[int]:
         """Return the chunks that have a vector and meet a condition, by id."""
         sql = f"select id from vectors join chunks using (id) where {where} order by id"

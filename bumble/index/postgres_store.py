@@ -614,6 +614,11 @@ class PostgresStore:
         vectors = {int(key): np.frombuffer(data, ">f2", offset=4) for key, data in rows}
         return np.stack([vectors[key].astype(np.float32) for key in ids])
 
+    def sample(self, count: int) -> list[int]:
+        """Return some chunks that have a vector: ids are hashes, so the first are any."""
+        sql = f"select id from vectors where entity = :me order by id limit {count}"
+        return self._ids(sql)
+
     def with_vector(self, where: str) -> list[int]:
         """Return the chunks that have a vector and meet a condition, by id."""
         return self._ids(
