@@ -29,16 +29,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from bumble.app import index_place
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, BodyConfig
 from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Embedder
+from bumble.embed.onnx import OnnxEmbedder, unit_rows
+from bumble.embed.protocol import Bits, Embedder, Floats
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
-from bumble.index import rerank
+from bumble.index import late, rerank
 from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.search import Factor, Hit, opened, search
@@ -66,6 +69,9 @@ PARTS: dict[str, dict[str, Any]] = {  # what is switched off, and how
 NOTHING = {name: value for part in PARTS.values() for name, value in part.items()}
 
 
+BITS, FLOATS, FOUR_BITS = "one bit", "floats", "four bits"  # how the tokens of texts are kept
+
+
 @dataclass(frozen=True)
 class Leg:
     """One way to rank."""
@@ -73,6 +79,7 @@ class Leg:
     dense_weight: float = 0.5
     shares: Shares | None = ALL
     few: int = rerank.FEW
+    coding: str = BITS
 
 
 EVERYTHING = "everything"
@@ -83,9 +90,12 @@ LEGS = {
     "words and vectors": Leg(shares=None),
     "words alone": Leg(0.0, None),
     "vectors alone": Leg(1.0, None),
+    "tokens as floats": Leg(coding=FLOATS),
+    "tokens in four bits": Leg(coding=FOUR_BITS),
     "tokens alone": Leg(shares=replace(ALL, **NOTHING)),
 } | {f"without {name}": Leg(shares=replace(ALL, **off)) for name, off in PARTS.items()}
 MAX_AGE_DAYS = 60
+LEVELS = 7  # to each side of nought, of four bits
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
@@ -200,6 +210,37 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
     return Factor(of, 1 + body.imprint.imprint_recall_weight * body.imprint.imprint_cap)
 
 
+class Codings:
+    """Tokens of texts as the model gave them, and in four bits, to be matched in place of signs."""
+
+    def __init__(self, embedder: OnnxEmbedder) -> None:
+        """Have an embedder show the states of all tokens that it makes signs of from now on."""
+        self._states: dict[bytes, dict[str, Floats]] = {}  # by the signs of a text
+        self._bits = late.matches
+        inner = vars(OnnxEmbedder)["_by_token"]
+        vars(embedder)["_by_token"] = lambda hidden: self._seen(inner(embedder, hidden))
+
+    def _seen(self, states: Floats) -> Floats:
+        signs = np.packbits(states > 0, axis=1).tobytes()
+        scale = np.abs(states).max(axis=1, keepdims=True, initial=1e-9) / LEVELS
+        coded = {FLOATS: states, FOUR_BITS: np.round(states / scale) * scale}
+        self._states[signs] = {name: unit_rows(rows) for name, rows in coded.items()}
+        return states
+
+    def use(self, coding: str) -> None:
+        """Match tokens in a coding from now on."""
+
+        def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
+            best = np.zeros((len(query), len(signs)), np.float32)
+            for n, each in enumerate(signs):
+                if len(each):
+                    rows = self._states[each.tobytes()][coding]
+                    best[:, n] = (query @ rows.T).max(axis=1)
+            return best
+
+        vars(late)["matches"] = self._bits if coding == BITS else matches
+
+
 def measure(
     path: Path,
     embedder: Embedder | None,
@@ -215,6 +256,8 @@ def measure(
     """
     legs = dict(legs) if embedder else {"words alone": LEGS["words alone"]}
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
+    codings = Codings(embedder) if isinstance(embedder, OnnxEmbedder) else None
+    legs = {name: leg for name, leg in legs.items() if codings or leg.coding == BITS}
     body = settings.load().config.body
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
@@ -229,6 +272,8 @@ def measure(
                 for question in asked:
                     for leg, how in legs.items():
                         rerank.FEW = how.few
+                        if codings:
+                            codings.use(how.coding)
                         hits = search(
                             index,
                             question.text,

@@ -32,7 +32,12 @@ Allowed = Callable[[Sequence[int]], Collection[int]]
 
 def are_kept(database: Database) -> bool:
     """Say whether an index holds bits in blocks; one from before it does has to be moved."""
-    return bool(database.rows("select count(*) from sqlite_master where name = 'placed'")[0][0])
+    return database.has_table("placed")
+
+
+def count(database: Database) -> int:
+    """Return how many chunks have bits, without looking at each."""
+    return int(database.rows("select coalesce(sum(length(ids)), 0) / 8 from blocks")[0][0])
 
 
 def move(database: Database) -> None:
@@ -103,15 +108,15 @@ def nearest(database: Database, query: Floats, count: int, allowed: Allowed | No
 
 def _distances(database: Database, query: Floats) -> tuple[Ids, NDArray[np.int64]]:
     """Return all chunks, and in how many bits each differs from a vector."""
-    rows = database.rows("select ids, bits from blocks")
-    ids = np.frombuffer(b"".join(row[0] for row in rows), "<i8")
     signs = np.packbits(query > 0)
     asked = signs.view("<u8" if len(signs) % 8 == 0 else "u1")
-    words = np.frombuffer(b"".join(row[1] for row in rows), asked.dtype).reshape(-1, len(asked))
-    distances = np.zeros(len(ids), np.int64)
-    for column, word in enumerate(asked):
-        distances += np.bitwise_count(words[:, column] ^ word)
-    return ids, distances
+    ids, distances = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    # A block at a time stays in the cache of a core, and the bits of all never lie in memory.
+    for held, bits in database.stream("select ids, bits from blocks"):
+        words = np.frombuffer(bits, asked.dtype).reshape(-1, len(asked))
+        ids.append(np.frombuffer(held, "<i8"))
+        distances.append(np.bitwise_count(words ^ asked).sum(axis=1, dtype=np.int64))
+    return np.concatenate(ids), np.concatenate(distances)
 
 
 def _parsed(row: tuple[Any, ...]) -> tuple[int, Ids, Bits]:

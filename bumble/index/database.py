@@ -42,6 +42,7 @@ from bumble.text.tags import folded
 SCHEMA_VERSION = "4"
 BUSY_MILLISECONDS = 10_000
 PAGE_BYTES = 16_384  # of the usual 4,096 a row of 768 floats would waste a quarter
+CACHE_KIBIBYTES = 131_072  # of pages; what a commit has touched is to fit
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
 COARSE_FACTOR = 10  # candidates chosen by bits, for each that is wanted
 _SCHEMA = """
@@ -78,11 +79,26 @@ create table if not exists links (
 create index if not exists links_chunk on links (chunk);
 create table if not exists linked (id integer primary key);
 """
+# How many chunks there are and how long, so that nobody counts a million rows to search them.
+_TOTALS = """
+create table if not exists totals (
+  kind text, language text, chunks integer, own_terms integer, around_terms integer,
+  primary key (kind, language)
+) without rowid;
+"""
+_COUNTED = (
+    "insert or replace into totals select kind, language, count(*), sum(own_terms),"
+    " sum(around_terms) from chunks group by kind, language"
+)
 CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"
     " active, language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
 )
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
+_KIND, _LANGUAGE, _OWN_TERMS, _AROUND_TERMS = (
+    CHUNK_COLUMNS.split(", ").index(name)
+    for name in ("kind", "language", "own_terms", "around_terms")
+)
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
 
@@ -249,6 +265,14 @@ class Database:
         rows = self.rows("select path, mtime_ns, ctime_ns, size from files")
         return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in rows}
 
+    def seen(self) -> str:
+        """Return the digest of all stamps when each was as it is stored; empty: that is unknown."""
+        return self.meta("seen")
+
+    def set_seen(self, digest: str) -> None:
+        """Store the digest of all stamps; empty, as soon as one of them is to change."""
+        self.set_meta("seen", digest)
+
     def file(self, path: str) -> FileRow | None:
         """Return what is known of a file."""
         rows = self.rows(
@@ -278,13 +302,15 @@ class Database:
             row.problem_line,
         )
         columns = ("kind", "mtime_ns", "ctime_ns", "size", "sha256", "problem", "problem_line")
-        self.run(
+        sql = (
             f"insert into files (path, {', '.join(columns)}) values (?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (path) do update set "
-            + ", ".join(f"{column} = excluded.{column}" for column in columns),
-            [values],
+            + ", ".join(f"{column} = excluded.{column}" for column in columns)
+            + " returning id"
         )
-        return int(self.rows("select id from files where path = ?", (path,))[0][0])
+        with _writable(self.path):
+            [(file_id,)] = list(self._db.execute(sql, values))
+        return int(file_id)
 
     def drop_file(self, path: str) -> None:
         """Forget a file and its chunks."""
@@ -298,6 +324,7 @@ class Database:
         """Make these the chunks of a file; what is as it was is not touched."""
         new = {chunk_id(path, chunk): (row_of(file, chunk), texts_of(chunk)) for chunk in chunks}
         if is_new:
+            self._count((row for row, _ in new.values()), 1)
             self._put_rows([(key, row, texts) for key, (row, texts) in new.items()])
             self._queue(new)
             return
@@ -308,6 +335,8 @@ class Database:
         old_texts = {int(row[0]): row[1:] for row in texts}
         old = {int(row[0]): (row[1:], old_texts.get(int(row[0]), ())) for row in rows}
         changed = differences(old, new)
+        self._count((row for row, _ in old.values()), -1)
+        self._count((row for row, _ in new.values()), 1)
         self._drop_chunks(changed.gone)
         self._loosen(changed.loose)
         self._drop_vectors(changed.remixed)
@@ -323,6 +352,21 @@ class Database:
         self.run(
             "insert or replace into texts values (?, ?, ?, ?, ?)",
             ((chunk_key, *texts) for chunk_key, _, texts in rows),
+        )
+
+    def _count(self, rows: Iterable[Row], step: int) -> None:
+        """Count chunks in or out of the totals."""
+        totals: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+        for row in rows:
+            total = totals[row[_KIND], row[_LANGUAGE]]
+            total[0] += step
+            total[1] += step * row[_OWN_TERMS]
+            total[2] += step * row[_AROUND_TERMS]
+        self.run(
+            "insert into totals values (?, ?, ?, ?, ?) on conflict (kind, language) do update set"
+            " chunks = chunks + excluded.chunks, own_terms = own_terms + excluded.own_terms,"
+            " around_terms = around_terms + excluded.around_terms",
+            [(*key, *total) for key, total in totals.items()],
         )
 
     def _queue(self, ids: Iterable[int]) -> None:
@@ -375,7 +419,11 @@ class Database:
 
     def has_links(self) -> bool:
         """Whether it can hold which texts catalysts point to."""
-        return bool(self.rows("select count(*) from sqlite_master where name = 'linked'")[0][0])
+        return self.has_table("linked")
+
+    def has_table(self, name: str) -> bool:
+        """Whether it has a table; an index from an earlier version may lack one."""
+        return bool(self.rows("select count(*) from sqlite_master where name = ?", (name,))[0][0])
 
     def keeps_tokens(self) -> bool:
         """Whether the tokens of a text are kept wherever its vector is."""
@@ -470,7 +518,7 @@ class Database:
         """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
-        if int(self.rows("select count(*) from placed")[0][0]) > EXACT_ROWS:
+        if bits.count(self) > EXACT_ROWS:
             passing = (
                 f"select id from chunks where id in (select value from json_each(?)) and {where}"
             )
@@ -533,8 +581,7 @@ class Database:
     def lengths(self) -> list[Row]:
         """Return kind, language, count, terms and terms around of all chunks, by both."""
         return self.rows(
-            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
-            " group by kind, language"
+            "select kind, language, chunks, own_terms, around_terms from totals where chunks > 0"
         )
 
     def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
@@ -618,11 +665,11 @@ class Database:
 
     def size(self) -> int:
         """Return how many chunks there are."""
-        return int(self.rows("select count(*) from chunks")[0][0])
+        return int(self.rows("select coalesce(sum(chunks), 0) from totals")[0][0])
 
     def waiting(self) -> int:
         """Return how many chunks have no vector yet."""
-        return self.size() - int(self.rows("select count(*) from placed")[0][0])
+        return self.size() - bits.count(self)
 
     def queued(self) -> int:
         """Return how many chunks the full-text index has yet to take."""
@@ -645,6 +692,10 @@ class Database:
             (json.dumps(ids),),
         )
         return np.stack([np.frombuffer(row[0], "<f4") for row in rows])
+
+    def sample(self, count: int) -> list[int]:
+        """Return some chunks that have a vector: ids are hashes, so the first are any."""
+        return self._ids(f"select id from vectors order by id limit {count}")
 
     def with_vector(self, where: str) -> list[int]:
         """Return the chunks that have a vector and meet a condition, by id."""
@@ -746,7 +797,7 @@ def create(path: Path) -> Database:
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         with connection:
-            connection.execute(_SCHEMA + _LINKS + bits.SCHEMA)
+            connection.execute(_SCHEMA + _LINKS + _TOTALS + bits.SCHEMA)
         database = Database(path, connection)
         database.set_meta("schema", SCHEMA_VERSION)
         return database
@@ -768,6 +819,10 @@ def open_to_write(path: Path) -> Database:
     if not bits.are_kept(database):
         with database.transaction():
             bits.move(database)
+    if not database.has_table("totals"):
+        with database.transaction():
+            database.run(_TOTALS)
+            database.run(_COUNTED)
     return database
 
 
@@ -778,7 +833,7 @@ def open_to_read(path: Path) -> Database:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
     database = _opened(path, apsw.SQLITE_OPEN_READONLY)
-    if not bits.are_kept(database):
+    if not (bits.are_kept(database) and database.has_table("totals")):
         database.close()
         raise IndexUnusableError(path, "it was made by another version of bumble")
     return database
@@ -809,7 +864,7 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
     connection.enable_load_extension(False)
     connection.execute("pragma synchronous = normal")
     connection.execute("pragma secure_delete = on")  # what is taken out is overwritten
-    connection.execute("pragma cache_size = -65536")
+    connection.execute(f"pragma cache_size = -{CACHE_KIBIBYTES}")
     return connection
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from bumble.index import splitting
@@ -45,7 +45,7 @@ class _Phrases:
     words: frozenset[str]
     rows: tuple[str, ...]  # each with a space before, between and after its words
 
-    def in_any(self, words: list[str]) -> bool:
+    def in_any(self, words: Sequence[str]) -> bool:
         if not self.words.isdisjoint(words):
             return True
         line = f" {' '.join(words)} "
@@ -91,8 +91,9 @@ def is_own(text: str) -> bool:
     return _languages()[language(text)].first_person.in_any(_words(text))
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+@lru_cache(maxsize=16)  # a text is asked for its language first, then for its form
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
 @cache

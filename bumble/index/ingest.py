@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
-from itertools import islice
 from pathlib import Path
 
 from bumble import files
@@ -22,7 +21,11 @@ from bumble.index.scan import Stamp
 from bumble.index.store import Store
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what
-FILES_AT_ONCE = 500  # committed together
+# Committed together: the ids of chunks are hashes, so that a few of them touch as many pages of the
+# database as thousands do, and each commit writes every page that it touched twice.
+CHUNKS_AT_ONCE = 20_000
+MANY_FILES = 5_000  # from which on one digest of all stamps spares a look at the row of each
+FILES_TOLD = 500  # after so many it is told how far it is
 SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system: a younger file may change unseen
 
 
@@ -57,29 +60,51 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
 def update(entity: Entity, database: Store, reading: Reading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
-    indexed, scanned = database.stamps(), scan.scan(entity)
+    scanned = scan.scan(entity)
+    digest = scan.digest(scanned) if len(scanned) >= MANY_FILES else ""
+    if digest and database.seen() == digest:
+        return Filed(0, 0, 0, len(scanned), _problems(entity, database))
+    indexed = database.stamps()
     changed, removed = changes(scanned, indexed)
     if removed:
         with database.transaction():
+            database.set_seen("")
             for path in removed:
                 database.drop_file(path)
             database.advance()
     added, really, read_count = 0, 0, 0
     rest = iter(changed)
-    while batch := list(islice(rest, FILES_AT_ONCE)):
+    while read_count < len(changed):
         with database.transaction():
-            for path in batch:
-                is_new = _update_file(entity.root, path, scanned[path], database, reading)
-                really += is_new
-                added += is_new and path not in indexed
+            database.set_seen("")
+            put = 0
+            while put < CHUNKS_AT_ONCE and (path := next(rest, None)) is not None:
+                row = database.file(path) if path in indexed else None
+                count = _update_file(entity.root, path, scanned[path], row, database, reading)
+                really += count is not None
+                added += count is not None and row is None
+                put, read_count = put + (count or 0), read_count + 1
+                if read_count % FILES_TOLD == 0:
+                    tell("reading", read_count, len(changed))
             database.advance()
-        read_count += len(batch)
         tell("reading", read_count, len(changed))
-    problems = tuple(
+    if digest and all(_is_settled(stamp, reading) for stamp in scanned.values()):
+        with database.transaction():
+            database.set_seen(digest)
+    problems = _problems(entity, database)
+    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
+
+
+def _problems(entity: Entity, database: Store) -> tuple[RecordInvalidError, ...]:
+    return tuple(
         RecordInvalidError(entity.root / path, problem, line)
         for path, problem, line in database.problems()
     )
-    return Filed(added, really - added, len(removed), len(scanned) - really, problems)
+
+
+def _is_settled(stamp: Stamp, reading: Reading) -> bool:
+    """Whether a file is so old that a later write shows in its stamp."""
+    return max(stamp[0], stamp[1]) < reading.now_ns - SETTLED_NS
 
 
 def _forget_if_renamed(database: Store, reading: Reading) -> None:
@@ -90,14 +115,21 @@ def _forget_if_renamed(database: Store, reading: Reading) -> None:
     ):
         if database.meta(key) != value:
             with database.transaction():
+                database.set_seen("")
                 database.distrust_files(kind)
                 database.set_meta(key, value)
 
 
-def _update_file(root: Path, path: str, stamp: Stamp, database: Store, reading: Reading) -> bool:
-    """Bring one file up to date; False if its bytes are as they were."""
-    (mtime_ns, ctime_ns, size), kind, row = stamp, scan.kind(path), database.file(path)
-    settled = max(mtime_ns, ctime_ns) < reading.now_ns - SETTLED_NS
+def _update_file(
+    root: Path, path: str, stamp: Stamp, row: FileRow | None, database: Store, reading: Reading
+) -> int | None:
+    """Bring one file up to date, of which `row` is known.
+
+    Returns:
+        How many chunks it has; None if its bytes are as they were.
+    """
+    (mtime_ns, ctime_ns, size), kind = stamp, scan.kind(path)
+    settled = _is_settled(stamp, reading)
     new = FileRow(
         row.id if row else 0,
         kind,
@@ -110,11 +142,11 @@ def _update_file(root: Path, path: str, stamp: Stamp, database: Store, reading: 
     )
     if row and new.sha256 and row.sha256 == new.sha256:
         database.put_file(path, new)
-        return False
+        return None
     read, problem = _read(root / path, kind, reading)
     file = database.put_file(path, new.with_problem(problem))
     database.put_chunks(file, path, read, is_new=row is None)
-    return True
+    return len(read)
 
 
 def _digest(path: Path) -> str:

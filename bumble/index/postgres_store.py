@@ -196,6 +196,13 @@ class PostgresStore:
         """Return how each file was when it was last looked at from here, by path."""
         return {row[0]: (row[3], row[4], row[5]) for row in self._file_rows()}
 
+    def seen(self) -> str:
+        """Return nothing: what other machines put would have to be looked up all the same."""
+        return ""
+
+    def set_seen(self, digest: str) -> None:
+        """Store nothing; see `seen`."""
+
     def file(self, path: str) -> FileRow | None:
         """Return what is known of a file."""
         rows = self._file_rows(" and f.path = %s", (path,))
@@ -606,6 +613,11 @@ class PostgresStore:
         # two numbers of two bytes, the dimensions and nothing, stand before the floats
         vectors = {int(key): np.frombuffer(data, ">f2", offset=4) for key, data in rows}
         return np.stack([vectors[key].astype(np.float32) for key in ids])
+
+    def sample(self, count: int) -> list[int]:
+        """Return some chunks that have a vector: ids are hashes, so the first are any."""
+        sql = f"select id from vectors where entity = :me order by id limit {count}"
+        return self._ids(sql)
 
     def with_vector(self, where: str) -> list[int]:
         """Return the chunks that have a vector and meet a condition, by id."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.records import kinds
 
+_NOTES = "*.md"
 _INDEXED = [kind for kind in kinds.KINDS if kind.passages]
 _FILES = [(kind.passages, kind.patterns[0]) for kind in _INDEXED if kind.is_file]
-# kind of passages, folder, levels of folders between it and the files, the file's name or `*.md`
+# kind of passages, folder, levels of folders between it and the files, the file's name or _NOTES
 _FOLDERS = [
     (kind.passages, kind.folder, pattern.count("/") - 1, pattern.rpartition("/")[2])
     for kind in _INDEXED
@@ -38,12 +42,20 @@ def scan(entity: Entity) -> dict[str, Stamp]:
             if path.is_file() and not path.is_symlink():
                 stamps[name] = _stamp(path.stat())
     for _, name, levels, file in _FOLDERS:
-        for place, entry in _walk(entity.root / name, name, levels):
-            if _is_note(entry.name) if file == "*.md" else entry.name == file:
-                with suppress(FileNotFoundError):  # gone since it was listed
-                    stat = entry.stat(follow_symlinks=False)
-                    stamps[f"{place}/{entry.name}"] = _stamp(stat)
+        with suppress(UnsafePathError):  # it leads out of the folder: not ours; doctor says so
+            top = os.fspath(files.settled(entity.root / name))
+            for folder, place in _folders(top, name, levels):
+                if file == _NOTES:
+                    _add_notes(folder, place, stamps)
+                else:
+                    _add_named(folder, place, file, stamps)
     return stamps
+
+
+def digest(stamps: dict[str, Stamp]) -> str:
+    """Return what differs if any file, its stamp or their order does."""
+    # of version 2, which says the same of equal values however often they are referred to
+    return hashlib.blake2b(marshal.dumps(stamps, 2), digest_size=32).hexdigest()
 
 
 def kind(path: str) -> str:
@@ -52,25 +64,45 @@ def kind(path: str) -> str:
     return next(kind for kind, name in _PLACES if name == top)
 
 
-def _stamp(stat: os.stat_result) -> Stamp:
-    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
-def _is_note(name: str) -> bool:
-    return name.endswith(".md") and not name.startswith(".")
-
-
-def _walk(folder: Path, place: str, levels: int) -> list[tuple[str, os.DirEntry[str]]]:
-    try:
-        there = os.scandir(files.settled(folder))
-        entries = [entry for entry in there if files.is_text(entry.name)]
-    # out of the folder: not ours; not ours to read: doctor says so
-    except (FileNotFoundError, NotADirectoryError, PermissionError, UnsafePathError):
-        return []
+def _folders(folder: str, place: str, levels: int) -> Iterator[tuple[str, str]]:
+    """Yield the folders so many levels below one, each with its path in the entity's."""
     if not levels:
-        return [(place, entry) for entry in entries if entry.is_file(follow_symlinks=False)]
-    files_inside = []
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            files_inside += _walk(Path(entry.path), f"{place}/{entry.name}", levels - 1)
-    return files_inside
+        yield folder, place
+        return
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False) and files.is_text(entry.name):
+            yield from _folders(entry.path, f"{place}/{entry.name}", levels - 1)
+
+
+def _add_notes(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
+    for entry in _entries(folder):
+        name = entry.name
+        if not name.endswith(".md") or name[0] == "." or not files.is_text(name):
+            continue
+        if entry.is_file(follow_symlinks=False):
+            try:  # a hundred thousand times: `suppress` would take as long as the look
+                stamps[f"{place}/{name}"] = _stamp(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:  # gone since it was listed
+                continue
+
+
+def _add_named(folder: str, place: str, name: str, stamps: dict[str, Stamp]) -> None:
+    """Add a file whose name is known: its folder need not be listed for it."""
+    try:
+        status = os.lstat(f"{folder}/{name}")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    if stat.S_ISREG(status.st_mode):
+        stamps[f"{place}/{name}"] = _stamp(status)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # doctor says so
+        return

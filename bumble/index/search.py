@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
-NEARNESS_SCALE = 0.6
+NEARNESS_SCALE = 0.72
+SAMPLE = 128  # texts that say how near any text of an index is to a query
+UNSEEN = 2  # unrelated texts that are counted with them, for an index that is all about one thing
 _SHARES = Shares()
 
 
@@ -60,19 +63,23 @@ class Parts:
     relevance: float = 0.0  # in [0, 1]
     shares: tuple[RankShare, ...] = ()  # empty without tokens
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
+    usual: float = 0.0  # the cosine of the query with any text of the index
 
     @property
     def nearness(self) -> float | None:
         """Say how near it is by itself, whatever else there is; None without a vector.
 
         A greeting is like other greetings, but says little: what little it says can't bring much
-        to mind. On the scale of calibrated cosines (docs/log.md).
+        to mind. What any text of the index is to the query counts as nothing: to a model of
+        another language all that is in this one is alike. On the scale of calibrated cosines
+        (docs/log.md).
         """
-        if self.calibrated is None or not self.shares:
+        if self.cosine is None or not self.shares:
             return self.calibrated
         match = sum(share.value for share in self.shares if share.name in rerank.MATCHES)
         matching = MATCH_WEIGHT * match * min(self.asked, MOST_ASKED)
-        return NEARNESS_SCALE * (self.calibrated + matching)
+        above = (self.cosine - self.usual) / (1 - self.usual)
+        return NEARNESS_SCALE * (above + matching)
 
 
 UNRANKED = Parts(0.0, 0.0, None, 0.0, None, 0.0, 0.0, 1.0, ())
@@ -177,13 +184,13 @@ def search(
         search_query.by_words()
     if embedder and dense_weight > 0 and _is_comparable(index, embedder):
         search_query.embed(embedder, by_token=shares is not None)
+    mean = embedder.unrelated_cosine if embedder else 0.0
     if search_query.tokens is not None and shares is not None:
-        scored = _by_token(
-            search_query, search_query.tokens, limit, _weighed(shares, dense_weight), asker
-        )
+        weighed = _weighed(shares, dense_weight)
+        usual = search_query.usual(mean)
+        scored = _by_token(search_query, search_query.tokens, limit, weighed, asker, usual)
     else:
         scored = _by_legs(search_query, dense_weight)
-    mean = embedder.unrelated_cosine if embedder else 0.0
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
     return [_hit(candidate, mean, weight) for candidate, weight in best]
@@ -305,6 +312,17 @@ class _Query:
         nearest = self.index.database.nearest(self.vector, depth, self.where, self.values)
         return [chunk_key for chunk_key, _ in nearest]
 
+    def usual(self, unrelated: float) -> float:
+        """Return the cosine of the query with any text of the index; at least that of any texts."""
+        if self.vector is None:
+            return unrelated
+        sample = self.index.database.sample(SAMPLE)
+        cosines = list(self.index.database.cosines(self.vector, sample).values())
+        if not cosines:
+            return unrelated
+        middle = (len(cosines) * median(cosines) + UNSEEN * unrelated) / (len(cosines) + UNSEEN)
+        return max(unrelated, round(middle, 6))
+
 
 def _weighed(shares: Shares, dense_weight: float) -> Shares:
     """Let words count more or less as the setting for them says; half is what shares are for."""
@@ -377,7 +395,12 @@ def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
 
 
 def _by_token(
-    search_query: _Query, tokens: QueryTokens, limit: int, shares: Shares, asker: str
+    search_query: _Query,
+    tokens: QueryTokens,
+    limit: int,
+    shares: Shares,
+    asker: str,
+    usual: float,
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
     index = search_query.index
@@ -407,12 +430,16 @@ def _by_token(
     )
     relevance = ranking.scaled([candidate.total for candidate in ranked])
     return [
-        _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, shares))
+        _Scored(
+            rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, shares, usual)
+        )
         for candidate, scaled in zip(ranked, relevance, strict=True)
     ]
 
 
-def _parts(candidate: Ranked, cosine: float | None, relevance: float, shares: Shares) -> Parts:
+def _parts(
+    candidate: Ranked, cosine: float | None, relevance: float, shares: Shares, usual: float
+) -> Parts:
     return Parts(
         candidate.bm25,
         candidate.bm25_scaled,
@@ -426,6 +453,7 @@ def _parts(candidate: Ranked, cosine: float | None, relevance: float, shares: Sh
         relevance,
         candidate.shares,
         candidate.asked,
+        usual,
     )
 
 

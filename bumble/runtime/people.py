@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from bumble import files
 from bumble.body import familiarity, significance
 from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
@@ -25,6 +26,7 @@ from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
 STEADY = 0.01  # a change of health smaller than this is none
+OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
 
 def find_person(life: Runtime, person: str) -> Relationship | None:
@@ -79,7 +81,11 @@ def _earlier_owner(entity: Entity) -> str:
 
     An owner who takes another name stays who they are.
     """
+    if not any(entity.relationships.glob("*.md")):  # whoever spoke has no file
+        return ""
     for path in reversed(session_files.paths(entity.sessions)):
+        if OWNER_MARK not in (files.read_cache(path) or b""):
+            continue  # imported: there may be thousands, which need not be taken apart
         with suppress(RecordInvalidError):
             for message in reversed(session_files.load(path).messages):
                 if message.trust == "owner" and message.speaker:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -50,8 +51,14 @@ _NO_WORDS = re.compile(r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`|[\W\
 
 def language(text: str) -> str:
     """Return the code of the language a text is in, `de`; empty where that isn't clear."""
-    first, second, *_ = _ranked(_weighed(_expected(), evidence(text), 1.0))
-    return first[0] if first[1] >= CLEAR * second[1] else ""
+    told = evidence(text)
+    if not told:
+        return ""
+    expected = _expected_logarithms()
+    shares = {code: share + expected[code] for code, share in told.items()}
+    likeliest = max(shares, key=shares.__getitem__)
+    most = shares.pop(likeliest)
+    return likeliest if most >= max(shares.values()) + math.log(CLEAR) else ""
 
 
 def among(text: str, expected: Mapping[str, float]) -> str:
@@ -123,7 +130,7 @@ def evidence(text: str) -> Mapping[str, float]:
         told[label.removeprefix(_LABEL)] = _SHARPNESS * math.log(max(chance, _LEAST))
     listed = _folded_stop_words()
     for word in stop_words.words(plain):
-        for code in listed.get(stop_words.folded(word), ()):
+        for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
             told[code] += _STOP_WORD
     return told
 
@@ -133,6 +140,13 @@ def _expected() -> Mapping[str, float]:
     weights = {code: weight for weight, codes in _EXPECTED for code in codes.split()}
     total = sum(weights.values())
     return {code: weight / total for code, weight in weights.items()}
+
+
+@cache
+def _expected_logarithms() -> Mapping[str, float]:
+    unexpected = -math.inf  # what only the model has heard of
+    expected = {code: math.log(share) for code, share in _expected().items()}
+    return defaultdict(lambda: unexpected, expected)
 
 
 @cache

@@ -75,6 +75,8 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf
 
 def words(text: str) -> list[str]:
     """Return the words of a text, case folded; scripts without spaces as pairs of characters."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     parts: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _UNSPACED.search(word):
@@ -91,5 +93,7 @@ def telling_words(text: str) -> list[str]:
 
 def folded(word: str) -> str:
     """Return a word without case, accents and the apostrophe's other form."""
+    if word.isascii():
+        return word.lower()
     plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
     return "".join(char for char in plain if not unicodedata.combining(char))

@@ -290,6 +290,58 @@ def test_what_has_nothing_to_do_with_the_question_is_not_shown(
     assert paths(ada.ok("recall", "zx4711q", "--json")) == {"episodes/2026/05/ep_part.md"}
 
 
+TALKS = {
+    "en": (
+        ("sam", "How are you today?"),
+        ("", "I am well, thank you. And you?"),
+        ("sam", "My dog is called Biscuit. He is afraid of the sea."),
+        ("sam", "My sister moved to Lisbon in May."),
+        ("sam", "I bake bread on Sundays."),
+        ("sam", "Work was exhausting, we had three meetings."),
+    ),
+    "de": (
+        ("sam", "Wie geht es dir heute?"),
+        ("", "Mir geht es gut, danke. Und dir?"),
+        ("sam", "Mein Hund heißt Biscuit. Er hat Angst vor dem Meer."),
+        ("sam", "Meine Schwester ist im Mai nach Lissabon gezogen."),
+        ("sam", "Sonntags backe ich Brot."),
+        ("sam", "Die Arbeit war anstrengend, wir hatten drei Besprechungen."),
+    ),
+    "fr": (
+        ("sam", "Comment vas-tu aujourd'hui ?"),
+        ("", "Je vais bien, merci. Et toi ?"),
+        ("sam", "Mon chien s'appelle Biscuit. Il a peur de la mer."),
+        ("sam", "Ma sœur a déménagé à Lisbonne en mai."),
+        ("sam", "Le dimanche je fais du pain."),
+        ("sam", "Le travail était épuisant, nous avons eu trois réunions."),
+    ),
+}
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize(
+    ("language", "asked", "foreign"),
+    [
+        ("en", "How is my dog?", "quantum physics"),
+        ("de", "Wie geht es meinem Hund?", "Quantenphysik"),
+        ("fr", "Comment va mon chien ?", "physique quantique"),
+    ],
+)
+def test_what_is_asked_about_comes_first_and_by_itself(
+    run: Run, weights_folder: Path, language: str, asked: str, foreign: str
+) -> None:
+    looking.without_models(run)
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "all-minilm-l6-v2"
+    run.environ["BUMBLE_WEIGHTS"] = str(weights_folder)
+    looking.session(run, "talk", *TALKS[language])
+    hits = run.ok("recall", asked, "--json").data["hits"]
+    assert "Biscuit" in hits[0]["text"]
+    assert hits[0]["unasked"]
+    assert run.ok("recall", foreign, "--json").data["hits"] == []
+    if language == "en":  # MiniLM's own
+        assert [hit["text"] for hit in hits] == [hits[0]["text"]]
+
+
 CHARGED = [{"emotion": "anxious", "intensity": 0.8, "trigger": "the storm"}]
 TENSE = """\
 bars:

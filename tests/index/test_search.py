@@ -220,3 +220,29 @@ def test_a_thousand_turns_are_searched_beyond_the_candidates(
     notes.sync(embedder)
     assert notes.search("kestrel sea", embedder)[0].id == "ep_1"
     assert ids(notes.search("sea", embedder, kinds=("episode",))) == {"ep_1"}
+
+
+@pytest.mark.in_the_folder
+def test_what_any_text_is_to_a_query_counts_as_nothing(
+    notes: Notes, embedder: HashingEmbedder
+) -> None:
+    for n in range(40):
+        notes.episode(f"{n}", f"lantern and harbour, again and again, number {n}", day=n)
+    notes.episode("other", "A lantern of brass hung over the harbour of Vigo.", day=3)
+    notes.sync(embedder)
+    hits = notes.search("lantern of brass", embedder, limit=41)
+    usual = {hit.parts.usual for hit in hits}
+    cosines = sorted(hit.parts.cosine or 0.0 for hit in hits)
+    assert len(usual) == 1
+    assert cosines[10] < usual.pop() / (40 / 42) < cosines[-1]
+    best, last = hits[0].parts, hits[-1].parts
+    assert best.nearness is not None
+    assert last.nearness is not None
+    assert best.nearness > last.nearness
+    # a folder that holds one text has nothing that is usual in it
+    for path in notes.entity.episodes.glob("*/*/ep_[0-9]*.md"):
+        path.unlink()
+    notes.sync(embedder)
+    [alone] = notes.search("lantern of brass", embedder)
+    assert alone.parts.usual < (alone.parts.cosine or 0.0) / 2
+    assert (alone.parts.nearness or 0.0) > 0.3

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, place
+from bumble.index import fulltext, ingest, place
+from bumble.index.database import open_to_read, open_to_write
+from bumble.index.scan import scan
 from bumble.index.sync import BEHIND, state
 
 if TYPE_CHECKING:
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 
 QUERIES = ("tide and lantern", "who moved to Lisbon", "harbour", "what did you say")
 CHILD = """
-import os, sys
+import itertools, os, sys
 from datetime import UTC
 from pathlib import Path
+import apsw
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity.folder import Entity
 from bumble.index.sync import sync
@@ -36,6 +40,10 @@ def die(*ignored):
 progress = None
 if sys.argv[2] == "replace":
     os.replace = die
+elif sys.argv[2].isdigit():
+    statements = itertools.count()
+    trace = lambda *ignored: next(statements) < int(sys.argv[2]) or die()
+    apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(trace))
 elif sys.argv[2] != "never":
     progress = lambda stage, done, total: die() if stage == sys.argv[2] else None
 sync(Entity(Path(sys.argv[1])), HashingEmbedder(64), name="Ada", zone=UTC, progress=progress)
@@ -55,6 +63,19 @@ def fill(notes: Notes, count: int = 6) -> None:
 
 def rankings(notes: Notes, embedder: HashingEmbedder) -> list[object]:
     return [notes.ranking(query, embedder) for query in QUERIES]
+
+
+def totals(notes: Notes) -> list[tuple[object, ...]]:
+    with closing(open_to_read(notes.entity.vectors)) as database:
+        return sorted(database.lengths())
+
+
+def counted(notes: Notes) -> list[tuple[object, ...]]:
+    with closing(open_to_read(notes.entity.vectors)) as database:
+        return database.rows(
+            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
+            " group by kind, language order by kind, language"
+        )
 
 
 def rebuilt(notes: Notes, embedder: HashingEmbedder) -> list[object]:
@@ -97,6 +118,27 @@ def test_equal_texts_rank_the_same_whatever_order_they_were_indexed_in(
     assert rebuilt(notes, embedder) == before
 
 
+@pytest.mark.in_the_folder
+def test_totals_follow_the_chunks(notes: Notes, embedder: HashingEmbedder) -> None:
+    fill(notes)
+    notes.sync(embedder)
+    assert totals(notes) == counted(notes)
+    notes.session("a", [("sam", "I moved to Lisbon."), ("sam", "Ich wohne jetzt am Hafen.")])
+    notes.episode("1", "Die Laterne steht am Hafen, und das Wasser ist ruhig.", day=1)
+    next(notes.entity.episodes.glob("*/*/ep_3.md")).unlink()
+    notes.write("knowledge.md", "")
+    notes.sync(embedder)
+    assert totals(notes) == counted(notes)
+    assert {row[0] for row in totals(notes)} == {"episode", "message"}
+    # an index from before there were totals gets them
+    with closing(open_to_write(notes.entity.vectors)) as database:
+        database.run("drop table totals")
+    with pytest.raises(IndexUnusableError):
+        open_to_read(notes.entity.vectors)
+    notes.sync(embedder)
+    assert totals(notes) == counted(notes)
+
+
 def test_only_a_changed_text_is_embedded_again(notes: Notes, embedder: HashingEmbedder) -> None:
     fill(notes)
     notes.sync(embedder)
@@ -126,6 +168,44 @@ def test_a_change_within_the_same_clock_tick_is_seen(
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     notes.sync(embedder)
     assert notes.search("lamp") and not notes.search("tide")
+
+
+@pytest.mark.in_the_folder
+def test_a_folder_of_many_files_is_known_by_one_digest(
+    notes: Notes, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "MANY_FILES", 1)
+    monkeypatch.setattr(ingest, "SETTLED_NS", 0)
+    fill(notes)
+    wait_for_the_clock(notes)
+    notes.sync(embedder)
+    with closing(open_to_read(notes.entity.vectors)) as database:
+        assert database.seen()
+    assert notes.sync(embedder).unchanged == 8
+    # a file that came and went between two syncs leaves all others as they were
+    more = notes.episode("9", "Nine herons at the weir.", day=2)
+    notes.sync(embedder)
+    assert notes.search("herons", embedder)[0].text == "Nine herons at the weir."
+    more.unlink()
+    assert notes.sync(embedder).removed == 1
+    assert "herons" not in str(notes.search("herons", embedder))
+    wait_for_the_clock(notes)
+    assert notes.sync(embedder, name="Bea").changed == 1
+    path = notes.episode("1", "Two herons at the weir.", day=1)
+    assert notes.sync(embedder, name="Bea").changed == 1
+    before = path.stat()
+    path.write_text(path.read_text().replace("Two", "Ten"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert notes.sync(embedder, name="Bea").changed == 1
+    assert rankings(notes, embedder)[0]
+
+
+def wait_for_the_clock(notes: Notes) -> None:
+    """Wait until the clock of the file system shows another time than the last file has."""
+    newest = max(stamp[1] for stamp in scan(notes.entity).values())
+    probe = notes.root / "clock"
+    while probe.exists() is False or probe.stat().st_mtime_ns <= newest:
+        probe.write_text("")
 
 
 def test_a_removed_file_is_no_longer_found(notes: Notes, embedder: HashingEmbedder) -> None:
@@ -200,7 +280,13 @@ def test_a_new_time_zone_moves_the_journal(notes: Notes, embedder: HashingEmbedd
 
 
 @pytest.mark.in_the_folder
-@pytest.mark.parametrize("die_at", ["reading", "replace", "embedding"])
+@pytest.mark.parametrize(
+    "die_at",
+    [
+        *("reading", "replace", "embedding", "30", "60", "90"),
+        *(pytest.param(str(n), marks=pytest.mark.slow) for n in range(10, 120, 5)),
+    ],
+)
 def test_a_kill_between_two_commits_is_mended_by_the_next_sync(
     notes: Notes, embedder: HashingEmbedder, die_at: str
 ) -> None:
@@ -212,6 +298,7 @@ def test_a_kill_between_two_commits_is_mended_by_the_next_sync(
     assert child(notes.root, die_at).wait() == 9
     notes.sync(embedder)
     after = rankings(notes, embedder)
+    assert totals(notes) == counted(notes)
     assert rebuilt(notes, embedder) == after
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,18 @@ def test_the_health_line_says_stage_health_way_and_silence(entity: Entity) -> No
     )
     stranger = known(entity, "Bo")
     assert people.standing(stranger, STAGES, NOON).line == "forming, health 0.00, never talked"
+
+
+def test_an_owner_of_another_name_is_who_spoke_as_the_owner_last(entity: Entity) -> None:
+    life = life_of(entity)
+    owner = replace(life.identity, owner=replace(life.identity.owner, name="Alexandra"))
+    for n, (speaker, trust) in enumerate((("sam", "owner"), ("kim", "person"))):
+        said = Message(f"msg_{n}", NOON, "user", "Good morning.", speaker, trust=trust)
+        talk = sessions.new(f"ses_{n}", NOON, speaker)
+        write(entity, sessions.plan_start(talk, "test"))
+        write(entity, sessions.plan_append(talk, [said], "test"))
+    assert people.owner_id(entity, owner) == "alexandra"  # nobody has a file
+    known(entity, "Kim")
+    assert people.owner_id(entity, owner) == "alexandra"
+    known(entity, "Sam")
+    assert people.owner_id(entity, owner) == "sam"
