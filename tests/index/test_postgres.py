@@ -227,10 +227,10 @@ def test_the_state_tells_what_stands_where(
     assert now.server is not None
     assert now.server["pgvector"] and now.server["bytes"] > 5_000
     assert not now.server["unwalled"]
-    assert list(check_machine.check_index(there.entity, None, lambda: there.at)) == []
+    assert check_machine.check_index(there.entity, None, lambda: there.at) == (now, [])
     admin = postgres.serving(notes, user="admin")
     admin.sync(embedder)
-    findings = list(check_machine.check_index(admin.entity, None, lambda: admin.at))
+    _, findings = check_machine.check_index(admin.entity, None, lambda: admin.at)
     assert [finding.code for finding in findings] == ["index-role"]
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_is_away_is_named_without_its_password(
             act()
         assert "s3cret" not in str(caught.value)
         assert "index.fallback" in str(caught.value)
-    (finding,) = check_machine.check_index(away.entity, None, lambda: away.at)
+    _, (finding,) = check_machine.check_index(away.entity, None, lambda: away.at)
     assert finding.code == "index-server"
     with pytest.raises(UsageError) as refused:
         PostgresServer("host=localhost password=s3cret")
