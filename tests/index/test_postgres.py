@@ -391,3 +391,22 @@ def test_a_server_killed_in_a_recall_is_said_and_the_next_recall_finds(
         index.database.passing()
     own.start()
     assert own.serving(notes).search("tide", embedder)
+
+
+@pytest.mark.slow
+def test_tables_of_an_older_bumble_are_brought_up_to_date(
+    notes: Notes, embedder: HashingEmbedder, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.fresh()
+    with monkeypatch.context() as older:
+        older.setattr(postgres_server, "MIGRATIONS", MIGRATIONS[:1])
+        there = replace(notes, server=PostgresServer(url))
+        fill(there)
+        there.sync(embedder)
+    now = replace(notes, server=PostgresServer(url))
+    assert now.sync(embedder).unchanged == 8
+    database = url.rpartition("/")[2]
+    assert postgres.sql("select number from bumble.version", database=database) == [
+        (len(MIGRATIONS),)
+    ]
+    assert now.search("tide", embedder)
