@@ -153,6 +153,16 @@ class SyncError(RefusedError):
         super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
 
 
+class ReviewError(UserError):
+    """What waits for its owner's word can't be put anywhere."""
+
+    def __init__(self, root: Path, cycle: str, why: str, advice: str) -> None:
+        super().__init__(
+            f"{root}: {cycle} is to wait for review (git.review), and can't: {why}\n"
+            f"Nothing was written. {advice}; or `bumble config set git.review '[]'`."
+        )
+
+
 class HistoryMissingError(UserError):
     """There is no history to look into."""
 

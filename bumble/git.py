@@ -63,6 +63,7 @@ SHUT = {
 READS_FILES = frozenset(
     ("add", "commit", "diff", "status", "merge")
 )  # by filters, where there are some
+MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be told of
 NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
 # Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
@@ -148,7 +149,7 @@ class Git:
         if self.trap:
             return GitResult(REFUSED, b"", f"{self.trap} is no plain file; git would wait for it")
         options = self._named
-        if not READS_FILES.isdisjoint(arguments):
+        if not (READS_FILES | MOVES_BRANCHES).isdisjoint(arguments):
             if self.programs is None:
                 why = "the repository's own config can't be read, or names a program oddly"
                 return GitResult(REFUSED, b"", why)

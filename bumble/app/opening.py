@@ -248,13 +248,18 @@ def _has_markers(path: Path) -> bool:
     return False
 
 
-def forget_again(opened: Opened, *, imported: bool = False) -> None:
-    """Forget what a merge has brought back of people who were forgotten, or an import."""
+def forget_again(opened: Opened, *, brought_by: str = "") -> None:
+    """Forget what a merge has brought back of people who were forgotten, or what else did.
+
+    Args:
+        opened: The entity.
+        brought_by: What just wrote: `The import`; empty: git may have.
+    """
     if not (opened.entity.root / FORGOTTEN).exists():
         return
     from bumble.upkeep import returned
 
-    if not (imported or returned.may_be_back(opened.entity)):
+    if not (brought_by or returned.may_be_back(opened.entity)):
         return
     plan = returned.forget_again(
         opened.entity,
@@ -265,7 +270,7 @@ def forget_again(opened: Opened, *, imported: bool = False) -> None:
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     if plan.changes:
-        what = "The import" if imported else "A merge"
+        what = brought_by or "A merge"
         output.warn(opened.shell, f"{what} brought back what was forgotten: {plan.summary}. Gone.")
 
 

@@ -95,6 +95,7 @@ COMMANDS = {
     "log": ("log", "Show what became part of the entity, and when."),
     "diff": ("diff", "Show what changed, in memories rather than lines."),
     "undo": ("undo", "Take back one change."),
+    "review": ("review", "See what cycles propose, and accept or reject it."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "migrate": ("migrate", "Bring a folder that an older bumble made to the format of this one."),
     "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
@@ -117,7 +118,7 @@ SECTIONS = {
         *("compact", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
         *("tick", "cron"),
     ),
-    "History": ("log", "diff", "undo", "sync", "migrate", "git-merge"),
+    "History": ("log", "diff", "undo", "review", "sync", "migrate", "git-merge"),
     "Think": ("route", "petri", "catalysts", "catalyze", "wake", "eval"),
     "Doors": ("import", "export", "mcp", "completion"),
 }

@@ -52,6 +52,7 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("why", "kind"): "explained",
     ("", "category"): "category",
     ("", "cycle"): "cycle",
+    ("review", "names"): "held",
     ("", "key"): "setting",
     ("", "timezone"): "zone",
     ("", "archetype"): "archetype",

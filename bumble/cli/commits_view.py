@@ -9,9 +9,10 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli.listing import readable, when
 from bumble.entity import commits
+from bumble.entity.changes import Version
 from bumble.entity.commits import Waiting
 from bumble.history import describe, log
-from bumble.history.log import Commit, Version
+from bumble.history.log import Commit
 from bumble.records import relationships
 
 

@@ -29,6 +29,7 @@ PLACES = {
     "project": ("projects", "*.md"),
     "anchor": ("anchors", "*.yaml"),
     "dream": ("dreams", "*.md"),
+    "held": (".git/refs/heads/bumble-review", "*"),
 }
 OF_IDS = ("session", "belief", "episode", "reminder", "proposal", "dream")  # the newest first
 ANY_ID = ("belief", "episode", "dream", "session")

@@ -68,9 +68,10 @@ def carry_out(
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
         late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
-        data = {"title": settled.outcome.title, **settled.outcome.data, **late}
+        held = {"review": True} if settled.outcome.held else {}
+        data = {"title": settled.outcome.title, **settled.outcome.data, **late, **held}
         runs.append({**data, "changes": settled.written})
-        lines += [*settled.outcome.lines, *settled.outcome.late]
+        lines += settled.outcome.told
         lines += described(settled.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]

@@ -77,7 +77,7 @@ def command(
         finally:
             progress.clear()
     if not dry_run:
-        opening.forget_again(opened, imported=True)
+        opening.forget_again(opened, brought_by="The import")
     if not report.read and report.broken:
         raise ImportInvalidError(place, _first_problem(report))
     _show(opened, wanted, report, dry_run=dry_run)

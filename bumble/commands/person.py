@@ -218,6 +218,7 @@ def forget(
 def _tell_of_copies(opened: Opened) -> None:
     """Say what still holds the old bytes, and how git is made to drop them."""
     from bumble import git
+    from bumble.entity import review_branch
 
     place = git.at(opened.entity.root)
     if place is None:
@@ -225,11 +226,12 @@ def _tell_of_copies(opened: Opened) -> None:
         return
     where = f"git -C {shlex.quote(str(place.repository.top))}"
     branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
+    others = "".join(f" {one}" for one in review_branch.branches(opened.entity.root))
     output.say(
         "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
         "and drops all earlier versions; clones and servers have to be made anew, too:\n"
         f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
-        f"    {where} branch -D {branch} && {where} branch -m {branch} &&\n"
+        f"    {where} branch -D {branch}{others} && {where} branch -m {branch} &&\n"
         f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
     )
 

@@ -19,7 +19,7 @@ from bumble.errors import UserError
 from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
-from bumble.runtime import cursors
+from bumble.runtime import cursors, review
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.text import urls
 from bumble.weights import store
@@ -64,6 +64,7 @@ def status(
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
+        "review": _or(opened, lambda: list(review.waiting(opened.entity.root)), None),
         "counts": _counts(opened),
         "index": _index(opened),
     }
@@ -286,6 +287,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("pending", _pending_line(data["pending"])),
         ("due", _due_line(data["due"])),
         ("to commit", _uncommitted_line(data["uncommitted"])),
+        ("to review", _review_line(data["review"])),
         ("imported", waiting_imports.line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
@@ -358,6 +360,10 @@ def _uncommitted_line(uncommitted: dict[str, Any] | None) -> str:
     sets = listing.counted(uncommitted["count"], "change")
     why = uncommitted["why"] or "the next change takes it along"
     return f"{sets} not in git yet: {why}"
+
+
+def _review_line(names: list[str] | None) -> str:
+    return f"{listing.counted(len(names), 'proposal')}: `bumble review`" if names else ""
 
 
 def _mood_line(mood: dict[str, Any] | None) -> str:

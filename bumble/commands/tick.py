@@ -183,7 +183,9 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
 
 def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
     data: dict[str, Any] = {"pass": settled.name, "title": outcome.title, **outcome.data}
+    data |= {"review": True} if outcome.held else {}
     lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
+    lines += [f"{settled.name}: {line}" for line in outcome.held]
     if dry_run:
         data["changes"] = settled.written
         lines += run_job.described(settled.written)

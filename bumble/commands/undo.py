@@ -44,8 +44,8 @@ def undo(
     or the undo is refused with exit code 13. Conversations stay word for word.
     """
     from bumble.cli import commits_view
+    from bumble.entity.changes import Version
     from bumble.history import undo
-    from bumble.history.log import Version
 
     if sum((what is not None, last, bool(cycle))) != 1:
         raise UsageError("Say what to undo: an ID from `bumble log`, --last, or --cycle NAME.")

@@ -21,6 +21,7 @@ __all__ = [
     "Change",
     "ChangeSet",
     "Leftovers",
+    "Version",
     "add",
     "adopt",
     "apply",
@@ -31,6 +32,7 @@ __all__ = [
     "recover",
     "stray_files",
     "sweep",
+    "versions",
     "write",
 ]
 
@@ -59,9 +61,19 @@ class ChangeSet:
     changes: tuple[Change, ...] = ()
     trailers: tuple[tuple[str, str], ...] = ()  # ("Model", "qwen3-4b"), for the history
     opens: bool = False  # the next set goes on where this ends: one commit for both
+    marks: tuple[str, ...] = ()  # by which what it deals with is known again, once it was proposed
 
     def __bool__(self) -> bool:
         return bool(self.changes)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A file before and after something."""
+
+    path: str
+    before: bytes | None  # None: there was none
+    after: bytes | None
 
 
 class History(Protocol):
@@ -129,6 +141,21 @@ def apply(
         if history is not None and planned:
             history.end()
     return [files.inside(root, step.path) for step, _ in planned]
+
+
+def versions(root: Path, changes: Sequence[Change]) -> list[Version]:
+    """Return what some changes would make of the folder as it is; writes nothing.
+
+    Raises:
+        UserError: As `apply` does where a file moved on, or may not be written.
+    """
+    planned = []
+    for step, new in _plan(root, changes):
+        before = write_ahead.read(write_ahead.target(root, step.path))
+        if write_ahead.digest(before) != step.before:
+            raise FileChangedError(root / step.path)
+        planned.append(Version(step.path, before, new))
+    return planned
 
 
 def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:

@@ -26,6 +26,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.write_ahead import Step
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Git, GitResult
+from bumble.gitdir import Repository
 from bumble.text import yaml_edit
 from bumble.text.words import shorten
 
@@ -98,8 +99,8 @@ def apply(
         MergeUnfinishedError: If one of its files holds the two sides of a merge.
         UserError: As `changes.apply` does.
     """
-    history = _history(root, keeping)
-    return changes.apply(root, change_set, timeout_seconds=timeout_seconds, history=history)
+    made = history(root, keeping)
+    return changes.apply(root, change_set, timeout_seconds=timeout_seconds, history=made)
 
 
 def catch_up(
@@ -113,24 +114,25 @@ def catch_up(
     Returns:
         What can't be committed now.
     """
-    history = _history(root, keeping)
-    if history is None or not notes(root):
+    made = history(root, keeping)
+    if made is None or not notes(root):
         return Waiting()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
-        return history.catch_up()
+        return made.catch_up()
 
 
 def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
     """Commit the files of a change set that is written already: those of a new entity."""
-    history = _history(root, keeping)
-    if history is not None and history.commits:
+    made = history(root, keeping)
+    if made is not None and made.commits:
         wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
         with files.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
-            history.adopt(change_set)
+            made.adopt(change_set)
 
 
-def _history(root: Path, keeping: Keeping) -> Commits | None:
+def history(root: Path, keeping: Keeping) -> Commits | None:
+    """Return what makes the commits of one change set; None where there is no repository."""
     place = git.at(root, trusted=keeping.trusted)
     if place is None:
         return None
@@ -200,6 +202,12 @@ def _note_files(root: Path) -> list[Path]:
     there = sorted(one for one in place.glob("*.json") if one.stem.isdecimal())
     known = git.tracked(root, f".bumble/{NOTES}") if there else {}
     return [one for one in there if f".bumble/{NOTES}/{one.name}" not in known]
+
+
+def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+    body = [_line(change.why) for change in change_set.changes if change.why.strip()]
+    title, trailers = _line(change_set.title), change_set.trailers
+    return Note(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
 
 
 def _put_note(note: Note) -> None:
@@ -442,31 +450,27 @@ class Commits:
         with files.refusing(folder):
             files.make_folder(folder)
         numbers = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
-        title, body = _line(change_set.title), [one.why for one in change_set.changes]
-        note = Note(
-            folder / f"{max(numbers, default=0) + 1:08}.json",
-            title,
-            tuple(dict.fromkeys(_line(why) for why in body if why.strip())),
-            change_set.trailers,
-            after,
-            change_set.opens,
-        )
+        note = _note(folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after)
         _put_note(note)
         return note
 
     def _place(self, path: str) -> str | None:
-        """Return a path as git names it; None for what is never committed."""
-        there = files.inside(self.root, path)
-        if not there.is_relative_to(self.repository.folder):  # the owner lets a link lead there
-            return None
-        place = there.relative_to(self.repository.folder)
-        if place.parts[0] in (".bumble", str(changes.HISTORY)):
-            return None
-        above = [self.repository.folder / one for one in place.parents if one.parts]
-        return None if any((one / ".git").exists() for one in above) else place.as_posix()
+        return committed_path(self.root, self.repository, path)
 
     def _digest(self, path: str) -> str | None:
         return write_ahead.digest(files.read_if_there(self.repository.folder / path))
+
+
+def committed_path(root: Path, repository: Repository, path: str) -> str | None:
+    """Return a path as git names it in the entity's folder; None for what is never committed."""
+    there = files.inside(root, path)
+    if not there.is_relative_to(repository.folder):  # the owner lets a link lead there
+        return None
+    place = there.relative_to(repository.folder)
+    if place.parts[0] in (".bumble", str(changes.HISTORY)):
+        return None
+    above = [repository.folder / one for one in place.parents if one.parts]
+    return None if any((one / ".git").exists() for one in above) else place.as_posix()
 
 
 def conclude(place: Git, keeping: Keeping) -> str:
@@ -538,6 +542,11 @@ def _by_hand(looked: Sequence[Entry]) -> str:
     paths = [one.path for one in looked]
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
+
+
+def message(change_set: ChangeSet) -> str:
+    """Write the message of a commit of one set."""
+    return _message([_note(Path(), change_set, {})])
 
 
 def _message(sets: Sequence[Note]) -> str:

@@ -48,6 +48,17 @@ OWNERS = Owners()
 
 SERVER_NAME = re.compile("[a-z][a-z0-9_-]{0,31}")
 Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
+# What a talk needs at once is never held back: its words, the body, what was cut from it.
+ReviewedCycle = Literal[
+    "remember",
+    "reflect",
+    "distill",
+    "consolidate",
+    "narrate",
+    "catalysts",
+    "dream",
+    "working memory",
+]
 
 
 @dataclass(frozen=True)
@@ -363,6 +374,7 @@ class GitConfig:
     """What is done with a folder under git."""
 
     autocommit: bool
+    review: tuple[ReviewedCycle, ...]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,10 @@ from bumble.git import GitResult
 from bumble.gitdir import Repository
 
 NOTE = "git"  # below `.bumble/`
-LOCKS = ("index.lock", "HEAD.lock", "next-index-*.lock", "refs/heads/**/*.lock")
+LOCKS = (
+    *("index.lock", "HEAD.lock", "next-index-*.lock"),
+    *("refs/heads/**/*.lock", "packed-refs.lock", "config.lock"),
+)
 SLACK_SECONDS = 2.0  # of the clock of a file system
 
 

@@ -22,7 +22,7 @@ from bumble.history import merge
 from bumble.records import kinds, soma, state
 
 MAPPINGS = (soma.PATH, state.PATH)  # nothing works while these can't be read
-_MARKERS = re.compile(
+MARKERS = re.compile(
     r"^<{7} [^\n]*\n(.*?)(?:^\|{7}[^\n]*\n(.*?))?^={7}\n(.*?)^>{7} [^\n]*(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
@@ -101,7 +101,7 @@ def _mend_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> 
     if kind is None or not kind.merging or not {_OURS, _INCOMING} <= stages.keys():
         return False
     file = files.inside(root, path)
-    if not _MARKERS.search((files.read_if_there(file) or b"").decode(errors="surrogateescape")):
+    if not MARKERS.search((files.read_if_there(file) or b"").decode(errors="surrogateescape")):
         return False  # somebody has been at it
     names = [stages.get(stage, git.NOWHERE) for stage in (_BASE, _OURS, _INCOMING)]
     texts = [
@@ -141,8 +141,8 @@ def _without_markers(root: Path, path: str) -> Change | None:
 
 def sides(text: str) -> tuple[str, str, str]:
     """Take a text with markers apart: as it was before, where that is told, and both sides."""
-    ours = _MARKERS.sub(lambda match: match[1], text)
-    incoming = _MARKERS.sub(lambda match: match[3], text)
-    has_base = all(match[2] is not None for match in _MARKERS.finditer(text))
-    base = _MARKERS.sub(lambda match: match[2] or "", text) if has_base else ""
+    ours = MARKERS.sub(lambda match: match[1], text)
+    incoming = MARKERS.sub(lambda match: match[3], text)
+    has_base = all(match[2] is not None for match in MARKERS.finditer(text))
+    base = MARKERS.sub(lambda match: match[2] or "", text) if has_base else ""
     return base, ours, incoming

@@ -11,8 +11,8 @@ from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
+from bumble.entity.changes import Version
 from bumble.entity.folder import ENTITY_FILE
-from bumble.history.log import Version
 from bumble.records import (
     anchors,
     automations,

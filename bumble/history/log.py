@@ -11,6 +11,7 @@ from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from bumble import files, git
+from bumble.entity.changes import Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import (
     HistoryClosedError,
@@ -55,15 +56,6 @@ class Commit:
     def trailer(self, name: str) -> str:
         """Return the first value of a trailer; empty without one."""
         return next((value for key, value in self.trailers if key == name), "")
-
-
-@dataclass(frozen=True)
-class Version:
-    """A file before and after something."""
-
-    path: str
-    before: bytes | None  # None: there was none
-    after: bytes | None
 
 
 def require(root: Path) -> None:

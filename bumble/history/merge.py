@@ -255,6 +255,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "journal": merge_sections.journal,
     "narrative": _merge_narrative,
     "handover": _later_text,
+    "scratch": merge_lines.merge_notes,
     "topic": _merge_drawn,
     "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),

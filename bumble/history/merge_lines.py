@@ -35,5 +35,15 @@ def merge(base: str, current: str, incoming: str) -> Merged:
     return Merged(markers, False)
 
 
+def merge_notes(base: str, current: str, incoming: str) -> Merged:
+    """Join lists of which each line stands for itself: nothing can clash."""
+    before, ours, added = (
+        _ended(text).splitlines(keepends=True) for text in (base, current, incoming)
+    )
+    left = [line for line in ours if line in added or line not in before]
+    new = [line for line in added if line not in before and line not in ours]
+    return Merged("".join((*left, *new)), True)
+
+
 def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"

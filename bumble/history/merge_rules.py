@@ -7,6 +7,7 @@ Knows nothing of how the values stand in their files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from bumble.body import fields, noise
@@ -127,8 +128,16 @@ def state(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "consolidate": _consolidation,
         "dream": _dream_count,
         "wake": nested({"recent": _wakes, "reason": _either}),
+        "review": _review,
     }
     return mapping(base, current, incoming, rules, by_kind)
+
+
+def _review(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge what waits for review: what either side has decided no longer does."""
+    listed: Rule = partial(mapping, rules={}, otherwise=later)
+    merged = mapping(base, current, incoming, {"waiting": listed, "dealt": listed})
+    return {key: value for key, value in merged.items() if value} or ABSENT
 
 
 def _consolidation(base: Any, current: Any, incoming: Any) -> Any:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bumble import files
-from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE, Note, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
-from bumble.history.log import UNDOES, Commit, Version
+from bumble.history.log import UNDOES, Commit
 from bumble.records import automations, reminders, sessions, state
 
 UNDO = "undo"

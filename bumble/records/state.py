@@ -30,6 +30,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "wake": {"recent": list, "reason": str},
     "evolve": {"interactions": int, "at": datetime},
     "handover": {"without": list},
+    "review": {"waiting": {EACH: datetime}},
 }
 
 

@@ -19,6 +19,7 @@ from bumble.errors import (
     ModelUnreachableError,
     WeightsMissingError,
 )
+from bumble.runtime.review import HELD_BACK
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime  # what only looks at a cycle's words needs no index
@@ -64,10 +65,18 @@ class JobResult:
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
     late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
     asked: bool = True  # whether a model was; what costs nothing counts against no limit
+    marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
+    held: list[str] = field(default_factory=list)  # what a person is told where it was held back
 
     def change_set(self) -> ChangeSet:
         """Return the changes to make, planned on the files as they are now."""
-        return ChangeSet(self.title, tuple(filter(None, self.plan())), self.trailers)
+        planned = tuple(filter(None, self.plan()))
+        return ChangeSet(self.title, planned, self.trailers, marks=self.marks)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a person is told in the end."""
+        return (*self.lines, *self.late, *self.held)
 
 
 def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
@@ -84,7 +93,14 @@ def apply(life: Runtime, outcome: JobResult) -> list[Path]:
     """
     for _ in range(APPLY_TRIES - 1):
         try:
-            return life.apply(outcome.change_set())
+            return _write(life, outcome)
         except FileChangedError:
             continue
-    return life.apply(outcome.change_set())
+    return _write(life, outcome)
+
+
+def _write(life: Runtime, outcome: JobResult) -> list[Path]:
+    change_set = outcome.change_set()
+    written = life.apply(change_set)
+    outcome.held[:] = [HELD_BACK] if life.holds_back(change_set) else []
+    return written

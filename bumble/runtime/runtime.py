@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.abilities.tiers import ABLE, Abilities
 from bumble.body.config import BodyConfig
-from bumble.entity import commits
+from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
@@ -22,6 +22,7 @@ from bumble.grounding import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
+from bumble.runtime import review
 from bumble.runtime.outside import OutsideTools
 
 T = TypeVar("T")
@@ -61,10 +62,14 @@ class Runtime:
         try:
             return read()
         except RecordInvalidError as error:
-            if str(error) not in self.said_once:
-                self.said_once.add(str(error))
-                self.tell(f"left out: {error}")
+            self.say_left_out(str(error))
             return instead
+
+    def say_left_out(self, problem: str) -> None:
+        """Say that a file is left out of a talk, and why; once."""
+        if problem not in self.said_once:
+            self.said_once.add(problem)
+            self.tell(f"left out: {problem}")
 
     @property
     def zone(self) -> ZoneInfo:
@@ -88,14 +93,30 @@ class Runtime:
     def apply(self, change_set: ChangeSet) -> list[Path]:
         """Write a change set, all of it or nothing; in a git folder it becomes a commit.
 
-        The one door of all that the entity writes by itself: no secret gets through.
+        The one door of all that the entity writes by itself: no secret gets through, and what is
+        to be reviewed goes onto a branch of its own.
 
         Raises:
             FileChangedError: If a file moved on since it was read.
             MergeUnfinishedError: If a file holds the two sides of a merge.
+            ReviewError: If it is to be reviewed, and there is nowhere to put it.
         """
         autocommit = self.config.git.autocommit
         keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
         cleared = memory_gate.cleared(change_set, self.entity.root)
-        return commits.apply(self.entity.root, cleared, keeping, timeout_seconds=timeout)
+        write = review.propose if self.holds_back(cleared) else commits.apply
+        return write(self.entity.root, cleared, keeping, timeout_seconds=timeout)
+
+    def holds_back(self, change_set: ChangeSet) -> bool:
+        """Whether a change set waits for the owner's word, instead of being written."""
+        return review.is_held(change_set, self.config.git.review)
+
+    def check_review(self, cycle: str) -> None:
+        """See to it that what a cycle writes can be held back, before a model is asked for it.
+
+        Raises:
+            ReviewError: If it is to be, and can't.
+        """
+        if cycle in self.config.git.review:
+            review_branch.place_of(self.entity.root, cycle, trusted=self.trusted)

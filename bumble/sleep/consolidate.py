@@ -13,20 +13,21 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.episodes import retell
+from bumble.episodes.retell import RetellJob
 from bumble.errors import RecordInvalidError
 from bumble.facts.beliefs import archive_check
 from bumble.portraits import deep_review
-from bumble.records import base, beliefs, dreams, episodes, relationships, state
+from bumble.portraits.deep_review import DeepReviewJob
+from bumble.records import base, beliefs, dreams, episodes, relationships, scratch, state
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
-from bumble.runtime import last_activity
+from bumble.runtime import last_activity, review
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
@@ -35,6 +36,10 @@ from bumble.topics.catalysts import Drawing
 
 SECTION = "consolidate"
 MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
+
+
+def _unmarked(life: Runtime, job: Any) -> tuple[str, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,13 @@ class ConsolidationPart:
     run: Callable[[Runtime, Any], JobResult]
     most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
     alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
+    # of what a job is about: it is proposed for review only once
+    marks: Callable[[Runtime, Any], tuple[str, ...]] = _unmarked
+
+    def is_new(self, life: Runtime, job: Any, dealt: frozenset[str]) -> bool:
+        """Whether a job is about anything that was not proposed for review before."""
+        marks = self.marks(life, job)
+        return not marks or not dealt.issuperset(marks)
 
 
 @dataclass(frozen=True)
@@ -68,13 +80,21 @@ class ConsolidationNote:
 def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
-        ConsolidationPart("excerpts", retell.check, retell.run, most=MOST_RETOLD),
-        ConsolidationPart("fading", faded, let_fade),
-        ConsolidationPart("beliefs", weak, archive),
-        ConsolidationPart("notes", scratch_to_journal.check, scratch_to_journal.run),
-        ConsolidationPart("portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS),
-        ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
-        ConsolidationPart("topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False),
+        ConsolidationPart(
+            "excerpts", retell.check, retell.run, most=MOST_RETOLD, marks=_of_excerpt
+        ),
+        ConsolidationPart("fading", faded, let_fade, marks=_of_job),
+        ConsolidationPart("beliefs", weak, archive, marks=_of_job),
+        ConsolidationPart(
+            "notes", scratch_to_journal.check, scratch_to_journal.run, marks=_of_notes
+        ),
+        ConsolidationPart(
+            "portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS, marks=_of_person
+        ),
+        ConsolidationPart("story", story_due, narrate.run, most=1, alone=False, marks=_of_story),
+        ConsolidationPart(
+            "topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False, marks=_of_topic
+        ),
     )
 
 
@@ -115,10 +135,12 @@ def check(
 
 def _steps(life: Runtime, work: Sequence[ConsolidationPart]) -> list[ConsolidationStep]:
     steps = []
+    dealt = review.dealt(life.entity.root)
     for part in work:
         due_work = part.check(life)
         if due_work.due:
-            steps += [ConsolidationStep(part, job) for job in due_work.jobs[: part.most]]
+            jobs = [job for job in due_work.jobs if not dealt or part.is_new(life, job, dealt)]
+            steps += [ConsolidationStep(part, job) for job in jobs[: part.most]]
     return steps
 
 
@@ -138,7 +160,34 @@ def run(life: Runtime, step: ConsolidationStep) -> JobResult:
             asked=False,  # a job that failed counts against no limit: the next has its turn
         )
     title = f"consolidate: {outcome.title}"
-    return replace(outcome, title=title, data={"part": step.part.name, **outcome.data})
+    data = {"part": step.part.name, **outcome.data}
+    return replace(outcome, title=title, data=data, marks=step.part.marks(life, step.job))
+
+
+def _of_job(_: Runtime, job: Fading | Archiving) -> tuple[str, ...]:
+    return job.marks
+
+
+def _of_excerpt(_: Runtime, job: RetellJob) -> tuple[str, ...]:
+    return (review.mark("excerpt", job.episode.id, job.episode.source.text),)
+
+
+def _of_notes(life: Runtime, _: int) -> tuple[str, ...]:
+    return (review.mark("notes", *scratch.lines(life.entity.root / scratch.PATH)),)
+
+
+def _of_person(life: Runtime, job: DeepReviewJob) -> tuple[str, ...]:
+    person = relationships.find(life.entity.relationships, job.person)
+    least = life.config.memory.relational.deep_review_min_new_interactions
+    return (review.mark("portrait", job.person, str(person.interaction_count // least)),)
+
+
+def _of_story(_: Runtime, job: narrate.NarrateJob) -> tuple[str, ...]:
+    return (review.mark("story", job.sources.fingerprint),)
+
+
+def _of_topic(_: Runtime, job: Drawing) -> tuple[str, ...]:
+    return (review.mark("topic", job.topic.name, job.fingerprint),)
 
 
 def signature(life: Runtime) -> str:
@@ -204,18 +253,22 @@ class Fading:
     at: datetime
     asleep: tuple[str, ...]
     awake: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 def faded(life: Runtime) -> Due[Fading]:
     """Find what has faded, and what a person has since given more weight."""
-    at = life.now()
-    asleep, awake = [], []
+    at, dealt = life.now(), review.dealt(life.entity.root)
+    asleep, awake, marks = [], [], []
     for episode in episodes.read(life.entity.episodes):
-        if not episode.dormant and _is_faint(life, episode, at):
-            asleep.append(episode.id)
-        elif episode.dormant and episode.faded and not _is_faint(life, episode, at):
-            awake.append(episode.id)
-    jobs = (Fading(at, tuple(asleep), tuple(awake)),) if asleep or awake else ()
+        is_faint = _is_faint(life, episode, at)
+        if episode.dormant == is_faint or (episode.dormant and not episode.faded):
+            continue
+        mark = review.mark("fading", episode.id, episode.source.text)
+        if mark not in dealt:
+            (asleep if is_faint else awake).append(episode.id)
+            marks.append(mark)
+    jobs = (Fading(at, tuple(asleep), tuple(awake), tuple(marks)),) if marks else ()
     return Due((), jobs)
 
 
@@ -264,17 +317,34 @@ def counted(count: int, singular: str, many: str) -> str:
 # beliefs
 
 
-def weak(life: Runtime) -> Due[int]:
-    """Count the beliefs of which hardly anything is left."""
-    count = len(_put_away(life, life.now()))
-    return Due((), (count,) if count else ())
+@dataclass(frozen=True)
+class Archiving:
+    """Beliefs that are put away."""
+
+    paths: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
-def archive(life: Runtime, job: int) -> JobResult:
+def weak(life: Runtime) -> Due[Archiving]:
+    """Find the beliefs of which hardly anything is left."""
+    dealt = review.dealt(life.entity.root)
+    marked = {
+        change.path: review.mark("belief", change.path, change.read or "")
+        for change in _put_away(life, life.now())
+    }
+    new = {path: mark for path, mark in marked.items() if mark not in dealt}
+    return Due((), (Archiving(tuple(new), tuple(new.values())),) if new else ())
+
+
+def archive(life: Runtime, job: Archiving) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-    title = f"{counted(job, 'belief', 'beliefs')} archived"
-    plan = partial(_put_away, life, life.now())
-    return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": job})
+    at, count = life.now(), len(job.paths)
+    title = f"{counted(count, 'belief', 'beliefs')} archived"
+
+    def plan() -> Sequence[Change]:
+        return [change for change in _put_away(life, at) if change.path in job.paths]
+
+    return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": count})
 
 
 def _put_away(life: Runtime, at: datetime) -> Sequence[Change]:

@@ -25,7 +25,7 @@ from bumble.index import place
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
 from bumble.records import relationships
-from bumble.upkeep import check_machine, check_records, check_tree, returned
+from bumble.upkeep import check_machine, check_records, check_review, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
 from bumble.weights.catalog import Catalog
@@ -84,12 +84,14 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
     context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
     findings += check_records.check(context, report_progress)
+    findings += check_records.check_prompt_files(entity, read.config.prompt) if read else ()
     findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
     index, of_index = check_machine.check_index(entity, model, partial(inputs.index_at, read))
     findings += of_index
     findings += check_machine.check_git(entity, trusted=read.trusted if read else False)
+    findings += check_review.check(entity, read)
     findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
     findings += check_machine.check_engine()
     findings += check_machine.check_secrets(inputs.secrets_file)

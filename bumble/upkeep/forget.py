@@ -24,6 +24,7 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text
 from bumble.episodes.episode_text import Scene
+from bumble.history import review as proposed
 from bumble.records import (
     base,
     episodes,
@@ -42,6 +43,7 @@ from bumble.records.forgotten import Forgotten
 from bumble.records.kinds import Forgetting as Way
 from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Message, Session
+from bumble.runtime import review
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.upkeep import speech
@@ -503,7 +505,7 @@ def _removal(entity: Entity, path: Path) -> Change:
 
 
 def _forget_state(draft: _Draft, kind: Kind) -> None:
-    """Take out what waits of their talks."""
+    """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
     for session_id, keys in file.get("sessions", default={}).items():
@@ -513,6 +515,15 @@ def _forget_state(draft: _Draft, kind: Kind) -> None:
             remove.append(["sessions", session_id, "reflect", draft.person])
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
+    telling = [
+        proposal.name
+        for proposal in proposed.waiting(draft.entity.root)
+        if any(
+            draft.is_named(text) or draft.speech.echoes(text)
+            for text in (proposal.title, *proposal.added)
+        )
+    ]
+    remove += [[review.SECTION, review.WAITING, name] for name in telling]
     if remove:
         draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 

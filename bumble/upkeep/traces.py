@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
-from bumble.entity import commits
+from bumble.entity import commits, review_branch
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError
 from bumble.index import place, sync
 from bumble.index.place import Place
+from bumble.runtime import review
 from bumble.upkeep.forget import Forgetting
 
 _STILL_THERE = (
@@ -67,6 +68,7 @@ def scrub(
     for path in (entity.ledger, entity.runs):
         _scrub_ledger(path, tells)
     commits.reword_notes(entity.root, tells)
+    review_branch.drop(entity.root, review.stray(entity.root))  # what told of them waits no more
     remains: tuple[str, ...] = ()
     if entity.vectors.exists():
         local = place.of(entity)

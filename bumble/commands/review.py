@@ -1,0 +1,229 @@
+"""`bumble review`: what cycles propose and their owner has still to accept or reject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble import files
+from bumble.app import opening, output
+from bumble.app.opening import Opened
+from bumble.cli import listing
+from bumble.cli.commit import apply
+from bumble.cli.entity_command import reads, writes
+from bumble.cli.listing import Listing
+from bumble.cli.options import DryRunOption
+from bumble.errors import RefusedError, ReviewError, UserError
+
+if TYPE_CHECKING:
+    from bumble.history.review import Decision, Proposal
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="See what cycles propose, and accept or reject it.",
+)
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID]...", help="Of proposals, or an end of one. Default: the only one."
+    ),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
+NONE = "Nothing waits for review."
+
+
+@app.callback(invoke_without_command=True)
+@reads
+def review(opened: Opened) -> None:
+    """See what cycles propose, and accept or reject it.
+
+    Cycles that the setting git.review names write onto branches of their own; nothing of that is
+    in a prompt or found before it is accepted. The newest is last.
+    """
+    _list(opened)
+
+
+@app.command("list")
+@reads
+def list_(opened: Opened) -> None:
+    """List what waits: who proposed what, when and why. The newest is last."""
+    _list(opened)
+
+
+def _list(opened: Opened) -> None:
+    from bumble.history import describe
+
+    def line(proposal: Proposal) -> list[str]:
+        holds = describe.list_kinds([version.path for version in proposal.versions])
+        model = proposal.commit.trailer("Model") if proposal.commit else ""
+        more = "; ".join(filter(None, [holds, model]))
+        title = output.shorten(proposal.title, 70)
+        when = listing.when(proposal.at, opened)
+        return [proposal.name, when, f"{title} ({more})" if more else title]
+
+    proposals = _waiting(opened)
+    everything = Listing(proposals, broken=0, more=False)
+    listing.show_list(opened, "review list", everything, _data, line, NONE)
+
+
+@app.command()
+@reads
+def show(
+    opened: Opened,
+    names: NamesArgument = None,
+    *,
+    every: AllOption = False,
+) -> None:
+    """Show proposals in memories rather than lines: what each would change, why, and from what."""
+    from bumble.cli import commits_view
+
+    chosen = _chosen(opened, names, every=every)
+    lines: list[str] = []
+    for proposal in chosen:
+        data = _data(proposal)
+        head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
+        rows = [
+            ("by", data["model"] or ""),
+            ("from", ", ".join(data["evidence"])),
+            ("why", "; ".join(data["why"])),
+        ]
+        lines += [head, *listing.details(rows), *commits_view.lines(data["changes"]), ""]
+    output.result(opened.shell, "review show", [_data(each) for each in chosen], lines[:-1])
+    if not chosen:
+        output.say(NONE)
+
+
+@app.command()
+@writes
+def accept(
+    opened: Opened,
+    names: NamesArgument = None,
+    *,
+    every: AllOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Write proposals into the folder, as commits of their own.
+
+    They are merged by meaning: what was written to the same files since stays, or the proposal is
+    refused with exit code 13. `bumble undo` takes an accepted one back.
+    """
+    from bumble.history import review as proposals
+
+    _decide(opened, "accept", names, proposals.plan_accept, every=every, dry_run=dry_run)
+    if not dry_run:
+        opening.forget_again(opened, brought_by="What was accepted")
+
+
+@app.command()
+@writes
+def reject(
+    opened: Opened,
+    names: NamesArgument = None,
+    *,
+    every: AllOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Drop proposals: nothing of them is written, and they are not made again."""
+    from bumble.history import review as proposals
+
+    _decide(opened, "reject", names, proposals.plan_reject, every=every, dry_run=dry_run)
+
+
+def _decide(
+    opened: Opened,
+    verb: str,
+    names: Sequence[str] | None,
+    plan: Callable[[Path, Proposal], Decision],
+    *,
+    every: bool,
+    dry_run: bool,
+) -> None:
+    """Accept or reject one proposal after the other; one that is refused keeps no other back."""
+    from bumble.cli import commits_view
+    from bumble.entity.changes import Version
+    from bumble.runtime import review as held
+
+    root = opened.entity.root
+    done: list[dict[str, Any]] = []
+    refused: list[UserError] = []
+    lines: list[str] = []
+    for proposal in _chosen(opened, names, every=every):
+        try:
+            decision = plan(root, proposal)
+            written = [one for one in decision.change_set.changes if not held.stays(one.path)]
+            versions = [
+                Version(change.path, files.read_if_there(root / change.path), change.data)
+                for change in written
+            ]
+            if not dry_run:
+                apply(opened, decision.change_set, trusts=False)
+        except RefusedError as error:
+            refused.append(error)
+            continue
+        rows = commits_view.actions(versions)
+        done.append(_data(proposal) | {"changes": rows, "stays": list(decision.stays)})
+        lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.lines(rows)]
+        lines += [f"  left as it is: {path}" for path in decision.stays]
+    if not dry_run:
+        held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
+    if refused and not done:
+        raise refused[0]
+    for error in refused:
+        output.warn(opened.shell, str(error))
+    data = {"dry_run": dry_run, f"{verb}ed": done, "refused": [str(error) for error in refused]}
+    output.result(opened.shell, f"review {verb}", data, lines)
+    if not done:
+        output.say(NONE)
+    elif dry_run:
+        output.say("Nothing was written: --dry-run.")
+    if refused:
+        raise typer.Exit(refused[0].exit_code)
+
+
+def _sentence(verb: str, proposal: Proposal, *, dry_run: bool) -> str:
+    title = f"{proposal.name} ({proposal.title})"
+    return f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"
+
+
+def _chosen(opened: Opened, names: Sequence[str] | None, *, every: bool) -> list[Proposal]:
+    from bumble.history import review as proposals
+
+    return proposals.choose(_waiting(opened), names or (), every=every)
+
+
+def _waiting(opened: Opened) -> list[Proposal]:
+    """Return what waits, and say where the setting can't be obeyed."""
+    from bumble.entity import review_branch
+    from bumble.history import review as proposals
+
+    root, cycles = opened.entity.root, ", ".join(opened.config.git.review)
+    if cycles:
+        try:
+            review_branch.place_of(root, cycles, trusted=opened.settings.trusted)
+        except ReviewError as error:
+            output.warn(opened.shell, str(error))
+    return proposals.waiting(root)
+
+
+def _data(proposal: Proposal) -> dict[str, Any]:
+    from bumble.cli import commits_view
+    from bumble.entity import review_branch
+
+    commit = proposal.commit
+    return {
+        "id": proposal.name,
+        "at": proposal.at.isoformat(),
+        "title": proposal.title,
+        "here": commit is not None,
+        "branch": f"{review_branch.FOLDER}/{proposal.name}",
+        "commit": commit.id if commit else None,
+        "cycle": commit.cycle if commit else None,
+        "model": (commit.trailer("Model") if commit else "") or None,
+        "evidence": [v for key, v in commit.trailers if key == "Evidence"] if commit else [],
+        "why": list(commit.body) if commit else [],
+        "changes": commits_view.actions(proposal.versions),
+    }

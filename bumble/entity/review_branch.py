@@ -1,0 +1,219 @@
+"""Proposals as branches of git: made and dropped without touching a file of the folder.
+
+A proposal is the newest commit of a branch `bumble-review/NAME`; its parent holds the same files as
+they were when it was planned, by hand edits included, so that the two differ by the proposal and by
+nothing else. Which proposals wait is not known here: `state.yaml` says so.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bumble import git
+from bumble.entity import changes, commits, git_locks
+from bumble.entity.changes import ChangeSet, History, Version
+from bumble.entity.commits import Keeping
+from bumble.entity.write_ahead import Step
+from bumble.errors import ReviewError
+from bumble.git import Git
+
+FOLDER = "bumble-review"  # of branches
+HEADS = f"refs/heads/{FOLDER}/"
+NAME = re.compile(r"[a-z-]{1,40}-[0-9a-f]{8}")
+AS_IT_WAS = "as it was: what the next commit was planned on"
+MAIL = "bumble@localhost"  # of the entity, who proposes
+FILE_MODE = "100644"
+
+
+@dataclass
+class Proposing:
+    """Has a branch made before a set is written, with the entity's lock held."""
+
+    make: Callable[[], None]
+    drop: Callable[[], None]
+    commits: History | None  # what makes the commit of the set
+
+    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+        """Make the branch; a set that is refused then has none."""
+        self.make()
+        try:
+            if self.commits is not None:
+                self.commits.begin(change_set, steps)
+        except BaseException:
+            self.drop()
+            raise
+
+    def end(self) -> None:
+        """Commit what was written."""
+        if self.commits is not None:
+            self.commits.end()
+
+
+def place_of(root: Path, cycle: str, *, trusted: bool) -> Git:
+    """Return git in the repository of a folder, if it can hold a cycle's proposals.
+
+    Raises:
+        ReviewError: If it can't.
+    """
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        advice = f"`git init {shlex.quote(str(root))}` makes one"
+        raise ReviewError(root, cycle, "it is in no git repository", advice)
+    if not git.installed():
+        raise ReviewError(root, cycle, "git is not installed here", "Install it")
+    why = f"{place.foreign} belongs to somebody else" if place.foreign else ""
+    if place.trap:
+        why = f"{place.trap} is no plain file; git would wait for it"
+    why = why or ("" if trusted else place.astray)
+    if why:
+        raise ReviewError(root, cycle, why, "`bumble doctor` says what to do")
+    return place
+
+
+def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keeping) -> None:
+    """Make the branch of a proposal; call it with the entity's lock held.
+
+    Raises:
+        FileChangedError: If a file moved on since the proposal was planned.
+        ReviewError: If git can't hold it.
+    """
+    versions = _named_for_git(root, place, proposed)
+    why = _filtered(place, [version.path for version in versions])
+    if not why:
+        stream = b"".join(_stream(place, name, versions, commits.message(proposed), keeping))
+        git_locks.clear(root, place.repository)
+        with git_locks.noted(root) as results:
+            done = place.call("fast-import", "--quiet", "--done", stdin=stream)
+            results.append(done)
+        why = f"git refuses: {done.why}" if done.code != 0 else ""
+    if why:
+        cycle = proposed.title.partition(":")[0]
+        raise ReviewError(root, cycle, why, "`bumble doctor` says what is wrong with the folder")
+
+
+def _named_for_git(root: Path, place: Git, proposed: ChangeSet) -> list[Version]:
+    """Return what a proposal makes of each file, named as git names it.
+
+    Raises:
+        ReviewError: If one of them is never committed.
+    """
+    named = []
+    for version in changes.versions(root, proposed.changes):
+        if version.path.startswith(f"{changes.HISTORY}/"):  # the branch has the earlier version
+            continue
+        path = commits.committed_path(root, place.repository, version.path)
+        if path is None:
+            cycle, why = proposed.title.partition(":")[0], f"{version.path} lies outside of it"
+            raise ReviewError(root, cycle, why, "Put the file where the link leads from")
+        named.append(Version(path, version.before, version.after))
+    return named
+
+
+def _filtered(place: Git, paths: Sequence[str]) -> str:
+    """Say which file git would store in another form than it has here; empty if none."""
+    stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
+    result = place.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
+    rows = result.text.split("\0")
+    for path, name in zip(rows[::3], rows[2::3], strict=False):
+        if name not in ("unspecified", "unset", "set"):
+            return f"{path} goes through git's filter `{name}`, and a proposal would not"
+    return f"git refuses: {result.why}" if result.code != 0 else ""
+
+
+def _stream(
+    place: Git, name: str, versions: Sequence[Version], message: str, keeping: Keeping
+) -> Iterator[bytes]:
+    """Yield what `git fast-import` reads: the files as they were, if need be, and the proposal."""
+    head = place.call("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text.strip()
+    folder = place.repository.folder
+    names = [f"{head or git.NOWHERE}:./{version.path}" for version in versions]
+    committed = git.blobs(folder, names) if head else [None] * len(names)
+    stale = [
+        Version(version.path, data, version.before)
+        for version, data in zip(versions, committed, strict=True)
+        if data != version.before
+    ]
+    prefix = place.repository.prefix
+    parent = head
+    if stale:
+        yield from _commit(name, stale, AS_IT_WAS, keeping, prefix, parent)
+        parent = ""  # it goes on from there
+    yield from _commit(name, versions, message, keeping, prefix, parent)
+    yield b"done\n"
+
+
+def _commit(
+    name: str,
+    versions: Sequence[Version],
+    message: str,
+    keeping: Keeping,
+    prefix: str,
+    parent: str,
+) -> Iterator[bytes]:
+    at = keeping.clock()
+    who = "".join(c for c in keeping.name if c.isprintable() and c not in "<>").strip() or "bumble"
+    yield f"commit {HEADS}{name}\n".encode()
+    yield f"committer {who} <{MAIL}> {int(at.timestamp())} {at:%z}\n".encode(errors="replace")
+    yield _data(message.encode(errors="replace"))
+    if parent:
+        yield f"from {parent}\n".encode()
+    for version in versions:
+        path = _quoted(prefix + version.path)
+        if version.after is None:
+            yield b"D " + path + b"\n"
+        else:
+            yield f"M {FILE_MODE} inline ".encode() + path + b"\n" + _data(version.after)
+    yield b"\n"
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(data), data)
+
+
+def _quoted(path: str) -> bytes:
+    """Write a path as git reads it, whatever letters it has."""
+    plain = path.encode(errors="surrogateescape")
+    escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
+
+
+def find(root: Path, name: str) -> str:
+    """Return the commit of a proposal, here or as another clone pushed it; empty if there is none.
+
+    Args:
+        root: Of the entity.
+        name: Of the branch, below its folder.
+    """
+    if not NAME.fullmatch(name):
+        return ""
+    wanted = (f"{HEADS}{name}", f"refs/remotes/*/{FOLDER}/{name}")
+    result = git.call(root, "for-each-ref", "--format=%(objectname)", *wanted)
+    return next(iter(result.text.split()), "") if result.code == 0 else ""
+
+
+def names(root: Path) -> list[str]:
+    """Return the branches of proposals that are here, whether or not they still wait."""
+    result = git.call(root, "for-each-ref", "--format=%(refname)", HEADS)
+    found = (row.removeprefix(HEADS) for row in result.text.splitlines())
+    return [name for name in found if NAME.fullmatch(name)] if result.code == 0 else []
+
+
+def branches(root: Path) -> list[str]:
+    """Return the same as git names them."""
+    return [f"{FOLDER}/{name}" for name in names(root)]
+
+
+def drop(root: Path, which: Collection[str]) -> None:
+    """Remove branches of proposals; one that is checked out somewhere stays."""
+    place = git.at(root)
+    if place is None:
+        return
+    for name in which:
+        if NAME.fullmatch(name):
+            with git_locks.noted(root) as results:
+                options = ("--delete", "--force", "--quiet")
+                results.append(place.call("branch", *options, f"{FOLDER}/{name}"))

@@ -1,0 +1,241 @@
+"""Proposals that wait for their owner's word: read, merged into the folder by meaning, rejected.
+
+What the owner, or another cycle, has written to the same files since stays; where both changed one
+thing, the proposal is refused and nothing of it is written. Locked knowledge stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bumble import files
+from bumble.entity import review_branch
+from bumble.entity.changes import Change, ChangeSet, Version
+from bumble.entity.commits import CYCLE
+from bumble.errors import RecordMissingError, RefusedError, UsageError
+from bumble.history import clone, log, merge
+from bumble.history.log import Commit
+from bumble.records import kinds, knowledge
+from bumble.runtime import review
+from bumble.text import markdown
+
+ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
+GONE = "it was removed since, and stays so"
+SAYS_SO = "it says so already"
+NO_RECORD = "no cycle writes it"
+CLASH = "changed since, in the same place"
+LOCKED = "what is locked in it stays as it is"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a cycle would have written."""
+
+    name: str  # of its branch: `dream-1f0c3a5e`
+    at: datetime
+    commit: Commit | None  # None: its branch is in another clone, or was deleted
+    versions: tuple[Version, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Say what it is, in one line."""
+        return self.commit.title if self.commit else "its branch is not here"
+
+    @property
+    def added(self) -> list[str]:
+        """The lines that it would bring, and the names of its files."""
+        lines = [version.path for version in self.versions]
+        for version in self.versions:
+            before = set(_text(version.before).splitlines())
+            lines += [row for row in _text(version.after).splitlines() if row not in before]
+        return lines
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The change set that accepts or rejects a proposal."""
+
+    proposal: Proposal
+    change_set: ChangeSet
+    stays: tuple[str, ...] = ()  # files that stay as they are, each with why
+
+
+def waiting(root: Path) -> list[Proposal]:
+    """Return what waits, the oldest first.
+
+    Raises:
+        RecordInvalidError: If `state.yaml` can't be read.
+        HistoryUnreadableError: If git can't give what a proposal holds.
+    """
+    return [_read(root, name, at) for name, at in review.waiting(root).items()]
+
+
+def _read(root: Path, name: str, at: datetime) -> Proposal:
+    commit_id = review_branch.find(root, name)
+    if not commit_id:
+        return Proposal(name, at, None)
+    try:
+        commit = log.find(root, commit_id)
+    except RecordMissingError:  # it touches nothing of this folder
+        return Proposal(name, at, None)
+    return Proposal(name, at, commit, tuple(log.versions(root, commit)))
+
+
+def choose(proposals: Sequence[Proposal], wanted: Sequence[str], *, every: bool) -> list[Proposal]:
+    """Return the proposals that are meant, in the order in which they were made.
+
+    Args:
+        proposals: All that wait.
+        wanted: Names, or ends or beginnings of names; none: the only one that waits.
+        every: Whether all are meant.
+
+    Raises:
+        RecordMissingError: If nothing of a name waits.
+        UsageError: If it is not clear which are meant.
+    """
+    unclear = (every and wanted) or not (every or wanted or len(proposals) < 2)
+    if unclear:
+        raise UsageError(f"Say which, or --all: {_listed(proposals)}.")
+    if not wanted:
+        return list(proposals)
+    chosen = {_one_of(proposals, name).name for name in wanted}
+    return [proposal for proposal in proposals if proposal.name in chosen]
+
+
+def _one_of(proposals: Sequence[Proposal], wanted: str) -> Proposal:
+    exact = [proposal for proposal in proposals if proposal.name == wanted]
+    fitting = exact or [
+        proposal
+        for proposal in proposals
+        if wanted and (proposal.name.startswith(wanted) or proposal.name.endswith(wanted))
+    ]
+    if not fitting:
+        raise RecordMissingError("proposal", wanted)
+    if len(fitting) > 1:
+        raise UsageError(f"{wanted} may be any of {_listed(fitting)}.")
+    return fitting[0]
+
+
+def _listed(proposals: Sequence[Proposal]) -> str:
+    return ", ".join(proposal.name for proposal in proposals) or "nothing waits"
+
+
+def plan_accept(root: Path, proposal: Proposal) -> Decision:
+    """Plan to write a proposal on the files as they are now.
+
+    Raises:
+        RefusedError: If it is not here, or what was written since is in the way.
+    """
+    commit = proposal.commit
+    if commit is None:
+        raise RefusedError(
+            f"{proposal.name} can't be accepted: no branch {review_branch.FOLDER}/{proposal.name} "
+            "is here\nIt waits in the clone that made it; or reject it, if it is gone there too."
+        )
+    planned: list[Change] = []
+    stays: list[str] = []
+    clashes: list[str] = []
+    for version, why in zip(proposal.versions, _whys(proposal, commit), strict=True):
+        current = files.read_if_there(files.inside(root, version.path))
+        reason, merged = _merged(version, current)
+        if reason:
+            (clashes if reason == CLASH else stays).append(f"{version.path}: {reason}")
+        if merged != current:
+            read = None if current is None else files.sha256(current)
+            planned.append(Change(version.path, why, merged, read))
+    if clashes:
+        raise RefusedError(
+            f"{proposal.name} can't be accepted: {'; '.join(clashes)}\n"
+            f"Nothing of it was written. `bumble review show {proposal.name}` shows it: take over "
+            "by hand what you want of it, then reject it."
+        )
+    decided = review.plan_decided(root, proposal.name, f"{proposal.name} is accepted")
+    trailers = tuple(pair for pair in commit.trailers if pair[0] != ACCEPTS)
+    change_set = ChangeSet(
+        commit.title,
+        (*planned, *([decided] if decided else [])),
+        (*trailers, (ACCEPTS, commit.id)),
+    )
+    return Decision(proposal, change_set, tuple(stays))
+
+
+def _whys(proposal: Proposal, commit: Commit) -> list[str]:
+    """Return a reason for each file, so that all of them stand in the commit again."""
+    last = len(proposal.versions) - 1
+    whys = [*commit.body[:last], "; ".join(commit.body[last:])]
+    return (whys + [""] * last)[: last + 1]
+
+
+def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]:
+    """Return why a file stays as it is, or not all of it is taken, and what it becomes."""
+    kind = kinds.of_path(version.path)
+    if kind is None or review.stays(version.path):
+        return NO_RECORD, current
+    if current == version.after:
+        return SAYS_SO, current
+    if current is None and version.before is not None:
+        return GONE, None
+    merged = version.after
+    if current != version.before:
+        texts = [_text(data) for data in (version.before, current, version.after)]
+        joined = merge.merge(version.path, *texts)
+        text = joined.text if joined.clean else None
+        if text is None and version.path.endswith(".md"):
+            text = _with_both(texts[0], joined.text)
+        if text is None:
+            return CLASH, current
+        emptied = version.after is None and not text.strip()
+        merged = None if emptied else text.encode(errors="surrogateescape")
+    return _with_locked(current, merged) if kind is kinds.KNOWLEDGE else ("", merged)
+
+
+def _with_both(base: str, merged: str) -> str | None:
+    """Hold what both sides added to one place of a text, what is there first.
+
+    Returns:
+        None if a side changed or removed a line there, or it is no text but a value.
+    """
+    try:
+        before = markdown.parse(base).body.splitlines()
+        values = merged[: markdown.parse(merged).body_start]
+    except ValueError:
+        return None
+    beside = clone.MARKERS.sub("", merged).splitlines()
+    if clone.MARKERS.search(values) or Counter(filter(str.strip, before)) - Counter(beside):
+        return None
+    return clone.MARKERS.sub(lambda sides: f"{sides[1]}\n{sides[3]}", merged)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode(errors="surrogateescape")
+
+
+def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, bytes | None]:
+    """Put what is locked back into the knowledge that a proposal would make."""
+    text = _text(merged)
+    try:
+        sections = {knowledge.key(part.title): part for part in knowledge.parse(text).sections}
+        locked = [part for part in knowledge.parse(_text(current)).sections if part.locked]
+    except ValueError:  # nothing can be told of it
+        return CLASH, current
+    for section in locked:
+        after = sections.get(knowledge.key(section.title))
+        if after is None:
+            return CLASH, current
+        if after.source.strip() != section.source.strip():
+            tail = after.source[len(after.source.rstrip()) :]
+            text = text.replace(after.source, section.source.rstrip() + tail, 1)
+    if text == _text(merged):
+        return "", merged
+    return LOCKED, text.encode(errors="surrogateescape")
+
+
+def plan_reject(root: Path, proposal: Proposal) -> Decision:
+    """Plan to drop a proposal; how far its cycle has come stays, so that it does not come again."""
+    decided = review.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
+    title = f"review: {proposal.name} is rejected"
+    return Decision(proposal, ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),)))

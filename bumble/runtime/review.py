@@ -1,0 +1,181 @@
+"""What waits for its owner's word: which change sets are held back, and what is noted of them.
+
+A set of a cycle that `git.review` names becomes a proposal, on a branch of its own. What says how
+far the cycle has come stays in the folder, so that nothing is asked for twice:
+
+    review:
+      waiting:
+        dream-1f0c3a5e: 2026-05-24T03:10:00+01:00
+      dealt:
+        9c0b1d3e5f7a9b2c: 2026-05-24
+
+`dealt` are marks of what a proposal was about, for work that is found in the records themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from bumble import files
+from bumble.entity import changes, commits, review_branch
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.commits import Keeping
+from bumble.entity.review_branch import Proposing
+from bumble.errors import ChangeUnfinishedError, UserError
+from bumble.git import Git
+from bumble.records import base, sessions, state
+from bumble.records.mapping_files import MappingFile
+
+SECTION, WAITING, DEALT = "review", "waiting", "dealt"
+MOST_DEALT = 2_000  # marks; the oldest go
+MARK_CHARS = 16
+CONSOLIDATE = "consolidate"  # its sets name their part behind it: `consolidate: narrate: …`
+HELD_BACK = "It waits for your word: `bumble review`."
+
+
+def cycles_of(title: str) -> set[str]:
+    """Return the cycles that a change set is of, by its title."""
+    first, _, rest = title.partition(": ")
+    return {first, rest.partition(": ")[0]} if first == CONSOLIDATE else {first}
+
+
+def is_held(change_set: ChangeSet, cycles: Sequence[str]) -> bool:
+    """Whether a change set waits for its owner's word, by the setting `git.review`."""
+    if cycles_of(change_set.title).isdisjoint(cycles):
+        return False
+    return not all(stays(change.path) for change in change_set.changes)
+
+
+def stays(path: str) -> bool:
+    """Whether a file is written at once: conversations, and how far the cycles have come."""
+    return path == state.PATH or path.startswith(f"{sessions.FOLDER}/")
+
+
+def propose(
+    root: Path, change_set: ChangeSet, keeping: Keeping, *, timeout_seconds: float
+) -> list[Path]:
+    """Put a change set on a branch of its own, and note in the folder that it waits there.
+
+    Returns:
+        The files that were written all the same.
+
+    Raises:
+        ReviewError: If there is no such branch to be had.
+        UserError: As `changes.apply` does.
+    """
+    cycle = change_set.title.partition(":")[0]
+    place = review_branch.place_of(root, cycle, trusted=keeping.trusted)
+    name = f"{cycle.replace(' ', '-')}-{secrets.token_hex(4)}"
+    held = tuple(change for change in change_set.changes if not stays(change.path))
+    proposed = replace(change_set, changes=held)
+    proposing = Proposing(
+        partial(_begin, root, place, name, proposed, keeping),
+        partial(review_branch.drop, root, [name]),
+        commits.history(root, keeping),
+    )
+    noted = ChangeSet(f"{SECTION}: {name} waits", _noted(root, change_set, name, keeping))
+    try:
+        return changes.apply(root, noted, timeout_seconds=timeout_seconds, history=proposing)
+    except ChangeUnfinishedError:  # the next process will finish it
+        raise
+    except UserError:
+        review_branch.drop(root, [name])
+        raise
+
+
+def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keeping) -> None:
+    """Make the branch, and take away those that a killed process made and nothing speaks of."""
+    review_branch.drop(root, stray(root))
+    review_branch.make(root, place, name, proposed, keeping)
+
+
+def sweep(root: Path, *, timeout_seconds: float) -> None:
+    """Take away the branches that nothing speaks of, decided or of a killed process."""
+    if stray(root):
+        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+            review_branch.drop(root, stray(root))
+
+
+def stray(root: Path) -> list[str]:
+    """Return the branches of which nothing says that they wait."""
+    names = review_branch.names(root)
+    return sorted(set(names) - set(waiting(root))) if names else []
+
+
+def _noted(root: Path, change_set: ChangeSet, name: str, keeping: Keeping) -> tuple[Change, ...]:
+    """Plan what is written at once, with the proposal in the list of those that wait."""
+    at_once = [change for change in change_set.changes if stays(change.path)]
+    moved = next((change for change in at_once if change.path == state.PATH), None)
+    others = tuple(change for change in at_once if change is not moved)
+    file = state.read(root / state.PATH)
+    if moved is not None and moved.data is not None:
+        file = state.parse(moved.data.decode())
+    now = base.stamp(keeping.clock())
+    marks = dict.fromkeys(change_set.marks, now[:10])
+    values = {SECTION: {WAITING: {name: now}, **({DEALT: marks} if marks else {})}}
+    noted = state.plan_write(file, values, "it waits for review", remove=_oldest(file, marks))
+    if noted is None or moved is None:
+        return (*others, *filter(None, [noted]))
+    return (*others, replace(noted, read=moved.read))
+
+
+def _oldest(file: MappingFile, new: Mapping[str, Any]) -> list[list[str]]:
+    """Return the keys of marks that make room for new ones."""
+    there = _mapping(file, DEALT)
+    left = sorted(there, key=lambda mark: (str(there[mark]), mark))
+    over = len(left) + len(new) - MOST_DEALT
+    return [[SECTION, DEALT, mark] for mark in left[: max(0, over)] if mark not in new]
+
+
+def waiting(root: Path) -> dict[str, datetime]:
+    """Return the names of what waits, the oldest first, with when each was proposed.
+
+    Raises:
+        RecordInvalidError: If `state.yaml` can't be read.
+    """
+    listed = _mapping(state.read(root / state.PATH), WAITING)
+    named = {
+        name: base.field(listed, name, datetime)
+        for name in listed
+        if review_branch.NAME.fullmatch(name)
+    }
+    return dict(sorted(named.items(), key=lambda pair: pair[1]))
+
+
+def plan_decided(root: Path, name: str, why: str) -> Change | None:
+    """Plan to take a proposal out of the list; the marks of what it was about stay."""
+    file = state.read(root / state.PATH)
+    there = _mapping(file, WAITING)
+    if name not in there:
+        return None
+    alone, bare = len(there) == 1, not _mapping(file, DEALT)
+    keys = [SECTION, *([] if alone and bare else [WAITING]), *([] if alone else [name])]
+    return state.plan_write(file, {}, why, remove=[keys])
+
+
+def dealt(root: Path) -> frozenset[str]:
+    """Return the marks of all that proposals were about, decided or not."""
+    return frozenset(_mapping(state.read(root / state.PATH), DEALT))
+
+
+def mark(*parts: str) -> str:
+    """Return the mark of something that a proposal may be about; it names nobody."""
+    text = "\n".join(parts).encode("utf-8", "replace")
+    return hashlib.sha256(text).hexdigest()[:MARK_CHARS]
+
+
+def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the marks of several things that one part of the work is about."""
+    return tuple(mark(part, *thing) for thing in things)
+
+
+def _mapping(file: MappingFile, key: Literal["waiting", "dealt"]) -> Mapping[str, Any]:
+    found = file.get(SECTION, key, default={})
+    return found if isinstance(found, Mapping) else {}
