@@ -78,6 +78,7 @@ class PostgresStore:
         self._connection, self._translated = connection, translated
         self._me, self._place = int(number), place
         self._new = 0  # chunks put since it was opened
+        self._meta: dict[str, str] | None = None  # facts about the index itself, once read
         self._inside = False  # a transaction
         self._rows: list[tuple[int, Row, Row]] = []  # chunks that are put when it ends
         self._counts = Counter[str]()  # what it does to the counts of terms
@@ -118,7 +119,7 @@ class PostgresStore:
                 yield
                 self._flush()
         finally:
-            self._inside = False
+            self._inside, self._meta = False, None
             self._rows.clear()
             self._counts.clear()
 
@@ -191,11 +192,14 @@ class PostgresStore:
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
-        rows = self.rows("select value from meta where entity = :me and key = %s", (key,))
-        return str(rows[0][0]) if rows else ""
+        if self._meta is None:  # all at once: each question crosses over to the server
+            rows = self.rows("select key, value from meta where entity = :me")
+            self._meta = {str(name): str(value) for name, value in rows}
+        return self._meta.get(key, "")
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the index itself."""
+        self._meta = None
         self.run(
             "insert into meta values (:me, %s, %s)"
             " on conflict (entity, key) do update set value = excluded.value",
