@@ -30,7 +30,7 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own() -> Iterator[Postgres]:
     """A server that may be killed."""
     with running() as server:
