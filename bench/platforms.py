@@ -1,9 +1,11 @@
 """Where bumble can be set up: wheels for every platform, and clean Debian roots.
 
 `uv run python bench/platforms.py` resolves every dependency to wheels for each platform, and prints
-a line each. `--root DIR` runs the Debian line of README.md in a clean root that `debootstrap
---variant=minbase SUITE DIR` made, as root: this checkout is copied into it, the packages it names
-are installed, and it ends with the first answer. The index and certificates are this machine's.
+a line each. As root, `--root DIR --suite SUITE` makes a clean Debian there by debootstrap, unless
+one is there, and runs the Debian line of README.md in it: this checkout is copied into it, the
+packages that the line names are installed, and it ends with the first answer. `--user` does it as
+somebody who is not root. The index and certificates are this machine's, and with `--weights` so are
+the weights; else they are fetched, more than 1 GB.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ PLATFORMS = {  # as uv names them
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 LINE = re.compile(r"<!-- debian command -->\n```sh\n(.*?)\n```", re.DOTALL)
 PASSED = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+CERTIFICATES = "/opt/certificates.crt"  # beside those of the root's own packages
 NOT_COPIED = (".git", ".venv", "out", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 
 
@@ -51,39 +54,73 @@ def resolved(platform: str, python: str) -> str:
     return f"no wheel of {names[-1]}" if names else ran.stderr.strip().splitlines()[0]
 
 
-def answered(root: Path) -> int:
+def make_root(root: Path, suite: str) -> None:
+    """Make a clean Debian, unless one is there."""
+    if (root / "etc" / "debian_version").exists():
+        return
+    scripts = Path("/usr/share/debootstrap/scripts")
+    known = [str(scripts / "sid")] if not (scripts / suite).exists() else []  # newer than it knows
+    command = ["debootstrap", "--variant=minbase", suite, str(root), "http://deb.debian.org/debian"]
+    subprocess.run([*command, *known], check=True)
+
+
+def answered(root: Path, *, user: bool, weights: Path | None) -> int:
     """Run the Debian line of the README in a clean root; its exit code."""
-    inside = root / "root" / "bumble"
-    shutil.rmtree(inside, ignore_errors=True)
-    shutil.copytree(ROOT, inside, ignore=shutil.ignore_patterns(*NOT_COPIED))
-    certificates = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))
-    place = root / "etc" / "ssl" / "certs" / "ca-certificates.crt"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(certificates, place)
-    shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    home = "/home/sam" if user else "/root"
+    copied(root, home, weights)
     match = LINE.search((ROOT / "README.md").read_text(encoding="utf-8"))
     if match is None:
         raise ValueError("README.md has no line for Debian")
-    line = f"apt-get update -q && cd ~/bumble && {match[1].removeprefix('sudo ')}"
-    trusted = {"SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt"}
-    trusted["PIP_CERT"] = trusted["REQUESTS_CA_BUNDLE"] = trusted["SSL_CERT_FILE"]
+    line = match[1] if user else match[1].replace("sudo ", "")
+    trusted = dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), CERTIFICATES)
     carried = {name: value for name, value in os.environ.items() if name in PASSED}
-    around = {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+    around = {"HOME": home, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+    environ = {**around, **carried, **trusted, "DEBIAN_FRONTEND": "noninteractive"}
     chroot = shutil.which("chroot") or "chroot"
-    return subprocess.run(
-        [chroot, str(root), "/bin/sh", "-c", line],
-        env={**around, **carried, **trusted, "DEBIAN_FRONTEND": "noninteractive"},
-        check=False,
-    ).returncode
+    steps = [("root", "apt-get update -q")]
+    if user:
+        steps.append(("root", AS_USER))
+    steps.append(("sam" if user else "root", f"cd ~/bumble && {line}"))
+    for name, step in steps:
+        command = [chroot, f"--userspec={name}:{name}", str(root), "/bin/sh", "-c", step]
+        code = subprocess.run(command, env=environ, check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+AS_USER = (  # somebody who may become root, as whoever set a machine up may
+    "apt-get install -yq sudo && (id sam >/dev/null 2>&1 || useradd sam) && chown -R sam: ~sam"
+    " && echo 'sam ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/sam"
+)
+
+
+def copied(root: Path, home: str, weights: Path | None) -> None:
+    """Put into a root what it gets of this machine: this checkout, certificates, names, weights."""
+    inside = root / home.removeprefix("/")
+    shutil.rmtree(inside / "bumble", ignore_errors=True)
+    ignored = shutil.ignore_patterns(*NOT_COPIED)
+    shutil.copytree(ROOT, inside / "bumble", ignore=ignored)
+    certificates = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))
+    shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
+    shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    if weights is not None:
+        there = inside / ".cache" / "bumble" / "weights"
+        shutil.copytree(weights, there, dirs_exist_ok=True)
 
 
 def main() -> int:
     """Resolve everywhere, or run in one root."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, help="a clean root to run the Debian line in")
+    parser.add_argument("--suite", default="trixie", help="of Debian, where there is no root yet")
+    parser.add_argument("--user", action="store_true", help="as somebody who is not root")
+    parser.add_argument("--weights", type=Path, help="weights that need not be fetched")
     options = parser.parse_args()
     if options.root is not None:
-        return answered(options.root.resolve())
+        root = options.root.resolve()
+        make_root(root, options.suite)
+        return answered(root, user=options.user, weights=options.weights)
     for name, platform in PLATFORMS.items():
         for python in PYTHONS:
             print(f"{name:26} {python}  {resolved(platform, python)}", flush=True)

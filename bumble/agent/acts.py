@@ -110,6 +110,8 @@ def of(text: str, language: str) -> Act:
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
+    if verdict.why == rules.REQUESTED:
+        return "plan"
     if len(plain.split()) <= BRIEF + SHORT:
         for act in OF_ITSELF:
             if listed.has(act, plain):
@@ -133,6 +135,8 @@ def _asks(clause: str, listed: Cues) -> bool:
         return False
     if _QUESTION_MARK.search(clause):
         return True
+    if listed.begins("relative", clause):
+        return False
     count = len(clause.split())
     return count <= MOST_ASKED and not clause.endswith("!") and _begins_asking(clause, listed)
 
@@ -188,7 +192,8 @@ def _courtesy(plain: str, listed: Cues) -> Act | None:
 def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict) -> Act:
     if any(listed.begins("request", part) for part in parts):
         return "request"
-    if listed.has("joke", plain) or verdict.why in _JOKES:
+    deadpan = verdict.why == "absurd" and not listed.has("bad", plain)
+    if listed.has("joke", plain) or verdict.why in _JOKES or deadpan:
         return "joke"
     for act in ("hypothetical", "correction"):
         if listed.has(act, plain):

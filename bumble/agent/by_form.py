@@ -21,7 +21,7 @@ from bumble.grounding import claims
 from bumble.text import stop_words, words
 
 LATEST = 6  # replies none of whose wordings is taken again
-MOST_WORDS, MOST_CHARS = 16, 110  # of a message that is quoted whole
+MOST_WORDS, MOST_CHARS = 20, 140  # of a message that is quoted whole
 QUOTE_CHARS = 240  # of what is remembered
 # Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
 SPEAKS = frozenset(
@@ -40,7 +40,7 @@ SPEAKS = frozenset(
 _GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
 GOES_ON = "telling"  # the act whose last part fits behind any reply
 _ENDS = (".", "!", "?")
-_CLAUSE = re.compile(r"(?<=[.!?…;])\s+|\n+|,\s+")
+_CLAUSE = re.compile(r"(?<=[.!?…;])(?<!\d\.)\s+|,\s+")  # `3. Stock` is no end
 _SLOT = re.compile(r"\{\w+\}")
 _QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
 _CALLED = re.compile(r",? ?\{who\}")
@@ -133,14 +133,21 @@ def gist(message: str) -> str:
     line = words.one_line(message)
     if len(line) <= MOST_CHARS and len(line.split()) <= MOST_WORDS:
         return line.rstrip(".")
-    clauses = [part.strip() for part in _CLAUSE.split(line) if part.strip()]
-    best = max(clauses, key=_weight)
+    ends = [match.start() for match in _CLAUSE.finditer(line)]
+    starts = [0, *(match.end() for match in _CLAUSE.finditer(line))]
+    rows = [
+        line[start:end]
+        for first, start in enumerate(starts)
+        for end in [*ends, len(line)][first:]
+        if len(line[start:end].split()) <= MOST_WORDS
+    ]
+    best = max(rows or [line], key=_weight)
     return words.shorten(best.rstrip(".,;"), MOST_CHARS, at_word=True)
 
 
-def _weight(clause: str) -> float:
-    digits = len(re.findall(r"\d+", clause))
-    return min(len(clause.split()), MOST_WORDS) + 3 * digits
+def _weight(clauses: str) -> float:
+    """Say how much a row of clauses tells: its words, and numbers more."""
+    return len(clauses.split()) + 3 * len(re.findall(r"\d+", clauses))
 
 
 def _tokens(text: str) -> tuple[str, ...]:

@@ -121,15 +121,22 @@ def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, 
 class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
-    What only repeats is not shown: what was said before in this turn, and at the beginning of an
-    answer what the person has just said of themselves. An answer that goes round in circles is
-    ended: a small model would fill its budget with one sentence.
+    What only repeats is not shown: what was said before in this turn, as a whole or by one of
+    several actions, and at the beginning of an answer what the person has just said of themselves.
+    An answer that goes round in circles is ended: a small model would fill its budget with one
+    sentence.
     """
 
     def __init__(
-        self, say: Say, said_before: Sequence[str], theirs: Sequence[str], *, goes_on: bool
+        self,
+        say: Say,
+        said_before: Sequence[str],
+        each: list[str],
+        theirs: Sequence[str],
+        *,
+        goes_on: bool,
     ) -> None:
-        self.reader, self.gap = SayReader(), GOES_ON if goes_on else PAUSE
+        self.reader, self.gap = SayReader(each), GOES_ON if goes_on else PAUSE
         self.say, self.said_before, self.theirs = say, said_before, theirs
         self.heard = ""
         self.shown = self.echoed = False
@@ -205,7 +212,7 @@ def run(
         UserError: If the model fails before it has said or done anything.
     """
     outcome = Outcome()
-    messages = list(request.messages)
+    messages, each = list(request.messages), list[str]()  # each text that was said
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
@@ -215,7 +222,7 @@ def run(
         asked = fits(replace(request, messages=tuple(messages), schema=answers))
         said = [step.said for step in outcome.steps if step.said]
         goes_on = tries.cuts > 0 and bool(said)
-        speaker = _Speaker(say, said, echo.own_sentences(gate.message), goes_on=goes_on)
+        speaker = _Speaker(say, said, each, echo.own_sentences(gate.message), goes_on=goes_on)
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:

@@ -6,7 +6,15 @@ from bumble.agent import budget, by_form, route
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.turn_record import Turn
-from bumble.context import compact, recalled, remembered, short, transcript, working_memory
+from bumble.context import (
+    compact,
+    prompt_files,
+    recalled,
+    remembered,
+    short,
+    transcript,
+    working_memory,
+)
 from bumble.context.remembered import Quote
 from bumble.context.system import Block, Stable
 from bumble.forms import forms
@@ -38,6 +46,7 @@ def prepare(
     """
     said = session.messages[-1]
     stable = stable_part(life, language)
+    prompt_files.say_unreadable(life, stable.files)
     if compacts:
         session, _ = compact.make_room(life, session, stable.tokens)
     seen = transcript.view(session, budget.history(life, stable), before=said.id, plain=True)
@@ -86,7 +95,7 @@ def _going_on(life: Runtime, session: Session, quotes: list[Quote], language: st
         said = {message.id for message in session.messages}
         lines += [
             line.text
-            for line in working_memory.current(life.entity, session.people, language)
+            for line in working_memory.current(life, session.people, language)
             if not said & set(line.origin.sources)
             and not any(quote.text in line.text for quote in quotes)
         ][:MOST_NEWS]

@@ -45,6 +45,7 @@ from bumble.context import (
     compact,
     handover,
     preamble,
+    prompt_files,
     recalled,
     short,
     system,
@@ -125,6 +126,7 @@ def prepare(
     uses = compacts and (how == "tools" or decided.profile == "deliberate")
     outside = outside_tools.offered(life, session) if uses else ()
     stable = stable_part(life, session.people)
+    prompt_files.say_unreadable(life, stable.files)
     compacted = None
     if compacts:
         session, compacted = compact.make_room(life, session, stable.tokens)

@@ -200,8 +200,8 @@ def _notice(opened: Opened, chosen: Choice, code: str) -> str:
         )
     else:
         first = f"{chosen.model} can't be trusted to write {name} ({measured_on(result)})."
-    first += " Until then its answers are checked, or put together by fixed forms."
-    return f"{first}\n{_better(shell, chosen)}"
+    then = "So its answers are checked, or put together by fixed forms."
+    return f"{first} {then}\n{_better(shell, chosen)}"
 
 
 def _better(shell: Shell, chosen: Choice) -> str:

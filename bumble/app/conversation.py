@@ -33,6 +33,7 @@ from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
+from bumble.text import tokens
 from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 LAST_REQUEST = "last_request.json"
 HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
+REPORTS, MOST_REPORTS = "reports", 50  # of the last request of each conversation
 
 
 class OpenMind:
@@ -122,6 +124,8 @@ class OpenMind:
     def _answer(
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
+        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking.wait("listens")
         last_spoke = self._last_spoke()
         if self.is_new:
             self._hand_over()
@@ -141,7 +145,7 @@ class OpenMind:
             )
             prepared.notes += attached.notes
         voice, stops = output.Voice(say), self.opened.shell.stops
-        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held(), thinking:
             self.last = turn.answer(
                 self.life,
@@ -153,6 +157,13 @@ class OpenMind:
             self.session = self.last.session
         voice.complain()
         return self.last
+
+    def _reading(self, prepared: Turn) -> str:
+        """Say what comes before the first word: weights that are loaded, and tokens to be read."""
+        size = sum(tokens.estimate(message.content) for message in prepared.request.messages)
+        reads = f"reads about {size:,} tokens"
+        embedded = self.choice is not None and self.choice.backend == "embedded"
+        return f"wakes {self.life.model.name} and {reads}" if embedded and not self.last else reads
 
     def _hand_over(self) -> None:
         """Leave the brief of the last conversation with this person, if nobody has yet."""
@@ -313,7 +324,13 @@ class OpenMind:
         data = [[one.role, one.content] for one in done.request.messages]
         files.write_atomic(place, json.dumps(data).encode())
         told = context_report.to_data(context_report.of(self.life, done, "run"))
-        files.write_atomic(place.with_name(LAST_REPORT), json.dumps(told).encode())
+        report = json.dumps(told).encode()
+        files.write_atomic(place.with_name(LAST_REPORT), report)
+        reports = place.parent / REPORTS
+        files.write_atomic(reports / f"{done.session.id}.json", report)
+        by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for old in by_time[:-MOST_REPORTS]:
+            files.remove(old)
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
@@ -347,9 +364,9 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_report(entity: Entity) -> context_report.Report | None:
-    """Return the report of the last request, None if it is not kept."""
-    found = _cached(entity, LAST_REPORT)
+def last_report(entity: Entity, session_id: str = "") -> context_report.Report | None:
+    """Return the report of the last request, or of the last in a conversation; None: not kept."""
+    found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
     return context_report.from_data(found) if isinstance(found, dict) else None
 
 
@@ -395,7 +412,9 @@ def open_mind(
 
 
 @contextmanager
-def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
+def open_to_look(
+    opened: Opened, speaker: str | None, session_id: str | None = None
+) -> Iterator[OpenMind]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
     person = participants.person(opened.entity, opened.identity, speaker)
     chosen, model = None, None
@@ -408,7 +427,7 @@ def open_to_look(opened: Opened, speaker: str | None) -> Iterator[OpenMind]:
         life = _life(opened, chosen, model, yes=False, writes=False)
         life.memory.syncs = True  # derived files may be brought up to date by looking
         mind = OpenMind(opened, life, person, chosen)
-        mind.begin(session_id=None, new=False)
+        mind.begin(session_id=session_id, new=False)
         yield mind
     finally:
         model.close()

@@ -6,10 +6,13 @@ import errno
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
+
+import typer
 
 from bumble.app.process import Shell
 from bumble.errors import FULL, UserError
@@ -88,6 +91,7 @@ def say(text: str) -> None:
     stream = sys.stderr
     if stream is None:
         return
+    sign("")
     try:
         stream.write(f"{clean(text)}\n")
         stream.flush()
@@ -97,7 +101,16 @@ def say(text: str) -> None:
 
 def piece(text: str, stream: TextIO | None = None) -> None:
     """Print part of a line at once, as tokens come."""
-    _write(clean(text), stream or sys.stdout)
+    sign("")
+    shown = clean(text)
+    if shown and stream is None and sys.stdout is not None:
+        _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
+    _write(shown, stream or sys.stdout)
+
+
+def take_back(column: int) -> None:
+    """Take away what stands behind a column of the line of the result, on a terminal."""
+    _write(f"\r\x1b[{column}C\x1b[K", sys.stdout)
 
 
 class Voice:
@@ -128,10 +141,13 @@ class Voice:
 
 def flush() -> None:
     """See to it that everything printed has left the process."""
+    sign("")
+    _LINE.begun = False
     _write("", sys.stdout)
 
 
 def _print(text: str) -> None:
+    sign("")
     _write(text + "\n", sys.stdout)
 
 
@@ -193,29 +209,76 @@ class Progress:
 
     def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
         self.what = what
-        dumb = (environ or os.environ).get("TERM") == "dumb"
-        self.shown = sys.stderr.isatty() and not dumb
-        self.last = ""
+        self._environ = environ
 
     def __call__(self, count: float, total: float | None, *, in_bytes: bool = False) -> None:
         """Show `count` of `total`; None where the end is not known."""
-        if not self.shown:
-            return
         amount = size(count) if in_bytes else f"{count:,.0f}"
         whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
         bar = f" {_bar(count / total)}" if total else ""
-        line = f"{self.what}:{bar} {amount}{whole}"
-        if line != self.last:
-            sys.stderr.write(f"\r\x1b[2K{line}")
-            sys.stderr.flush()
-            self.last = line
+        sign(f"{self.what}:{bar} {amount}{whole}", self._environ)
 
     def clear(self) -> None:
         """Take the line away."""
-        if self.shown and self.last:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-            self.last = ""
+        sign("")
+
+
+class _Line:
+    """What stands where the cursor of the terminal is, as far as this process wrote it."""
+
+    sign = ""  # what is waited for; goes when anything else is said
+    begun = False  # whether a line of a result has begun that is not to be overwritten
+
+
+_LINE = _Line()
+
+
+def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
+    """Show on a terminal what is waited for, until anything else is said; empty: no more."""
+    if text == _LINE.sign or sys.stderr is None:
+        return
+    if text and (_LINE.begun or not _has_terminal(environ)):
+        return
+    _LINE.sign = text
+    with suppress(OSError):
+        sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
+        sys.stderr.flush()
+
+
+def _fitting(text: str) -> str:
+    """Cut a text to one line of the terminal: only that can be taken away again."""
+    if not text:
+        return ""
+    from bumble.text import cells  # no command that shows no sign waits for it
+
+    return cells.fitting(text, columns(sys.stderr) - 1)
+
+
+def _has_terminal(environ: Mapping[str, str] | None) -> bool:
+    """Tell whether stderr is a terminal on which a line can be taken away again."""
+    dumb = (os.environ if environ is None else environ).get("TERM") == "dumb"
+    return sys.stderr is not None and sys.stderr.isatty() and not dumb
+
+
+def columns(stream: TextIO) -> int:
+    """Return how wide the terminal of a stream is now; it may have been resized."""
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
+        width = 0
+    return width or shutil.get_terminal_size().columns
+
+
+def asked(question: str, **how: Any) -> str:
+    """Ask for a line at the terminal, as `typer.prompt` does."""
+    sign("")
+    return str(typer.prompt(question, err=True, **how))
+
+
+def agrees(question: str, *, default: bool) -> bool:
+    """Ask the person at the terminal; the sign of what is waited for makes way."""
+    sign("")
+    return typer.confirm(question, default=default, err=True)
 
 
 class Thinking:
@@ -225,8 +288,7 @@ class Thinking:
     """
 
     def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
-        self._text = f"{name} is thinking …"
-        self._line = Progress(self._text, environ)
+        self._name, self._environ = name, environ
         self._begun = False
 
     def __enter__(self) -> Thinking:
@@ -235,21 +297,22 @@ class Thinking:
     def __exit__(self, *_: object) -> None:
         self._end()
 
+    def wait(self, what: str) -> None:
+        """Show on a terminal what it does: `reads`; nothing elsewhere."""
+        sign(f"{self._name} {what} …", self._environ)
+
     def begin(self) -> None:
-        """Show it."""
+        """Show that it thinks."""
         if self._begun:
             return
         self._begun = True
-        if self._line.shown:
-            sys.stderr.write(self._text)
-            sys.stderr.flush()
+        if _has_terminal(self._environ):
+            self.wait("is thinking")
         else:
-            say(self._text)
+            say(f"{self._name} is thinking …")
 
     def _end(self) -> None:
-        if self._begun and self._line.shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+        sign("")
         self._begun = False
 
     def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.errors import EngineMissingError, UserError, WeightsMissingError
@@ -130,7 +128,7 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
     if yes:
         return
     if shell.interactive:
-        if typer.confirm(f"Fetch {what}?", default=True, err=True):
+        if output.agrees(f"Fetch {what}?", default=True):
             return
         raise WeightsMissingError(
             f"{name} was not fetched.\nGet it with `bumble model pull {name}`."

@@ -27,6 +27,7 @@ CUES = (
     "riddles",
     "imagined",
     "maybe",
+    "requested",
     "questions",
     "sayings",
     "reports",

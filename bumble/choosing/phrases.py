@@ -81,6 +81,7 @@ class _Lists:
         body = phrase.strip()
         first, last = body.startswith("^"), body.endswith("$")
         parts = body.strip("^$ ").split()
+        barred = parts.pop()[1:] if parts and len(parts[-1]) > 1 and parts[-1][0] == "!" else ""
         if not parts:
             raise ValueError(f"a phrase without a word: `{phrase}`")
         out = ""
@@ -91,6 +92,8 @@ class _Lists:
                 out += rf"(?:{self._part(part[:-1])} {_BREAK})?"
             else:
                 out += self._part(part) + (f" {_BREAK}" if n < len(parts) - 1 else "")
+        if barred:
+            out += rf"(?! {self._part(barred)} )"
         return (self.begin if first else "") + out + (r"(?= [.?!])" if last else "")
 
     def _part(self, part: str) -> str:

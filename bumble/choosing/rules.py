@@ -18,6 +18,8 @@ MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
+REQUESTED = "asked to keep"  # why something is kept
+LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
 MANY_WORDS = 14  # from here on something else may be told beside the weather
@@ -208,6 +210,8 @@ def judge(text: str, code: str) -> Verdict:
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
     if confided and len(wording.words) >= LEAST_CONFIDED_WORDS:
         return True, "told in confidence"
+    if is_requested(wording):
+        return True, REQUESTED
     for why, veto in VETOES:
         if veto(wording):
             # what follows from what is imagined is imagined, too
@@ -259,6 +263,14 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
         ),
     ),
 )
+
+
+def is_requested(wording: Wording) -> bool:
+    """Whether somebody asks to keep in mind what they say, and means it."""
+    if not wording.has("requested") or wording.laughs or wording.has("jests") or wording.absurd:
+        return False
+    rest = wording.language.patterns["requested"].sub(" ", wording.line)
+    return len(phrases.words(rest)) >= LEAST_REQUESTED_WORDS
 
 
 def is_confided(wording: Wording) -> bool:

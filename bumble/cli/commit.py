@@ -123,7 +123,7 @@ def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
         return
     if not shell.interactive:
         raise RefusedError(f"{question} Nobody is here to answer.\n{advice}")
-    if not typer.confirm(question, default=False, err=True):
+    if not output.agrees(question, default=False):
         raise RefusedError("Nothing was changed.")
 
 

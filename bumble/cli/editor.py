@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
 from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
@@ -73,7 +71,7 @@ def _typed(shell: Shell, file: Path, text: str, check: Callable[[str, Path | Non
             if not shell.interactive:
                 raise
             output.say(f"error: {error}")
-            if not typer.confirm("Open it again?", default=True, err=True):
+            if not output.agrees("Open it again?", default=True):
                 raise
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-import typer
-
 from bumble import files
 from bumble.app import output, setting_files
 from bumble.app.opening import Opened
@@ -39,7 +37,7 @@ def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opene
         output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
         return opened
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
-    if not yes and not typer.confirm(question, default=True, err=True):
+    if not yes and not output.agrees(question, default=True):
         return opened
     renamed = _renamed(opened, name)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
+from bumble.app import output
 from bumble.app.process import Shell
 from bumble.errors import UsageError
 
@@ -25,5 +24,4 @@ def ask(shell: Shell, *, new: bool) -> str:
         return given
     if not shell.interactive:
         raise UsageError(f"There is no passphrase.\nGive one in ${VARIABLE}, or on a terminal.")
-    typed = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True)
-    return str(typed)
+    return output.asked("Passphrase", hide_input=True, confirmation_prompt=new)

@@ -11,8 +11,9 @@ import typer
 from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, text_input
+from bumble.cli import commit, conversations, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import (
     LimitOption,
@@ -61,14 +62,26 @@ def list_(
     archived: Annotated[
         bool, typer.Option("--archived", "--all", help="Those that were put away, too.")
     ] = False,
+    session: OfSessionOption = None,
     limit: LimitOption = 20,
 ) -> None:
     """List beliefs, the newest first, each with how sure it is of it now."""
     if category is not None:
         _check_category(category)
 
+    talk = conversations.find(opened, session).id if session is not None else None
+
     def wanted(belief: Belief) -> bool:
-        return (archived or not belief.archived) and category in (None, belief.category)
+        is_of_talk = talk is None or talk in belief.provenance.sources
+        return (
+            is_of_talk
+            and (archived or not belief.archived)
+            and category
+            in (
+                None,
+                belief.category,
+            )
+        )
 
     paths = beliefs.paths(opened.entity.beliefs)
     listing = readable(opened, paths, _load, keep=wanted, limit=limit)

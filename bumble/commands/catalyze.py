@@ -86,7 +86,7 @@ def _data(catalyzed: Catalyzed, query: str) -> dict[str, Any]:
             {
                 "path": hit.path,
                 "id": hit.id,
-                "content": hit.text,
+                "content": f"{hit.newer} {hit.text}".lstrip(),
                 "similarity": _similarity(hit),
                 "kind": hit.kind,
                 "line": hit.line,
@@ -115,8 +115,7 @@ def _lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
         when = listing.when(hit.at, opened) if hit.at else ""
         parts = (f"{number:>2}.", f"{_similarity(hit):.3f}", hit.kind, when)
         yield "  ".join(part for part in (*parts, f"{hit.path}:{hit.line}") if part)
-        statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-        yield from (f"    {line}".rstrip() for line in statement.splitlines())
+        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
     if catalyzed.contributions:
         yield ""
         yield "By way of:"

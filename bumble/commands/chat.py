@@ -11,6 +11,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.app.speech import Speech
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
@@ -107,9 +108,10 @@ def chat(
     With a message, or one on standard input, answers it and ends; without, opens a conversation.
     The next `bumble chat` goes on where this one ended.
     """
+    shell = shell_of(ctx)
+    output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.app import after_turn, conversation
 
-    shell = shell_of(ctx)
     shell.set_now(now)
     shell.set_seed(seed)
     if session and new_session:
@@ -125,6 +127,7 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
+    output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
     if first is not None and not incognito:
@@ -225,7 +228,8 @@ def answer(
     shell, wishes = opened.shell, message.wishes
     for unheard in mind.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
-    say = _ignore if shell.json else output.piece
+    speech = Speech(opened.identity.name, shell.environ)
+    say = _ignore if shell.json else speech
     turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")

@@ -13,7 +13,8 @@ from bumble.agent import context_report
 from bumble.agent.context_report import Part, Report
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
-from bumble.cli import directives
+from bumble.cli import conversations, directives
+from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, reads
 from bumble.errors import UsageError
 from bumble.records import scratch
@@ -47,10 +48,11 @@ def list_(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
+    session: OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Show what is in the prompt, and the size of each part."""
-    report = _report(opened, speaker, message, estimate=estimate)
+    report = _report(opened, speaker, message, session, estimate=estimate)
     output.result(
         opened.shell, "context list", context_report.to_data(report), list(listed(report))
     )
@@ -63,10 +65,11 @@ def detail(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
+    session: OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Show each skill, tool and block by its size, and the token budget."""
-    report = _report(opened, speaker, message, estimate=estimate)
+    report = _report(opened, speaker, message, session, estimate=estimate)
     output.result(
         opened.shell, "context detail", context_report.to_data(report), list(detailed(report))
     )
@@ -79,11 +82,12 @@ def json_(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
+    session: OfSessionOption = None,
     estimate: EstimateOption = False,
 ) -> None:
     """Print the report as JSON."""
     opened.shell.json = True
-    report = _report(opened, speaker, message, estimate=estimate)
+    report = _report(opened, speaker, message, session, estimate=estimate)
     output.result(opened.shell, "context json", context_report.to_data(report), "")
 
 
@@ -94,9 +98,10 @@ def prompt(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
+    session: OfSessionOption = None,
 ) -> None:
     """Print the next request, word for word."""
-    turn = _estimated(opened, speaker, message)[1]
+    turn = _estimated(opened, speaker, message, session)[1]
     messages = [
         {"role": message.role, "content": message.content} for message in turn.request.messages
     ]
@@ -112,11 +117,12 @@ def diff(
     *,
     message: MessageOption = None,
     speaker: AsOption = None,
+    session: OfSessionOption = None,
 ) -> None:
     """Show what differs between the last request and the next, and from which byte on."""
     sent = conversation.last_request(opened.entity)
     before = _joined(sent)
-    turn = _estimated(opened, speaker, message)[1]
+    turn = _estimated(opened, speaker, message, session)[1]
     after = _joined([(message.role, message.content) for message in turn.request.messages])
     shared = len(files.common_prefix(before.encode(), after.encode()))
     lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
@@ -131,25 +137,39 @@ def _joined(messages: list[tuple[str, str]]) -> str:
     return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
 
 
-def _report(opened: Opened, speaker: str | None, message: str | None, *, estimate: bool) -> Report:
+def _report(
+    opened: Opened,
+    speaker: str | None,
+    message: str | None,
+    session: str | None,
+    *,
+    estimate: bool,
+) -> Report:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
-        stored = conversation.last_report(opened.entity)
+        of = conversations.find(opened, session).id if session is not None else ""
+        stored = conversation.last_report(opened.entity, of)
         if stored is not None:
             return stored
-    return _estimated(opened, speaker, message)[0]
+    return _estimated(opened, speaker, message, session)[0]
 
 
-def _estimated(opened: Opened, speaker: str | None, message: str | None) -> tuple[Report, Turn]:
+def _estimated(
+    opened: Opened, speaker: str | None, message: str | None, session: str | None
+) -> tuple[Report, Turn]:
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:
         UsageError: If the message is nothing but directives.
+        RefusedError: If the speaker had no part in the conversation.
     """
+    chosen = conversations.find(opened, session) if session is not None else None
+    if chosen is not None:
+        speaker = speaker or chosen.by
     typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
-    with conversation.open_to_look(opened, speaker) as mind:
+    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as mind:
         turn = mind.look(typed.text, think=typed.wishes.think)
         return context_report.of(mind.life, turn, "estimate"), turn
 

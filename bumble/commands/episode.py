@@ -12,8 +12,9 @@ import typer
 from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.body.significance import decayed
-from bumble.cli import commit, listing, people, text_input
+from bumble.cli import commit, conversations, listing, people, text_input
 from bumble.cli.commit import FromOption
+from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
 from bumble.cli.options import DryRunOption
@@ -53,6 +54,7 @@ def list_(
         str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
     ] = None,
     tag: TagOption = None,
+    session: OfSessionOption = None,
     since: SinceOption = None,
     limit: LimitOption = 20,
 ) -> None:
@@ -60,12 +62,14 @@ def list_(
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
+    talk = conversations.find(opened, session).id if session is not None else None
     asked = set(map(tag_words.folded, tag or ()))
 
     def wanted(episode: Episode) -> bool:
         has_tags = asked <= set(map(tag_words.folded, episode.tags))
         is_theirs = who is None or who in episode.people
-        return has_tags and is_theirs and (start is None or episode.at >= start)
+        is_of_talk = talk is None or episode.session == talk
+        return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
 
     paths = episodes.paths(opened.entity.episodes)
     listed = listing.readable(opened, paths, _load, keep=wanted, limit=limit)

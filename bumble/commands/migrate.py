@@ -12,7 +12,13 @@ from bumble import git
 from bumble.app import output
 from bumble.app.opening import Opened, keeping, locate, shell_of
 from bumble.app.process import Shell
-from bumble.cli.options import CheckOption, EntityOption, JsonOption, NowOption
+from bumble.cli.options import (
+    CheckOption,
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+)
 from bumble.entity import changes, commits, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
@@ -29,6 +35,7 @@ def migrate(
     ctx: typer.Context,
     *,
     check: CheckOption = False,
+    lock_timeout: LockTimeoutOption = None,
     entity: EntityOption = None,
     now: NowOption = None,
     json: JsonOption = False,
@@ -43,14 +50,15 @@ def migrate(
     shell = shell_of(ctx)
     shell.set_now(now)
     root, _ = locate(shell, entity)
+    wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if lock_timeout is None else lock_timeout
     if not check:
-        changes.recover(root)
+        changes.recover(root, timeout_seconds=wait)
     migration = migrate.plan(root)
     kept = ""
     if migration.due and not check:
         after = _opened_after(shell, root, migration)
         kept = migrate.keep(Entity(root), migration.version, shell.now(), git.at(root))
-        commits.apply(root, migration.change_set, keeping(after))
+        commits.apply(root, migration.change_set, keeping(after), timeout_seconds=wait)
     data = {
         "format": migration.version,
         "wanted": SCHEMA_VERSION,

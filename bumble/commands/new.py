@@ -277,7 +277,7 @@ def _choose(
             raise UsageError(f"{option}: {error}") from error
     while True:
         try:
-            return check(str(typer.prompt(question, default=default, err=True)).strip())
+            return check(output.asked(question, default=default).strip())
         except ValueError as error:
             output.say(f"{error}")
 

@@ -11,12 +11,11 @@ import typer
 
 from bumble.app import body_view, opening, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import listing, people, text_input
+from bumble.cli import conversations, listing, people, text_input
 from bumble.cli.entity_command import looks_back
 from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
-from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.body.config import BodyConfig, ImprintConfig
@@ -155,7 +154,7 @@ def search_of(
         mood=affects.mood(felt.bars, body.soma.affects).name,
         at=at,
         people=about,
-        sessions=() if session is None else (_session(opened, session),),
+        sessions=() if session is None else (conversations.find(opened, session).id,),
     )
 
 
@@ -229,14 +228,6 @@ def _kinds(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _session(opened: Opened, session_id: str) -> str:
-    paths = session_files.paths(opened.entity.sessions)
-    infos = listing.readable(opened, paths, session_files.read_info).records
-    by_time = sorted(infos, key=lambda info: (info.last_at, info.id))
-    by_id = {info.id: opened.entity.sessions / info.id for info in by_time}
-    return listing.pick(by_id, session_id, "conversation").name
-
-
 def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -> str:
     from bumble.index import search
 
@@ -263,8 +254,7 @@ def _lines(
         kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
         parts = (f"{rank:>2}.", f"{hit.score:.3f}", kind, when, f"{hit.path}:{hit.line}")
         yield "  ".join(part for part in parts if part)
-        statement = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-        yield from (f"    {line}".rstrip() for line in statement.splitlines())
+        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)
@@ -347,6 +337,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
         "line": hit.line,
         "at": hit.at.isoformat() if hit.at else None,
         "text": hit.text,
+        "newer": hit.newer or None,
         "speaker": hit.speaker or None,
         "people": list(hit.people),
         "audience": list(hit.audience),

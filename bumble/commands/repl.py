@@ -15,6 +15,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble import files
 from bumble.app import after_turn, output
+from bumble.app.speech import Speech
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.commands import context
@@ -141,8 +142,8 @@ def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
     name = mind.opened.identity.name
     for line in mind.unheard():
         output.say(f"{name} said in the meantime: {line}")
-    output.piece(f"{name}> ")
-    turn = mind.answer(text, output.piece, think=wishes.think, typed=True)
+    speech = Speech(name, mind.opened.shell.environ, always=True)
+    turn = mind.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
     if mind.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt

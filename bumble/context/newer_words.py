@@ -1,4 +1,4 @@
-"""What is recalled and was put right since: the newer word stands beside it.
+"""What is recalled and was put right since: the newer word stands before it.
 
 A correction that was kept by form is a belief that names the message it rests on, and behind that
 the one it puts right. Adds to what was found; ranks nothing.
@@ -28,7 +28,7 @@ class NewerWord:
 
 
 def beside(entity: Entity, hits: Sequence[Hit], readers: Sequence[str]) -> list[Hit]:
-    """Put beside each memory the newest word on it that its readers may meet."""
+    """Put before each memory the newest word on it that its readers may meet."""
     newer = _newer_words(entity, readers) if hits else {}
     return [_with_newer(entity, hit, newer) for hit in hits] if newer else list(hits)
 
@@ -60,7 +60,7 @@ def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit
     if word is None or word.message in sources:
         return hit
     since = forms.load(words.language(word.text), entity.root).memory.since
-    return replace(hit, text=f"{hit.text} ({since.format(words=word.text)})")
+    return replace(hit, newer=since.format(words=word.text))
 
 
 def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

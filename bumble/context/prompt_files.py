@@ -1,6 +1,7 @@
 """The files in every prompt (GENOME.md, working/MEMORY.md…): how much of each goes in.
 
-Each is optional and capped, and all of them together are; what was cut says so in its place.
+Each is optional and capped, and all of them together are; what was cut says so in its place. One
+that a hand has broken is left out.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Literal
 from bumble import files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
-from bumble.errors import UnsafePathError
+from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.records import base, working
+from bumble.runtime.runtime import Runtime
 
 LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
-Status = Literal["OK", "TRUNCATED", "MISSING"]
+Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class BootstrapFile:
     name: str  # relative to the entity folder
     status: Status
     raw_chars: int
-    text: str  # what is injected; empty if it is missing
+    text: str  # what is injected; empty if there is nothing
+    problem: str = ""  # of one that can't be read
 
     @property
     def injected_chars(self) -> int:
@@ -40,24 +43,34 @@ def read(
     """Read the files in the configured order; what is not there never fails anything.
 
     Of the living memory only what all readers may meet is there.
-
-    Raises:
-        RecordInvalidError: If one is there and is no text.
     """
     left = config.bootstrap_total_max_chars
     own_files = []
     for name in config.bootstrap_files:
-        raw = _raw(entity, name)
-        if raw is not None and name == LIVING_MEMORY:
-            raw = working.shown(raw, readers)
-        own_file = (
-            BootstrapFile(name, "MISSING", 0, "")
-            if raw is None
-            else _fitted(name, raw, left, config)
-        )
+        own_file = _read(entity, name, left, config, readers)
         left -= own_file.injected_chars
         own_files.append(own_file)
     return tuple(own_files)
+
+
+def _read(
+    entity: Entity, name: str, left: int, config: PromptConfig, readers: Sequence[str]
+) -> BootstrapFile:
+    try:
+        raw = _raw(entity, name)
+    except RecordInvalidError as error:
+        return BootstrapFile(name, "UNREADABLE", 0, "", str(error))
+    if raw is None:
+        return BootstrapFile(name, "MISSING", 0, "")
+    shown = working.shown(raw, readers) if name == LIVING_MEMORY else raw
+    return _fitted(name, shown, left, config)
+
+
+def say_unreadable(life: Runtime, own_files: Sequence[BootstrapFile]) -> None:
+    """Say once of each file that can't be read that it is left out."""
+    for own_file in own_files:
+        if own_file.problem:
+            life.say_left_out(own_file.problem)
 
 
 def _raw(entity: Entity, name: str) -> str | None:

@@ -305,7 +305,7 @@ def find(
         limit: At most this many.
         unasked: Whether only what is near enough to come to mind by itself counts.
         faded: Whether what has faded counts too; None: where nothing else answers.
-        newer: Whether the newest word on each stands beside it.
+        newer: Whether the newest word on each stands before it.
         touching: Whether what has nothing to do with the query is left out.
     """
 
@@ -458,11 +458,12 @@ def _beside_prompt(life: Runtime, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def line(hit: Hit, limit_tokens: int) -> str:
-    """Word a memory: when, and what was said, by whom, or happened."""
+    """Word a memory: when, and what was said, by whom, or happened; what puts it right first."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
     text = _cut(told(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
-    return f"{when}{who}{FADED if hit.faded else ''}{text}"
+    newer = f"{quotes.plain(hit.newer)} " if hit.newer else ""
+    return f"{newer}{when}{who}{FADED if hit.faded else ''}{text}"
 
 
 def told(hit: Hit) -> str:

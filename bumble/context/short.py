@@ -15,7 +15,6 @@ from bumble.context.system import Block, Stable
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Message
-from bumble.records import knowledge
 from bumble.text import tokens, words
 from bumble.text.words import one_line
 
@@ -29,17 +28,13 @@ def has(language: str) -> bool:
 
 
 def stable(entity: Entity, identity: Identity, config: PromptConfig, language: str) -> Stable:
-    """Make the short prompt from an entity's files as they are.
-
-    Raises:
-        RecordInvalidError: If one of them can't be read.
-    """
+    """Make the short prompt from an entity's files as they are."""
     own_files = tuple(prompt_files.read(entity, config))
     who = identity.identity
     parts = {
         "monologue": _monologue(one_line(who.monologue), language),
         "always": "\n".join(
-            filter(None, (system.locked(knowledge.read(entity.knowledge)), system.files(own_files)))
+            filter(None, (system.locked(system.readable_book(entity)), system.files(own_files)))
         ),
     }
     page = prompts.load(NAME.format(language=language))

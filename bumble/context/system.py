@@ -94,11 +94,9 @@ def of_entity(
 
     A file that a hand has broken is left out; the index names it.
     """
-    story, book = None, knowledge_store.EMPTY
+    story = None
     with suppress(RecordInvalidError):
         story = narrative_store.read(entity.narrative)
-    with suppress(RecordInvalidError):
-        book = knowledge_store.read(entity.knowledge)
     return stable(
         identity,
         tools,
@@ -107,13 +105,20 @@ def of_entity(
             for skill in skills_store.read(entity.skills)
             if base.may_read(skill.provenance.audience, readers)
         ],
-        book,
+        readable_book(entity),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config, readers),
         mood,
         topics,
         home=entity.root.name,
     )
+
+
+def readable_book(entity: Entity) -> Knowledge:
+    """Return what the entity knows; nothing where a hand has broken the file."""
+    with suppress(RecordInvalidError):
+        return knowledge_store.read(entity.knowledge)
+    return knowledge_store.EMPTY
 
 
 def stable(

@@ -36,10 +36,11 @@ def blocks(
         session: The conversation, with the message that is to be answered.
         share: Of the whole budget, in [0, 1]: a reflex gets less.
     """
+    noted = life.read_or(lambda: notes_text(life.entity, session.people), "")
     parts = (
         Block(DREAM, dream_text(life.entity, session)),
         Block(LIVING, living_text(stable)),
-        Block(NOTES, notes_text(life.entity, session.people)),
+        Block(NOTES, noted),
     )
     budget = int(life.config.prompt.living_memory_max_tokens * share)
     return tuple(block for block in parts if block.text), budget
@@ -62,11 +63,12 @@ def living_text(stable: Stable) -> str:
     return prompts.tagged("working-memory", text) if text else ""
 
 
-def current(entity: Entity, readers: Sequence[str], language: str) -> list[MemoryLine]:
+def current(life: Runtime, readers: Sequence[str], language: str) -> list[MemoryLine]:
     """Return what goes on these days, by the living memory, for people and in a language."""
+    source = life.read_or(lambda: working.read(life.entity.working_memory), "")
     return [
         line
-        for line in working.parse(working.read(entity.working_memory))
+        for line in working.parse(source)
         if line.section == CURRENT
         and base.may_read(line.origin.audience, readers)
         and not provenance.is_untrusted(line.origin.trust)

@@ -28,6 +28,7 @@ class Window:
     entity: str  # what the entity is called
     messages: tuple[Message, ...]
     zone: tzinfo
+    is_read: bool = False  # whether the entity took no part, and only reads what was said
 
     @property
     def hash(self) -> str:
@@ -150,7 +151,10 @@ def split_windows(
         groups[-1] += turn
         used += size
     return [
-        Window(session.id, session.people, names, entity, tuple(group), zone)
+        Window(
+            *(session.id, session.people, names, entity, tuple(group), zone),
+            is_read=session.imported is not None,
+        )
         for group in groups
         if group
     ]

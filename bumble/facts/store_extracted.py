@@ -47,11 +47,16 @@ def claim(life: Runtime, window: Window, item: ExtractedItem, at: datetime) -> C
         category=item.category,
         confidence=item.confidence,
         evidence=window.ids(item.cited),
-        origin="inference" if item.category == SELF_INSIGHT else "conversation",
+        origin="inference" if item.category == SELF_INSIGHT else belief_origin(window),
         provenance=_provenance(life, window, item.cited),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == beliefs.CORRECTION else "extracted",
     )
+
+
+def belief_origin(window: Window) -> str:
+    """Say how the entity came by what people say there: told of it, or as one who looks on."""
+    return "observation" if window.is_read else "conversation"
 
 
 def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenance:

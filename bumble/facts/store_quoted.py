@@ -162,7 +162,7 @@ def _plan_corrections(quoting: Quoting, sayings: Sequence[Saying]) -> list[Chang
                 category=CORRECTION,
                 confidence=CONFIDENCE,
                 evidence=(saying.message.id,),
-                origin="conversation",
+                origin=store_extracted.belief_origin(quoting.window),
                 provenance=by_form.origin(
                     store_extracted.BY, quoting.session, [saying], quoting.window.people
                 ),

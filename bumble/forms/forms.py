@@ -62,7 +62,7 @@ class MemoryForms:
     quotation_marks: Annotated[tuple[str, ...], Length((2,))]
     quote: Annotated[str, Slots(("name", "date", "words"))]
     newer: Plain  # between a correction and what it corrects
-    since: Annotated[str, Slots(("words",))]  # behind what is recalled and was put right
+    since: Annotated[str, Slots(("words",))]  # leads over to what is recalled and was put right
     account: Named  # headings of a portrait: what somebody told, and what only some may hear
     confidences: Named
     audience: Annotated[str, Slots(("people",))]  # who may hear it

@@ -96,6 +96,13 @@ class Hit:
     score: float
     parts: Parts
     faded: bool = False  # dormant or archived
+    newer: str = ""  # what was said since that puts it right, quoted, as it leads over to it
+
+    @property
+    def statement(self) -> str:
+        """What it says, and who says it; before that what was said since."""
+        spoken = f"{self.speaker}: {self.text}" if self.speaker else self.text
+        return f"{self.newer} {spoken}" if self.newer else spoken
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,12 @@ def parse(text: str) -> tuple[ToolCall, ...]:
     if not text.strip():
         return ()
     calls = _read_calls(text)
-    spoken_text = "\n\n".join(
+    spoken = [
         str(arguments["text"])
         for tool, arguments in calls
         if tool == "say" and arguments.get("text")
-    )
+    ]
+    spoken_text = "\n\n".join(dict.fromkeys(spoken))
     shown = said_in(text)
     if not calls and not shown:
         if '"actions"' not in text:

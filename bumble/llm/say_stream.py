@@ -40,11 +40,22 @@ class _String:
 class SayReader:
     """Yields the text of `say` actions piece by piece; several are set apart by a blank line.
 
+    One that is word for word an earlier one is not said again, so the beginning of one that may
+    become so waits.
+
     Text that is not a JSON of actions is said too, but only at its end: where actions follow it
     after all, it was thought, and they do the saying. What has been returned is never taken back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: list[str] | None = None) -> None:
+        """Begin an answer.
+
+        Args:
+            earlier: What was said before it; what it says is added.
+        """
+        self._earlier = [] if earlier is None else earlier
+        self._saying = ""  # the text of the action that is being read
+        self._shown = 0  # how many characters of it were returned
         self._mode = "start"  # then "json" or "plain", at last "done"
         self._raw = ""  # plain text; else until something was said: it may be speech yet
         self._frames: list[_Frame] = []
@@ -69,6 +80,7 @@ class SayReader:
         if mode == "start":
             return self._raw.strip()
         if mode == "plain":
+            self._earlier.append(self._raw.strip())
             return self._spoken()
         return self._raw if mode == "json" and self._may_be_speech() else ""
 
@@ -159,7 +171,7 @@ class SayReader:
             self._drop_half(string)
             shown = self._show(string)
             self._string = None
-            return shown + self._close(string.text)
+            return shown + self._end_say() + self._close(string.text)
         else:
             self._drop_half(string)
             string.pending.append(char)
@@ -224,10 +236,25 @@ class SayReader:
             held, top.held = top.held, ""
             if text == "say" and held:
                 self._break_due = self._has_spoken
-                return self._say(held)
+                return self._say(held) + self._end_say()
         return ""
 
     def _say(self, text: str) -> str:
+        self._saying += text
+        may_repeat = any(one.startswith(self._saying) for one in self._earlier)
+        return "" if may_repeat and not self._shown else self._rest()
+
+    def _end_say(self) -> str:
+        """End a text; return what of it has waited, if it is none that was said before."""
+        is_new = bool(self._saying) and self._saying not in self._earlier
+        rest = self._rest() if is_new and not self._shown else ""
+        if is_new:
+            self._earlier.append(self._saying)
+        self._saying, self._shown = "", 0
+        return rest
+
+    def _rest(self) -> str:
         before = "\n\n" if self._break_due else ""
         self._break_due, self._has_spoken = False, True
-        return before + text
+        rest, self._shown = self._saying[self._shown :], len(self._saying)
+        return before + rest

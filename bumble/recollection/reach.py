@@ -56,7 +56,7 @@ def source_of(hit: Hit) -> Source:
         id=hit.id,
         path=hit.path,
         line=hit.line,
-        text=recalled.told(hit),
+        text=f"{hit.newer} {recalled.told(hit)}".lstrip(),
         at=hit.at,
         speaker=hit.speaker,
         audience=hit.audience,

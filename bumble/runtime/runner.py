@@ -30,6 +30,7 @@ class Pass:
     check: Callable[[Runtime], Due[Any]]
     run: Callable[[Runtime, Any], JobResult]
     thinks: bool = True  # whether it may ask the model
+    at_once: bool = False  # whether it does what was due at its beginning, and no more
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def _settle_kind(
     """Run the jobs of one kind; a job that failed, or changed nothing, is not tried again.
 
     Where nothing is written, what is due stays due: it is asked for once, or it would never end.
+    So it is of a pass that bounds by itself how much it does at once.
     """
     tried: list[Any] = []
     waiting: Due[Any] | None = None
@@ -97,7 +99,8 @@ def _settle_kind(
         if left is not None and successes >= left:
             return
         try:
-            waiting = waiting if waiting and not life.writes else kind.check(life)
+            is_asked_again = life.writes and not kind.at_once
+            waiting = kind.check(life) if waiting is None or is_asked_again else waiting
         except UserError as error:
             yield Settled(kind.name, problem=error)
             return

@@ -62,10 +62,14 @@ class Runtime:
         try:
             return read()
         except RecordInvalidError as error:
-            if str(error) not in self.said_once:
-                self.said_once.add(str(error))
-                self.tell(f"left out: {error}")
+            self.say_left_out(str(error))
             return instead
+
+    def say_left_out(self, problem: str) -> None:
+        """Say that a file is left out of a talk, and why; once."""
+        if problem not in self.said_once:
+            self.said_once.add(problem)
+            self.tell(f"left out: {problem}")
 
     @property
     def zone(self) -> ZoneInfo:

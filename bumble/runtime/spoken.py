@@ -19,6 +19,7 @@ LATEST_MESSAGES = 8  # of the person, which tell their language
 MAX_MESSAGE_CHARS = 2000  # what is pasted needn't be read to its end
 LATEST_TALKS = 6  # that are read at most, until enough was said
 ENOUGH_CHARS = 60  # said in a conversation; with less it matters what was spoken before
+ENOUGH_MESSAGES = 3  # in a conversation, likewise: a single one may look like another language
 AUTO = "auto"  # the setting that leaves it to them
 
 
@@ -34,7 +35,7 @@ def language(life: Runtime, session: Session, person: str) -> str:
     if set_language:
         return set_language
     texts = _texts(session, person)
-    enough = sum(map(len, texts)) >= ENOUGH_CHARS
+    enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
     before = "" if enough else _before(life.entity, person, not_session=session.id)
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
 

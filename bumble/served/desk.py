@@ -82,6 +82,7 @@ def _hit(hit: Hit, rank: int) -> dict[str, Any]:
         "id": hit.id,
         "at": hit.at.isoformat() if hit.at else None,
         "text": hit.text,
+        "newer": hit.newer or None,
         "speaker": hit.speaker or None,
         "people": list(hit.people),
         "trust": hit.trust or None,

@@ -124,12 +124,16 @@ class Link:
             return future.result(self._timeout if seconds is None else seconds)
         except TimeoutError:
             cancel()
-            raise ServerFailedError(f"did not answer within {self._timeout:g} s") from None
+            raise ServerFailedError(self._late) from None
         except PROBLEMS as problem:
             raise ServerFailedError(self._worded(problem)) from problem
         except BaseException:  # Ctrl-C: what was asked for is wanted no more
             cancel()
             raise
+
+    @property
+    def _late(self) -> str:
+        return f"did not answer within {self._timeout:g} s"
 
     def _worded(self, problem: BaseException) -> str:
         if self._pipe.flooded:
@@ -140,6 +144,8 @@ class Link:
             return f"could not be started: {problem.strerror or problem}"
         if isinstance(problem, ValueError):  # of the library's types, in many words
             return "answered in a form that can't be read"
+        if isinstance(problem, MCPError) and problem.code == REQUEST_TIMEOUT:
+            return self._late  # the library's own clock struck first
         last = one_line(self._pipe.last_words)
         if isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED:
             return shorten(f"has ended: {last}" if last else "has ended", PROBLEM_CHARS)

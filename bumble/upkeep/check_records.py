@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bumble import files
+from bumble.context import prompt_files
+from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
@@ -75,6 +77,14 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
     yield from _find_doubles(context.entity, record_files)
     yield from _find_same_people(registry.names)
     yield from _find_unread(context.entity, {file.path for file in record_files})
+
+
+def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:
+    """Find the files of every prompt that can't be read, save those that hold records."""
+    for own_file in prompt_files.read(entity, config):
+        if own_file.problem and kinds.of_path(own_file.name) is None:
+            why = own_file.problem.partition("\n")[0].partition(": ")[2]
+            yield Finding("record-invalid", why, own_file.name)
 
 
 def count(entity: Entity) -> int:

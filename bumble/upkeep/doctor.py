@@ -82,6 +82,7 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
     context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
     findings += check_records.check(context, report_progress)
+    findings += check_records.check_prompt_files(entity, read.config.prompt) if read else ()
     findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)

@@ -29,7 +29,7 @@ BEFORE: tuple[Pass, ...] = (
 )
 AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
-    Pass("consolidate", consolidate.check, consolidate.run),
+    Pass("consolidate", consolidate.check, consolidate.run, at_once=True),
     Pass("dream", dream.check, dream.run),
     Pass("working memory", living_memory.check, living_memory.run),
     Pass("evolve", evolve.check, evolve.run),

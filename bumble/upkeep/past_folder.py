@@ -1,7 +1,8 @@
 """Folders of earlier times, kept in the user's cache: made from a commit, forgotten in, evicted.
 
-A folder is named for the hash of its tree and for whom the entity has forgotten since, who stay
-forgotten in it. It is nobody's truth: anything in it can be made again.
+A folder is named for the hash of its tree, for whom the entity has forgotten since, who stay
+forgotten in it, and for the format that it was brought to. It is nobody's truth: anything in it can
+be made again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.errors import HistoryMissingError, PastMissingError, RecordInvalidError
+from bumble.entity.settings import SCHEMA_VERSION
+from bumble.errors import (
+    HistoryMissingError,
+    PastMissingError,
+    RecordInvalidError,
+    SettingInvalidError,
+)
 from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.records import forgotten, kinds
-from bumble.upkeep import forget, past_records, returned
+from bumble.upkeep import forget, migrate, past_records, returned
 
 MOST_FOLDERS = 8  # of one entity
 MOST_CACHE_BYTES = 2_000_000_000
@@ -66,6 +73,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     def fill(folder: Path) -> None:
         if commit is not None:
             past.write(entity.root, commit.tree, folder)
+            _migrate(entity.root, folder)
         else:
             past_records.copy(entity, folder, moment, zone)
             if not _has_records(folder):
@@ -73,11 +81,22 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         _forget(entity.root, folder, names, zone)
 
     key = commit.tree if commit else f"{moment.isoformat()} {past_records.listing(entity)}"
+    key = f"{SCHEMA_VERSION} {key}"
     digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
     root = _made(cache, name, fill)
     others = [path for path in _folders(cache) if path != root]
     return PastFolder(root, commit, why, tuple(others))
+
+
+def _migrate(root: Path, folder: Path) -> None:
+    """Bring a folder of an earlier time to the present format."""
+    try:
+        change_set = migrate.plan(folder).change_set
+    except SettingInvalidError as error:
+        why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
+        raise PastMissingError(root, f"it can't be read: {why}") from error
+    changes.apply(folder, change_set)
 
 
 def _has_records(folder: Path) -> bool:

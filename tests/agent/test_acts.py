@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.agent import acts
+from bumble.agent.held import ASKS
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,22 @@ def test_what_needs_a_tool_says_so_or_names_a_file(message: str) -> None:
 
 def test_telling_needs_none() -> None:
     assert not acts.needs_tools("wir waren heute am see", "de")
+
+
+def test_what_is_absurd_is_taken_as_a_joke_unless_it_complains() -> None:
+    assert acts.of("unsere katze hat die gewerkschaft gegründet", "de") == "joke"
+    assert acts.of("our toaster has joined a union", "en") == "joke"
+    assert acts.of("the printer is on strike again, so annoyed and stressed", "en") != "joke"
+
+
+def test_a_machine_on_strike_is_broken_and_no_joke() -> None:
+    assert acts.of("40 kisten geschleppt und der fahrstuhl streikt auch noch", "de") != "joke"
+    assert acts.of("my printer is on strike again and i have to be there at 8", "en") != "joke"
+
+
+def test_what_begins_like_a_question_and_tells_is_none() -> None:
+    told = "was mir bisschen bauchweh macht, mein vertrag geht nur bis 31. juli 2027"
+    assert acts.of(told, "de") not in ASKS
+    assert acts.of("was ich am liebsten esse?", "de") in ASKS
+    assert acts.of("what worries me is that my contract ends in july", "en") not in ASKS
+    assert acts.of("what did i tell you about my contract", "en") in ASKS

@@ -26,6 +26,13 @@ def draws(*texts: str) -> ScriptedModel:
     return ScriptedModel([Reply(text, purpose="chat") for text in texts])
 
 
+def drawing(entity: Entity) -> Entity:
+    """Let the model be asked about whatever is told."""
+    (entity.root / "forms").mkdir(exist_ok=True)
+    (entity.root / "forms" / "en.yaml").write_text("talk: {draws: [telling, question]}\n")
+    return entity
+
+
 def choosing(entity: Entity, *texts: str, clock: Clock | None = None) -> Runtime:
     return replace(life_of(entity, draws(*texts), clock), abilities=CHOOSES)
 
@@ -44,20 +51,20 @@ def reply(done: Turn) -> str:
 
 
 def test_a_draft_that_nothing_speaks_against_is_said_whole(ada: Entity) -> None:
-    life = choosing(ada, "That must look pretty from the window.")
+    life = choosing(drawing(ada), "That must look pretty from the window.")
     done = talk(life, "we put up some green curtains")
     assert reply(done) == "That must look pretty from the window."
     assert stored(ada).messages[-1].extra["model"] == "scripted"
 
 
 def test_a_draft_that_fails_is_drawn_again(ada: Entity) -> None:
-    life = choosing(ada, "How can I assist you today?", "Green suits a kitchen.")
+    life = choosing(drawing(ada), "How can I assist you today?", "Green suits a kitchen.")
     done = talk(life, "we put up some green curtains")
     assert (reply(done), done.refused) == ("Green suits a kitchen.", ["an assistant's phrase"])
 
 
 def test_after_three_drafts_that_fail_a_form_is_said_and_marked(ada: Entity) -> None:
-    life = choosing(ada, *["How can I help you?"] * 3)
+    life = choosing(drawing(ada), *["How can I help you?"] * 3)
     done = talk(life, "we put up some green curtains")
     assert asked(life) == 3
     assert done.worded == "telling"
@@ -182,7 +189,7 @@ def test_the_prompt_is_short_and_in_the_language_that_is_spoken(ada: Entity) -> 
 def test_a_reply_that_refuses_or_failed_is_not_shown_to_the_model_again(ada: Entity) -> None:
     clock = Clock()
     talk(choosing(ada, clock=clock), "What is my sister called?")
-    life = choosing(ada, "That must look pretty.", clock=clock)
+    life = choosing(drawing(ada), "That must look pretty.", clock=clock)
     talk(life, "we put up some green curtains")
     assert isinstance(life.model, ScriptedModel)
     shown = [message.content for message in life.model.requests[0].messages]
@@ -233,7 +240,9 @@ def test_what_the_person_asks_of_the_clock_the_clock_answers(ada: Entity) -> Non
 
 def test_the_first_request_of_a_plain_turn_begins_like_the_next(ada: Entity) -> None:
     clock = Clock()
-    life = choosing(ada, "That must look pretty.", "A plain wall is restful too.", clock=clock)
+    life = choosing(
+        drawing(ada), "That must look pretty.", "A plain wall is restful too.", clock=clock
+    )
     first = talk(life, "we put up some green curtains")
     warmed = turn.stored_request(life, first).messages
     talk(life, "and the other wall stays as it was")
@@ -358,7 +367,7 @@ def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
     planned = projects.plan_new("The boat", edit, "begin")
     changes.apply(ada.root, ChangeSet("begin", (planned,)))
     replies = ScriptedModel([Reply("Good.", purpose="chat", always=True)])
-    life = replace(life_of(ada, replies), abilities=CHOOSES)
+    life = replace(life_of(drawing(ada), replies), abilities=CHOOSES)
     texts = []
     for text in ("we sat on the boat today", "it was warm", "it was quiet"):
         talk(life, text)

@@ -171,6 +171,21 @@ def test_an_echo_of_what_was_said_is_not_heard_twice() -> None:
     assert done.said == "I look it up."
 
 
+def test_the_same_words_in_several_actions_are_heard_once() -> None:
+    person = Person()
+    twice = act(*(("say", {"text": text}) for text in ("Hello.", "Hello.", "Hello. You?", "Hell")))
+    done, _ = run([Reply(twice)], person)
+    assert person.heard == done.said == "Hello.\n\nHello. You?\n\nHell"
+
+
+def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new() -> None:
+    person = Person()
+    first = act(("say", {"text": "I look."}), ("recall", {"query": "dog"}))
+    second = act(("say", {"text": "I look."}), ("say", {"text": "Biscuit."}))
+    done, _ = run([Reply(first), Reply(second)], person)
+    assert person.heard == done.said == "I look.\n\nBiscuit."
+
+
 def test_an_echo_of_what_the_person_said_is_not_heard() -> None:
     person = Person()
     answer = say("I prefer tea to coffee. Which tea is it?")

@@ -294,3 +294,54 @@ def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
 def test_what_is_only_asked_for_is_not_told(text: str, keep: bool | None, leans: bool) -> None:
     verdict = rules.judge(text, "de")
     assert (verdict.keep, verdict.leans) == (keep, leans)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("we hired a badger for the front desk", "en"),
+        ("wir haben eine gans zur abteilungsleiterin befördert", "de"),
+        ("hemos contratado a un gato para la recepción", "es"),
+        ("nous avons embauché un canard", "fr"),
+        ("abbiamo assunto un procione per il turno di notte", "it"),
+        ("contratamos um guaxinim pro turno da noite", "pt"),
+    ],
+)
+def test_an_animal_that_is_hired_is_a_jest(text: str, language: str) -> None:
+    assert rules.judge(text, language).why == "a jest"
+
+
+def test_who_keeps_an_animal_for_a_living_may_be_hired() -> None:
+    for text in ("we hired a dog walker for the mornings", "the dog sitter got promoted at work"):
+        assert rules.judge(text, "en").keep, text
+
+
+def test_what_a_third_person_would_have_to_do_is_imagined() -> None:
+    told = "if the council ever doubled the rent id just sell up and buy a barge"
+    assert rules.judge(told, "en").why == "imagined"
+    assert rules.judge("if the bank asks for id i have my passport", "en").why != "imagined"
+
+
+def test_a_phrase_may_bar_the_word_after_it() -> None:
+    language = language_file.parse('jests: ["cow !bell/shed"]')
+    assert language.has("jests", language.line("a cow came in"))
+    assert not language.has("jests", language.line("a cow bell rang"))
+
+
+@pytest.mark.parametrize(
+    ("language", "asks", "tells_nothing"),
+    [
+        ("en", "could you remember my shoe size is 43?", "remember when we sat by the sea"),
+        ("de", "merk dir ma bitte den code fürs tor: 7731", "merk dir das"),
+        ("es", "acuérdate de que soy alérgica al melón", "te acuerdas de mí"),
+        ("fr", "retiens bien que le code du portail c'est 4821", "tu te souviens de moi"),
+        ("it", "ricordati che il giovedì ho pilates", "ti ricordi di me"),
+        ("pt", "guarda aí: o código do portão é 7731", "você se lembra de mim"),
+    ],
+)
+def test_what_somebody_asks_to_keep_in_mind_is_kept(
+    language: str, asks: str, tells_nothing: str
+) -> None:
+    verdict = rules.judge(asks, language)
+    assert (verdict.keep, verdict.why) == (True, rules.REQUESTED)
+    assert rules.judge(tells_nothing, language).why != rules.REQUESTED

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from datetime import timedelta
+import zipfile
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.running import NOON, Run
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 DAY = timedelta(days=1)
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
 
 
 @pytest.fixture
@@ -346,6 +348,96 @@ def test_without_git_and_records_of_that_time_nothing_is_told(run: Run) -> None:
     ran = run("belief", "list", "--as-of", "2001-01-01")
     assert ran.code in (0, 1)
     assert "oak" not in ran.out
+
+
+@pytest.fixture
+def migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Ada of format 1 under git since May, brought to the present format in December."""
+    looking.without_models(run)
+    root = run.entity.root
+    shutil.rmtree(root)
+    with zipfile.ZipFile(FORMATS / "1.zip") as archive:
+        archive.extractall(root)
+    text = run.text("entity.yaml").replace("soma:\n", "soma:\n  ebb: {tag_max_chars: 12}\n", 1)
+    run.write("entity.yaml", text)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
+        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-06-01T12:00:00+01:00")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "a life of format 1")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-12-01T12:00:00+00:00")
+    run.now = datetime.fromisoformat("2026-12-01T12:00:00+00:00")
+    run.ok("migrate")
+    return run
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["recall", "boat"],
+        ["belief", "list"],
+        ["person", "list"],
+        ["episode", "list"],
+        ["knowledge", "list"],
+        ["soma"],
+        ["context", "list"],
+    ],
+)
+def test_a_day_before_the_migration_is_shown_in_the_present_format(
+    migrated: Run, argv: list[str]
+) -> None:
+    then = migrated.ok(*argv, "--as-of", "2026-07-01", "--json")
+    assert then.data
+    assert then.json["entity"] == "Ada"
+    before = {name: stamp for name, stamp in migrated.state().items() if ".bumble" not in name}
+    assert migrated.ok(*argv, "--as-of", "2026-07-01").out
+    after = {name: stamp for name, stamp in migrated.state().items() if ".bumble" not in name}
+    assert after == before
+    assert git(migrated.entity.root, "status", "--porcelain") == ""
+
+
+@needs_git
+def test_the_format_it_was_brought_to_is_part_of_what_is_kept(migrated: Run) -> None:
+    migrated.ok("belief", "list", "--as-of", "2026-07-01")
+    (folder,) = folders(migrated)
+    assert "schema_version: 2" in (folder / "entity.yaml").read_text()
+    assert "tag_max_chars" not in (folder / "entity.yaml").read_text()
+
+
+@needs_git
+def test_whoever_was_forgotten_stays_so_before_the_migration(migrated: Run) -> None:
+    assert migrated.ok("person", "show", "bo", "--as-of", "2026-07-01").out
+    migrated.ok("person", "forget", "Bo", "--yes")
+    assert migrated("person", "show", "bo", "--as-of", "2026-07-01").code == 1
+
+
+@needs_git
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("schema_version: 99", "newer bumble (format 99)"),
+        ("schema_version: one", "whole number"),
+        ("schema_version: [", "read: entity.yaml:"),
+    ],
+)
+def test_a_day_whose_format_is_none_is_a_sentence(
+    migrated: Run, line: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = migrated.text("entity.yaml")
+    for number, text in enumerate((good.replace("schema_version: 2", line), good), 2):
+        migrated.write("entity.yaml", text)
+        for who in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{who}_DATE", f"2026-12-0{number}T12:00:00+00:00")
+        git(migrated.entity.root, "commit", "-qam", f"{number}")
+    migrated.now += 30 * DAY
+    ran = migrated("belief", "list", "--as-of", "2026-12-02")
+    assert ran.code == 1
+    assert says in ran.err
+    assert "draft-" not in ran.err and folders(migrated) == []
 
 
 def test_the_cache_of_another_entity_is_another(tmp_path: Path) -> None:

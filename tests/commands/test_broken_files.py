@@ -5,6 +5,8 @@ import pytest
 from tests.support.running import Run
 
 BROKEN = "---\nat: [unclosed\n---\n\nbroken\n"
+PLAIN = ("knowledge.md", "GENOME.md", "working/MEMORY.md", "working/scratch.md")  # any text is one
+NAMED_ELSEWHERE = ("relationships/bo", "skills/", "reminders/")  # by `doctor`
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,9 @@ BROKEN = "---\nat: [unclosed\n---\n\nbroken\n"
         "soma.yaml",
         "state.yaml",
         "reminders/rem_1.md",
+        "GENOME.md",
+        "working/MEMORY.md",
+        "working/scratch.md",
     ],
 )
 def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
@@ -28,7 +33,7 @@ def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     run.write("script.yaml", "- text: Fine.\n  always: true\n")
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     run.ok("chat", "I am Sam, and I like tea.")
-    broken = BROKEN.encode() if path != "knowledge.md" else b"\xff\xfe## Pets\n"
+    broken = BROKEN.encode() if path not in PLAIN else b"\xff\xfe## Pets\n"
     file = run.write(path, "")
     file.write_bytes(broken)
     said = ""
@@ -37,6 +42,21 @@ def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
         assert ran.out == "Fine.\n"
         said += ran.err
     assert file.read_bytes() == broken
-    if not path.startswith(("relationships/bo", "skills/", "reminders/")):  # `doctor` names those
+    if not path.startswith(NAMED_ELSEWHERE):
         assert file.name in said
     assert run("doctor").code == 12
+    assert run("context", "list", "-m", "Hi").code == 0
+
+
+@pytest.mark.parametrize("path", PLAIN)
+def test_nor_does_it_stop_one_in_the_short_prompt(run: Run, path: str) -> None:
+    run.write(
+        "script.yaml",
+        "- abilities: {talk: {any: choose}, memory: {any: choose}}\n"
+        "- {text: That is good to hear., always: true}\n",
+    )
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    file = run.write(path, "")
+    file.write_bytes(b"\xff\xfe## Pets\n")
+    assert run.ok("chat", "I had some tea today.").out
+    assert file.read_bytes() == b"\xff\xfe## Pets\n"

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bumble.agent import context_report
+from bumble.app import conversation
 from bumble.commands.context import SAMPLE
 from tests.support import chatting, looking
 from tests.support.chatting import act, script
@@ -66,6 +67,33 @@ def test_the_last_run_is_reported_until_something_else_is_asked_for(ada: Run) ->
         assert ada.ok("context", "json", *words).data["source"] == "estimate"
     assert ada.ok("context", "json", "--estimate").data["history_messages"] == 2
     assert ada.ok("context", "json", "--as", "Kim").data["history_messages"] == 0
+
+
+def test_each_conversation_has_the_report_of_its_last_request(ada: Run) -> None:
+    first = ada.ok("session", "list", "--json").data[0]["id"]
+    ada.ok("chat", "--new-session", "And the sun?")
+    assert ada.ok("context", "json").data["session"] != first
+    for end in (first, first[-8:]):
+        report = ada.ok("context", "json", "--session", end).data
+        assert (report["session"], report["source"]) == (first, "run")
+    guessed = ada.ok("context", "json", "--session", first, "--estimate").data
+    assert (guessed["session"], guessed["history_messages"]) == (first, 2)
+    prompt = ada.ok("context", "prompt", "--session", first, "-m", "Hm").out
+    assert "I like the rain on the roof." in prompt
+    assert "And the sun?" not in prompt
+    assert ada("context", "json", "--session", "ses_nowhere").code == 1
+
+
+def test_of_many_conversations_the_newest_reports_are_kept(
+    ada: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "MOST_REPORTS", 2)
+    script(ada, *(act("say", text=f"Yes {n}.") for n in range(5)))
+    for n in range(4):
+        ada.ok("chat", "--new-session", f"Number {n}?")
+    assert len(list(ada.file(".bumble/cache/reports").iterdir())) == 2
+    last = ada.ok("session", "list", "--json").data[0]["id"]
+    assert ada.ok("context", "json", "--session", last).data["source"] == "run"
 
 
 def test_what_is_estimated_is_what_the_next_turn_sends(ada: Run) -> None:

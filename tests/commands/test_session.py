@@ -254,3 +254,17 @@ def test_the_next_start_after_the_idle_time_leaves_the_brief_that_nobody_wrote(r
     run.ok("chat", "Has the loudspeaker come?")
     assert "Porto" in brief.read_text()
     assert run.ok("context", "json").data["handover"]["session"] == TALKS
+
+
+def test_what_came_of_one_conversation_is_listed_by_it(run: Run) -> None:
+    chatting.talk(run, [("sam", "It rains."), ("ada", "It does.")], "ses_rain")
+    head = "---\nat: 2026-05-24T11:00:00+01:00\nsignificance: 0.5\nsession: ses_rain\n---\n\n"
+    run.write("episodes/2026/05/ep_1.md", f"{head}It rained.\n")
+    run.write("episodes/2026/05/ep_2.md", f"{head.replace('ses_rain', 'ses_sun')}It shone.\n")
+    told = "---\ncategory: world_fact\nconfidence: 0.5\nformed: 2026-05-24T11:00:00+01:00\n"
+    run.write("beliefs/bel_1.md", f"{told}by: distill\nfrom: [ses_rain, msg_1]\n---\n\nIt rains.\n")
+    run.write("beliefs/bel_2.md", f"{told}by: distill\nfrom: [ses_sun]\n---\n\nIt shines.\n")
+    for kind, record_id in (("episode", "ep_1"), ("belief", "bel_1")):
+        listed = run.ok(kind, "list", "--session", "last", "--json").data
+        assert [record["id"] for record in listed] == [record_id]
+        assert run(kind, "list", "--session", "ses_nowhere").code == 1

@@ -39,11 +39,6 @@ def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
         return form.name, [*form.read(files, CONTEXT), *files.left_out]
 
 
-def as_json(path: Path, data: Any) -> Path:
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return path
-
-
 def talks(read: list[Item]) -> list[Talk]:
     return [item for item in read if isinstance(item, Talk)]
 
@@ -63,36 +58,15 @@ def left(read: list[Item], *, broken: bool | None = None) -> list[str]:
 
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
-    place = tmp_path
-    agent = exports.letta_agent()
-    book = {"spec": "lorebook_v3", "data": exports.card()["data"]["character_book"]}
-    made = {
-        "chatgpt": exports.zipped(
-            place / "a.zip", **{"conversations-000_json": [exports.gpt_moving()]}
-        ),
-        "claude": exports.zipped(place / "b.zip", conversations_json=[exports.claude_talk()]),
-        "gemini": exports.zipped(
-            place / "c.zip",
-            **{"Takeout__My Activity__Gemini Apps__MyActivity_json": exports.gemini_records()},
-        ),
-        "grok": as_json(place / "d.json", exports.grok_export()),
-        "letta": as_json(place / "mo.af", agent),
-        "card": as_json(place / "e.json", exports.card()),
-        "lorebook": as_json(place / "f.json", book),
-        "openclaw": exports.folder(place / "g", exports.OPENCLAW),
-        "hermes": exports.folder(place / "h", exports.HERMES),
-        "claude-code": exports.folder(place / "i", exports.CLAUDE_CODE),
-        "obsidian": exports.folder(place / "j", exports.VAULT),
-        "okf": exports.folder(place / "k", exports.BUNDLE),
-        "bumble": create.create(place / "l", Newborn("Bea", "curious", "Sam", "UTC")).root,
-    }
+    bea = create.create(tmp_path / "l", Newborn("Bea", "curious", "Sam", "UTC")).root
+    made = {**exports.every(tmp_path), "bumble": bea}
     assert set(made) == set(formats.NAMES)
     assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
 
 
 def test_a_single_file_shows_whatever_it_is_called(tmp_path: Path) -> None:
-    assert items(as_json(tmp_path / "x.bin", [exports.gpt_moving()]))[0] == "chatgpt"
-    assert items(as_json(tmp_path / "y.txt", [exports.claude_talk()]))[0] == "claude"
+    assert items(exports.as_json(tmp_path / "x.bin", [exports.gpt_moving()]))[0] == "chatgpt"
+    assert items(exports.as_json(tmp_path / "y.txt", [exports.claude_talk()]))[0] == "claude"
     (tmp_path / "z.dat").write_bytes(exports.png(chara=exports.encoded(exports.card(2))))
     assert items(tmp_path / "z.dat")[0] == "card"
 
@@ -132,7 +106,7 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
         "parent": "3",
         "message": message("side", "assistant", "Another answer."),
     }
-    _, read = items(as_json(tmp_path / "conversations.json", [talk]))
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert said(read) == [
         (PERSON, "", "[image]\n\nWhat is this?"),
         (OTHER, "ChatGPT", "```python\n1\n```"),
@@ -145,7 +119,7 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
 @pytest.mark.parametrize("current", [None, "gone", 7, ["x"]])
 def test_chatgpt_without_a_current_node_takes_the_newest_leaf(tmp_path: Path, current: Any) -> None:
     talk = {**exports.gpt_moving(), "current_node": current}
-    _, read = items(as_json(tmp_path / "conversations.json", [talk]))
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert len(talks(read)[0].turns) == 4
 
 
@@ -155,7 +129,7 @@ def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Pat
     secret = {**exports.gpt_moving(), "is_do_not_remember": True}
     bad: list[Any] = [{"title": "x"}, 7, {"id": "e", "mapping": {}}, {"id": "f", "mapping": [1]}]
     good = {**exports.gpt_moving(), "id": "ok", "conversation_id": "ok"}
-    _, read = items(as_json(tmp_path / "conversations.json", [circle, *bad, secret, good]))
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [circle, *bad, secret, good]))
     assert [talk.id for talk in talks(read)] == ["c1", "ok"]
     assert len(left(read, broken=True)) == 4
     assert "conversations that were not to be remembered" in left(read)
@@ -207,13 +181,13 @@ def test_claude_walks_to_the_leaf_where_there_is_one(tmp_path: Path) -> None:
     first["parent_message_uuid"] = "00000000-0000-4000-8000-000000000000"
     second["parent_message_uuid"] = other["parent_message_uuid"] = "h1"
     talk |= {"chat_messages": [first, other, second], "current_leaf_message_uuid": "a1"}
-    _, read = items(as_json(tmp_path / "conversations.json", [talk]))
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert [text for _, _, text in said(read)][-1] == "Lovely."
     assert "Old answer." not in str(said(read))
 
 
 def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
-    _, read = items(as_json(tmp_path / "MyActivity.json", exports.gemini_records()))
+    _, read = items(exports.as_json(tmp_path / "MyActivity.json", exports.gemini_records()))
     assert [talk.id for talk in talks(read)] == ["day 2025-06-02", "day 2025-06-01"]
     assert said(read) == [
         (PERSON, "", "how tall is a giraffe"),
@@ -223,7 +197,7 @@ def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
 
 
 def test_grok_reads_both_kinds_of_time(tmp_path: Path) -> None:
-    _, read = items(as_json(tmp_path / "prod-grok-backend.json", exports.grok_export()))
+    _, read = items(exports.as_json(tmp_path / "prod-grok-backend.json", exports.grok_export()))
     [talk] = talks(read)
     assert [turn.at.isoformat() for turn in talk.turns if turn.at] == [
         "2025-07-01T10:00:00+00:00",
@@ -233,12 +207,12 @@ def test_grok_reads_both_kinds_of_time(tmp_path: Path) -> None:
 
 
 def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> None:
-    _, read = items(as_json(tmp_path / "mo.af", exports.letta_agent()))
+    _, read = items(exports.as_json(tmp_path / "mo.af", exports.letta_agent()))
     assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
     assert facts(read) == {"human (Letta)": "Sam keeps bees."}
     assert Recipe("hive check", "How to check", "Open it.") in read
     assert [item.monologue for item in read if isinstance(item, Persona)] == ["I am Mo, who hums."]
-    _, retired = items(as_json(tmp_path / "old.af", {"core_memory": [], "agent_type": "x"}))
+    _, retired = items(exports.as_json(tmp_path / "old.af", {"core_memory": [], "agent_type": "x"}))
     assert left(retired, broken=True) == [
         "the retired form of an agent file: export the agent anew"
     ]
@@ -259,7 +233,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
     data = exports.card(version)
     path = tmp_path / f"card.{form}"
     if form == "json":
-        as_json(path, data)
+        exports.as_json(path, data)
     elif form == "png":
         old = exports.encoded({**exports.card(1), "name": "Old"})
         keyword = "ccv3" if version == 3 else "chara"
@@ -284,7 +258,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
 
 def test_a_lorebook_with_entries_by_number(tmp_path: Path) -> None:
     data = {"entries": {"0": {"key": ["sea"], "content": "Salt.", "comment": "Sea"}, "1": 3}}
-    name, read = items(as_json(tmp_path / "world.json", data))
+    name, read = items(exports.as_json(tmp_path / "world.json", data))
     assert name == "lorebook"
     assert Recipe("Sea", "sea", "Salt.") in read
 

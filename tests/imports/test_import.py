@@ -233,7 +233,14 @@ def promoted(run: Run, tmp_path: Path) -> Run:
             {"from": [1], "title": "Move", "body": "Sam is moving to Porto in June."},
             {"from": [2], "title": "Yacht", "body": "Sam owns a yacht."},
         ],
-        "beliefs": [],
+        "beliefs": [
+            {
+                "from": [1],
+                "category": "world_fact",
+                "content": "Sam is moving to Porto.",
+                "confidence": 0.7,
+            }
+        ],
         "journal_entry": "",
     }
     rules = [
@@ -268,6 +275,8 @@ def test_distilling_learns_from_the_person_alone_and_once(promoted: Run) -> None
     assert "1 fact" in out
     assert "Sam is moving to Porto in June." in run.text("knowledge.md")
     assert "Yacht" not in run.text("knowledge.md")
+    (held,) = run.ok("belief", "list", "--json").data
+    assert (held["text"], held["source"]) == ("Sam is moving to Porto.", "observation")
     assert run.ok("status", "--json").data["imports"] == {
         "conversations": 1,
         "waiting": 0,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -25,7 +25,8 @@ from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
-from bumble.history import describe, log, merge, undo
+from bumble.history import describe, log, merge, merge_lines, undo
+from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
     anchors,
@@ -641,6 +642,21 @@ def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
     said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
     assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
     assert (kind.merging == "bumble") == (kind.name in merge.MERGERS)
+
+
+@every_kind
+def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: Kind) -> None:
+    path, before = record(kind.name, HELD)
+    ours, theirs = (record(kind.name, text)[1] for text in ("It was Sam who sang.", "We sailed."))
+    assert merge.merge(path, before, ours, before) == merge_lines.Merged(ours, True)
+    assert merge.merge(path, before, before, theirs) == merge_lines.Merged(theirs, True)
+    assert merge.merge(path, before, ours, ours) == merge_lines.Merged(ours, True)
+    sides = merge.merge(path, before, ours, theirs), merge.merge(path, before, theirs, ours)
+    assert sides[0].clean == sides[1].clean
+    for side in sides:
+        assert side.clean == ("<<<<<<<" not in side.text)
+        if side.clean:
+            kind.parse(side.text, PurePosixPath(path).stem)
 
 
 @every_kind

@@ -87,3 +87,9 @@ def test_a_language_that_is_no_code_is_none(entity: Entity) -> None:
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text().replace("names:", "language: Deutsch\nnames:"))
     assert spoken.by_person(entity, "auto", "sam") == "en"  # doctor tells of the file
+
+
+def test_a_first_message_that_looks_like_another_language_changes_none(entity: Entity) -> None:
+    looks_english = "an welchem tag is hannelore gestorben, will gerold da blumen hinstellen"
+    talked(entity, "ses_1", ("sam", GERMAN))
+    assert heard(entity, ("sam", looks_english)) == "de"

@@ -11,6 +11,7 @@ DERIVED = (
     ".bumble/log/runs.jsonl",
     ".bumble/cache/last_request.json",
     ".bumble/cache/last_report.json",
+    ".bumble/cache/reports/ses_first.json",
     ".bumble/uncommitted/x.json",
     ".bumble/fulltext/stamp.json",
 )
@@ -21,7 +22,8 @@ def test_json_that_is_nested_too_deeply_is_as_damaged_as_any_other(full: Run, de
     run = without_models(full)
     for path in DERIVED:
         run.write(path, f"{deep}\n")
-    for words in ("status", "context list", "context diff", "recall rain", "tick --check", "log"):
+    looks = ("status", "context list", "context list --session last", "context diff")
+    for words in (*looks, "recall rain", "tick --check", "log"):
         ran = run(*words.split())
         assert ran.code != 70, f"{words}: {ran.err}"
     assert run("doctor").code != 70

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import consolidate
 from bumble.sleep.consolidate import ConsolidationPart
+from bumble.upkeep import jobs
 from tests.support.nights import LISBON, NIGHT, life_of, lived, newborn, remember, spoken, truth
 from tests.support.story import telling
 
@@ -209,6 +211,18 @@ def test_no_more_models_are_asked_than_a_run_allows_and_the_rest_waits(ada: Enti
     part = talker(["a", "b", "c", "d", "e"], done, most=2)
     for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
         once(ada, NIGHT + n * INTERVAL, work=[part])
+        assert "".join(done) == wanted
+    assert count(ada) == 3
+
+
+def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
+    done: list[str] = []
+    part = talker(["a", "b", "c", "d", "e"], done, most=2)
+    (kind,) = (each for each in jobs.everything() if each.name == "consolidate")
+    kind = replace(kind, check=partial(consolidate.check, work=[part]))
+    for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
+        for settled in runner.settle(life_of(ada, at=NIGHT + n * INTERVAL), [kind]):
+            assert settled.problem is None
         assert "".join(done) == wanted
     assert count(ada) == 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -37,3 +38,17 @@ def commands() -> list[tuple[str, str, set[str]]]:
         for name, command in root.get_command(None, group).commands.items():
             found.append((group, name, {opt for one in command.params for opt in one.opts}))
     return found
+
+
+def leaves() -> list[tuple[str, ...]]:
+    """Return the words of every command that does something."""
+    root: Any = typer.main.get_command(app.app)
+    return sorted(_below(root, ()))
+
+
+def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if not hasattr(command, "list_commands"):
+        yield words
+        return
+    for name in command.list_commands(None):
+        yield from _below(command.get_command(None, name), (*words, name))

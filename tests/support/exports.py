@@ -311,3 +311,29 @@ MEMFS = {
     "system/human.md": "---\ndescription: the person\n---\nSam keeps bees.",
     "notes/hive.md": "The hive was moved.",
 }
+
+
+def every(place: Path) -> dict[str, Path]:
+    """An export of every format but bumble's own, by its name."""
+    book = {"spec": "lorebook_v3", "data": card()["data"]["character_book"]}
+    gemini = {"Takeout__My Activity__Gemini Apps__MyActivity_json": gemini_records()}
+    return {
+        "chatgpt": zipped(place / "a.zip", **{"conversations-000_json": [gpt_moving()]}),
+        "claude": zipped(place / "b.zip", conversations_json=[claude_talk()]),
+        "gemini": zipped(place / "c.zip", **gemini),
+        "grok": as_json(place / "d.json", grok_export()),
+        "letta": as_json(place / "mo.af", letta_agent()),
+        "card": as_json(place / "e.json", card()),
+        "lorebook": as_json(place / "f.json", book),
+        "openclaw": folder(place / "g", OPENCLAW),
+        "hermes": folder(place / "h", HERMES),
+        "claude-code": folder(place / "i", CLAUDE_CODE),
+        "obsidian": folder(place / "j", VAULT),
+        "okf": folder(place / "k", BUNDLE),
+    }
+
+
+def as_json(path: Path, data: object) -> Path:
+    """A file of JSON."""
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path

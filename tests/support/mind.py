@@ -114,9 +114,19 @@ def _reply(prompt: str) -> str:
     return f"So it is about the {' '.join(words[-3:])}. What is it like for you?"
 
 
-def _act(prompt: str, _: Any) -> dict[str, Any]:
+def _act(prompt: str, fields: Any) -> dict[str, Any]:
+    if "leave_message" in json.dumps(fields):  # woken, and with something to say
+        words = " ".join(re.findall(r"[a-z]{4,}", prompt.partition("<")[2])[:3])
+        left = {"tool": "leave_message", "arguments": {"text": f"I thought of you: {words}."}}
+        return {"actions": [left, left]}
     said = {"tool": "say", "arguments": {"text": _reply(prompt)}}
     return {"actions": [said, {"tool": "end_turn", "arguments": {}}]}
+
+
+def _intend(_: str, fields: Any) -> dict[str, Any]:
+    """Wish to leave a message whenever that is open, else what is named first."""
+    intents = fields["intent"]["enum"]
+    return {"why": "I feel like it.", "intent": max(intents, key="message".__eq__)}
 
 
 def _appraise(prompt: str, _: Any) -> dict[str, Any]:
@@ -219,6 +229,7 @@ def _summary(prompt: str, fields: Any) -> dict[str, str]:
 
 _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "actions": _act,
+    "intent": _intend,
     "felt": _appraise,
     "narrative": _remember,
     "about": _portrait,

@@ -221,9 +221,10 @@ def test_recall_says_which_is_newer(ada: Entity) -> None:
         unasked=False,
     )
     old = next(hit for hit in hits if hit.id == "msg_a3")
-    assert old.text.endswith(
-        "(Inzwischen: Sam, 9. November 2026: „nee, das Turnier von Fenja ist erst am 21.“)"
-    )
+    newer = "Sam, 9. November 2026: „nee, das Turnier von Fenja ist erst am 21.“. Davor:"
+    assert old.newer == newer
+    shown = recalled.line(old, 90)
+    assert shown.index(newer) < shown.index(old.text[:20]), "the newer word comes first"
     strangers = replace(search, readers=("kim",))
     hits = recalled.find(
         life.memory, life.config, life.body, strangers, "Turnier", limit=9, unasked=False

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bumble import files
+from bumble.entity import changes
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.upkeep import migrate
 from tests.support.kills import every_call
@@ -97,6 +99,15 @@ def test_in_git_it_is_a_tag_and_the_migration_a_commit(
     assert subjects(root) == [f"migrate: format {SCHEMA_VERSION}", "life"]
     assert git(root, "log", "-1", "--format=%s", f"bumble-format-{version}") == "life"
     assert git(root, "status", "--porcelain") == ""
+
+
+def test_it_waits_for_another_writer_as_long_as_it_is_told(older: Callable[[int], Run]) -> None:
+    run = older(1)
+    before = truth(run.entity.root)
+    with files.lock(changes.lock_path(run.entity.root), place=run.entity.root, timeout_seconds=1):
+        refused = run("migrate", "--lock-timeout", "0.1")
+    assert (refused.code, "--lock-timeout" in refused.err) == (11, True)
+    assert truth(run.entity.root) == before
 
 
 def test_settings_that_are_gone_go_and_the_rest_stays(older: Callable[[int], Run]) -> None:
