@@ -21,7 +21,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bumble import files
 from bumble.entity import changes, commits, review_branch
@@ -176,6 +176,6 @@ def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(mark(part, *thing) for thing in things)
 
 
-def _mapping(file: MappingFile, key: Literal["waiting", "dealt"]) -> Mapping[str, Any]:
+def _mapping(file: MappingFile, key: str) -> Mapping[str, Any]:
     found = file.get(SECTION, key, default={})
     return found if isinstance(found, Mapping) else {}
