@@ -26,7 +26,6 @@ from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.history import describe, log, merge, merge_lines, undo
-from bumble.history.log import Version
 from bumble.index import chunks, scan
 from bumble.records import (
     anchors,
