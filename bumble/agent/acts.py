@@ -118,8 +118,8 @@ def of(text: str, language: str) -> Act:
                 return act
     if listed.begins("hypothetical", plain):
         return "hypothetical"
-    if any(_asks(part, listed) for part in parts):
-        return _question(plain, listed)
+    if asked := " ; ".join(part for part in parts if _asks(part, listed)):
+        return _question(plain, asked, listed)
     return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
 
 
@@ -152,7 +152,8 @@ def _begins_asking(clause: str, listed: Cues) -> bool:
     return True
 
 
-def _question(plain: str, listed: Cues) -> Act:
+def _question(plain: str, asked: str, listed: Cues) -> Act:
+    """Return what a question is: by all that is said, and whether of the speaker by it alone."""
     count = len(plain.split())
     if listed.has("recall", plain):
         return "recall"
@@ -165,7 +166,7 @@ def _question(plain: str, listed: Cues) -> Act:
             return act
     if listed.has("advice", plain):
         return "opinion"
-    return "recall" if listed.has("own", plain) else "question"
+    return "recall" if listed.has("own", asked) else "question"
 
 
 def _is_of_now(plain: str, listed: Cues) -> bool:
@@ -193,7 +194,8 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     if any(listed.begins("request", part) for part in parts):
         return "request"
     deadpan = verdict.why == "absurd" and not listed.has("bad", plain)
-    if listed.has("joke", plain) or verdict.why in _JOKES or deadpan:
+    laughs = listed.has("joke", plain) and not verdict.corrects
+    if laughs or verdict.why in _JOKES or deadpan:
         return "joke"
     for act in ("hypothetical", "correction"):
         if listed.has(act, plain):

@@ -91,9 +91,14 @@ class Wording:
         return any(self._is_laugh(word) for word in typed)
 
     @property
+    def puts_right(self) -> bool:
+        """Whether something is different now; with a laugh, whether a date says so, too."""
+        return self.has("changed") and (self.dated or not self.laughs)
+
+    @property
     def means_it(self) -> bool:
         """Whether what is told with a laugh may be true."""
-        return self.points >= (KEEPS if self.has("earnest") else SURE_LAUGHING)
+        return self.puts_right or self.points >= (KEEPS if self.has("earnest") else SURE_LAUGHING)
 
     def _is_laugh(self, word: str) -> bool:
         """Whether a word is a syllable that is laughed, again and again: `hahahah`, `kkkk`."""
@@ -203,7 +208,7 @@ def judge(text: str, code: str) -> Verdict:
         confided=confided,
         hushes=hushes(wording),
         feelings=feelings.named(text, wording.line, language),
-        corrects=wording.has("changed") and not wording.laughs and not wording.asks,
+        corrects=wording.puts_right and not wording.asks,
     )
 
 

@@ -58,3 +58,20 @@ def test_what_begins_like_a_question_and_tells_is_none() -> None:
     assert acts.of("was ich am liebsten esse?", "de") in ASKS
     assert acts.of("what worries me is that my contract ends in july", "en") not in ASKS
     assert acts.of("what did i tell you about my contract", "en") in ASKS
+
+
+def test_where_somebody_works_is_no_bad_news_and_a_promotion_is_good_whoever_cries() -> None:
+    assert acts.of("i take blood at city hospital, phlebotomist", "en") != "bad"
+    assert acts.of("mum is in hospital since tuesday", "en") == "bad"
+    assert acts.of("i GOT THE PROMOTION. team lead from november!! mum cried", "en") == "good"
+
+
+def test_a_correction_told_with_a_laugh_is_one_where_it_has_a_date() -> None:
+    told = "the fitting's been moved, it's the 31st now (halloween lol)"
+    assert acts.of(told, "en") == "correction"
+
+
+def test_what_is_asked_of_the_world_is_no_question_of_memory() -> None:
+    told = "how many pints of blood in a grown man?? a patient asked and my mind went blank"
+    assert acts.of(told, "en") == "question"
+    assert acts.of("wot time did i say the test was", "en") == "recall"
