@@ -104,9 +104,9 @@ def sweep(root: Path, *, timeout_seconds: float) -> None:
 
 
 def stray(root: Path) -> list[str]:
-    """Return the branches of which nothing says that they wait."""
-    names = review_branch.names(root)
-    return sorted(set(names) - set(waiting(root))) if names else []
+    """Return the branches of which nothing says that they wait, on no branch of the owner's."""
+    names = set(review_branch.names(root)) - set(waiting(root))
+    return sorted(names - review_branch.named_elsewhere(root, state.PATH)) if names else []
 
 
 def _noted(root: Path, change_set: ChangeSet, name: str, keeping: Keeping) -> tuple[Change, ...]:
