@@ -28,6 +28,7 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
+from bumble.records.sessions import ToolCall
 from bumble.text import words
 from tests.support.obeying import bare
 
@@ -335,7 +336,7 @@ def _ran_program(played: Played, rule: Rule) -> list[str]:
     """Return the calls with a text, or of a tool of that name, that did something."""
     found = []
     for path in session_files.paths(played.entity.sessions):
-        calls = {}
+        calls: dict[str, ToolCall] = {}
         for message in session_files.load(path).messages:
             calls |= {call.id: call for call in message.tool_calls}
             call = calls.pop(message.tool_call_id, None) if message.role == "tool" else None
