@@ -27,7 +27,10 @@ _RULED = re.compile(
 _LINES = re.compile(r"^[ \t]*[>|＞][^\n]*(?:\n|\Z)", re.MULTILINE)
 # A mail's head: a line of a name, a colon and an address in brackets, and all from there on.
 _MAIL = re.compile(r"^[^\W\d_][^:：\n]{0,30}[:：][^\n]*<[^\s<>@]+@[^\s<>@]+>[\s\S]*", re.MULTILINE)
-_PAIRS = tuple('“” „“ „” «» »« 「」 『』 ‹› 《》 ""'.split())
+_PAIRS = tuple(
+    (pair[0], pair[1])
+    for pair in ["“”", "„“", "„”", "«»", "»«", "「」", "『』", "‹›", "《》", '""']
+)
 _QUOTES = tuple(
     re.compile(rf"{opening}([^{opening}{closing}]{{{QUOTED_CHARS},}}){closing}")
     for opening, closing in _PAIRS
