@@ -69,8 +69,8 @@ def update(entity: Entity, database: Store, reading: Reading, tell: Progress) ->
     if removed:
         with database.transaction():
             database.set_seen("")
-            for path in removed:
-                database.drop_file(path)
+            for gone in removed:
+                database.drop_file(gone)
             database.advance()
     added, really, read_count = 0, 0, 0
     rest = iter(changed)
