@@ -3,8 +3,8 @@
 Every conversation becomes an entity folder; its catalysts are drawn by form (questions that were
 really asked), so that no model is needed. Each question is searched for by `recall` and by
 `catalyze` in each register. Prints recall@10 and, for questions that rest on several conversations,
-how often all turns are among the ten; then the first topics of every conversation. Writes
-`bench/out/catalyze.json`.
+how often all turns are among the ten, and by what a way is behind plain recall; then the first
+topics of every conversation. Writes `bench/out/catalyze.json`.
 """
 
 from __future__ import annotations
@@ -147,7 +147,12 @@ def main() -> int:
         rows[way] = {name: fmean(values) for name, values in lists.items() if values}
         counts = f"{len(lists['recall'])} questions, {len(lists['all'])} over several talks"
         figures = "  ".join(f"{name} {100 * value:5.1f}" for name, value in rows[way].items())
-        print(f"{way:20} {figures}   {counts}")
+        lost = [
+            f"{name} by {100 * (rows[PLAIN][name] - value):.1f}"
+            for name, value in rows[way].items()
+            if value < rows[PLAIN][name]
+        ]
+        print(f"{way:20} {figures}   {counts}" + (f"   loses {', '.join(lost)}" if lost else ""))
     for pair, names in topics.items():
         print(f"\n{pair}: {', '.join(names)}")
     result = {"embedder": options.embedder, "catalysts": drawn, "scores": rows, "topics": topics}

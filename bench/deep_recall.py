@@ -5,9 +5,9 @@ which all turns are among the lines that are quoted, and the share of the turns;
 `recall` alone with as many lines. Writes `bench/out/deep_recall.json`. Needs no chat model.
 
 `--questions FILE` asks others in their place: a JSON list of {conversation, question, evidence},
-by the ids of LoCoMo, which is no part of the repository. `--model NAME` (weights that are here, as
-`bumble model list` names them) has a model plan as well: an answer is right where the places that
-it cites hold all of the evidence.
+by the ids of LoCoMo, as `bench/data/deep_recall/ten.json` is. `--model NAME` (weights that are
+here, as `bumble model list` names them) has a model plan as well: an answer is right where the
+places that it cites hold all of the evidence.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ tokens from the hashing embedder, those of the others from these with a few sign
 indexed twice: in its folder, and in Postgres. Then 1, 8 and 32 processes recall at once, each time
 from another entity and over a connection of its own, as a command does; what a recall finds is
 looked up in the folder it was asked of. Where there is no `--server`, one is started from the wheel
-that the tests use. All is printed as it is known, and written to `bench/out/many.json`.
+that the tests use, with Postgres' own settings. All is printed as it is known, and written to
+`bench/out/many.json`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from tests.support import postgres  # noqa: E402
 DIMENSIONS = 384
 EMBEDDED = 500  # texts; beyond, vectors are made of these
 PROCESSES = (1, 8, 32)
+SETTINGS: dict[str, str] = {}  # of a server that is started here
 QUERIES = [
     f"who {verb} the {noun} {how}"
     for verb, noun, how in zip(scale.VERBS, scale.NOUNS, scale.HOW * 4, strict=False)
@@ -59,16 +61,36 @@ def make(folder: Path, count: int, number: int) -> None:
         path.write_text(text.replace("We ", f"We of house{number}x "))
 
 
-def ingest(folders: list[Path], server: str) -> dict[str, float]:
-    """Bring every entity's index up to date. Returns memories a second, and of one alone."""
-    embedder, seconds, chunks = scale.Perturbing(HashingEmbedder(DIMENSIONS), EMBEDDED), [], 0
-    for folder in folders:
-        started, at = time.perf_counter(), place_of(folder, server)
-        sync(Entity(folder), embedder, name="Ada", zone=UTC, where=at)
-        seconds.append(time.perf_counter() - started)
-        with opened(Entity(folder), at) as index:
+def fill(options: argparse.Namespace) -> None:
+    """Index every entity given, and print what it took."""
+    embedder = scale.Perturbing(HashingEmbedder(DIMENSIONS), EMBEDDED)
+    chunks, used, started = 0, time.process_time(), time.perf_counter()
+    for number in options.fill:
+        entity = Entity(options.folder / f"entity-{number}")
+        at = place_of(entity.root, options.server)
+        sync(entity, embedder, name="Ada", zone=UTC, where=at)
+        with opened(entity, at) as index:
             chunks += index.lengths.chunks
-    return {"a second": chunks / sum(seconds), "chunks": chunks, "seconds": sum(seconds)}
+    used, passed = time.process_time() - used, time.perf_counter() - started
+    print(json.dumps({"chunks": chunks, "processor": used, "seconds": passed}))
+
+
+def ingest(options: argparse.Namespace, server: str) -> dict[str, float]:
+    """Bring every entity's index up to date, some at once. Returns how many passages a second."""
+    command = [sys.executable, __file__, "--folder", str(options.folder), "--server", server]
+    started, begun = [], time.perf_counter()
+    for writer in range(options.writers):
+        numbers = map(str, range(writer, options.entities, options.writers))
+        this = [*command, "--fill", *numbers]
+        started.append(subprocess.Popen(this, stdout=subprocess.PIPE, text=True))
+    answers = [json.loads(process.communicate()[0]) for process in started]
+    chunks, passed = sum(each["chunks"] for each in answers), time.perf_counter() - begun
+    return {
+        "chunks": chunks,
+        "a second": round(chunks / passed, 1),
+        "a second of our processor": round(chunks / sum(each["processor"] for each in answers), 1),
+        "seconds": round(passed, 1),
+    }
 
 
 def child(options: argparse.Namespace) -> None:
@@ -148,21 +170,27 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200, help="recalls, over all processes")
     parser.add_argument("--folder", type=Path, help="where the entities are, or are made")
     parser.add_argument("--server", default="")
+    parser.add_argument("--writers", type=int, default=1, help="entities that are indexed at once")
+    parser.add_argument("--keep", action="store_true", help="use the entities that are there")
+    parser.add_argument("--fill", type=int, nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, default=scale.OUT / "many.json")
     options = parser.parse_args()
     if options.child is not None:
         child(options)
         return 0
+    if options.fill is not None:
+        fill(options)
+        return 0
     options.folder = options.folder or Path(tempfile.mkdtemp(prefix="bumble-many-"))
-    with nullcontext() if options.server else postgres.running() as own:
+    with nullcontext() if options.server else postgres.running(SETTINGS) as own:
         server = own.fresh() if own else options.server
         folders = [options.folder / f"entity-{n}" for n in range(options.entities)]
-        for n, folder in enumerate(folders):
+        for n, folder in enumerate([] if options.keep else folders):
             make(folder, options.memories, n)
         result: dict[str, Any] = {"entities": options.entities, "memories": options.memories}
         for name, address in (("folder", ""), ("postgres", server)):
-            result[name] = {"ingest": ingest(folders, address), "disk": disk(folders, address)}
+            result[name] = {"ingest": ingest(options, address), "disk": disk(folders, address)}
             print(f"{name}: {result[name]}", flush=True)
         for processes in PROCESSES:
             for name, address in (("folder", ""), ("postgres", server)):

@@ -1,10 +1,11 @@
 """Whether petri's first topics are those that readers of a conversation would name.
 
 Takes lists that readers wrote from the conversations alone, each a JSON object: id of a
-conversation to words that name a topic. A topic is there if a name of one of the first twenty has
-the word's stem. Prints, for every conversation, how many of the words that all readers name are
-there, and those that are not. Needs no model; lists and conversations are no part of the
-repository.
+conversation to words that name a topic; by default those of `bench/data/petri`, fifteen words a
+conversation. The second reader had seen the words of the first. A topic is there if a name of one
+of the first twenty has the word's stem. Prints, for every conversation, the share of the words that
+all readers name that is there, those that are not, and how many of the words of any reader are.
+Writes `bench/out/petri.json`. Needs no model; the conversations are no part of the repository.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.catalyze import TOPICS, open_life
-from bench.recall import DATA, write_entity
+from bench.recall import DATA, OUT, write_entity
 from bumble.runtime.runtime import Runtime
 from bumble.topics import petri, survey
+
+LISTS = sorted((Path(__file__).parent / "data/petri").glob("*.json"))
 
 
 def first_topics(life: Runtime, count: int = TOPICS) -> list[petri.Topic]:
@@ -44,26 +47,42 @@ def shared(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str
     ]
 
 
+def any_of(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str]:
+    """Return the words that any reader names of a conversation, each stem once."""
+    words = [word for each in lists for word in each.get(conversation, [])]
+    return list({petri.key_of(word): word for word in words}.values())
+
+
 def main() -> int:
-    """Measure and print."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("lists", type=Path, nargs="+", help="a reader's list, as JSON")
+    parser.add_argument("lists", type=Path, nargs="*", default=LISTS, help="readers' lists, JSON")
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--out", type=Path, default=OUT / "petri.json")
     options = parser.parse_args()
     if not options.data.is_file():
         print(f"skipped: there is no {options.data}")
         return 0
     lists = [json.loads(path.read_text()) for path in options.lists]
+    rows = {}
     for sample in json.loads(options.data.read_text()):
-        wanted = shared(lists, sample["sample_id"])
+        name = sample["sample_id"]
+        wanted, any_wanted = shared(lists, name), any_of(lists, name)
         with tempfile.TemporaryDirectory() as folder:
             life = open_life(Path(folder), sample["conversation"], None)
             write_entity(life.entity.root, sample["conversation"])
             topics = first_topics(life)
         missing = [word for word in wanted if not is_named(word, topics)]
-        print(f"{sample['sample_id']}: {len(wanted) - len(missing)} of {len(wanted)}", end="")
-        print(f"; not {', '.join(missing)}" if missing else "")
+        there = len(wanted) - len(missing)
+        by_any = sum(is_named(word, topics) for word in any_wanted)
+        rows[name] = {"all": [there, len(wanted)], "any": [by_any, len(any_wanted)]}
+        print(f"{name}: {there} of {len(wanted)} ({there / max(len(wanted), 1):.0%})", end="")
+        print(f", by any reader {by_any} of {len(any_wanted)}; not {', '.join(missing) or '-'}")
         print(f"  {', '.join(topic.name for topic in topics)}")
+    total, most = (sum(row["all"][place] for row in rows.values()) for place in (0, 1))
+    print(f"together: {total} of {most} ({total / max(most, 1):.0%})")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
 
 

@@ -28,6 +28,7 @@ from typing import Any
 
 from bench.scale import sentences
 from bumble.body.config import BAR_NAMES
+from bumble.entity.settings import SCHEMA_VERSION
 from bumble.records import beliefs, dreams, episodes, relationships
 from bumble.records.base import Provenance
 from bumble.records.episodes import Imprint
@@ -48,7 +49,8 @@ def make(folder: Path, count: int) -> None:
     """Write a life of so many memories."""
     rng = random.Random(7)
     folder.mkdir(parents=True)
-    (folder / "entity.yaml").write_text("schema_version: 1\nname: Ada\nowner: {name: Sam}\n")
+    head = f"schema_version: {SCHEMA_VERSION}\nname: Ada\nowner: {{name: Sam}}\n"
+    (folder / "entity.yaml").write_text(head)
     rest = count - len(PEOPLE) - DREAMS - DIARY
     talks, held = rest // 4, rest // 5
     lived = rest - talks - held

@@ -206,7 +206,9 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
         return "correction"
     dated = listed.has("time", plain) or _NUMBER.search(plain) is not None
     noted = verdict.leans if verdict.keep is None else verdict.keep
-    return "plan" if noted or (dated and verdict.keep is None) else "telling"
+    return (
+        "plan" if noted or (dated and verdict.keep is None and not verdict.fleeting) else "telling"
+    )
 
 
 def _news(plain: str, listed: Cues) -> Literal["good", "bad"] | None:

@@ -153,7 +153,9 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
         too_long=compact.measure(life, turn.session, stable.tokens).full,
         handover=_continuity(life, turn),
         token_ratio=life.token_ratio,
-        scratch_notes=len(life.read_or(lambda: scratch.lines(life.entity.root / scratch.PATH), [])),
+        scratch_notes=len(
+            life.read_or(lambda: scratch.lines(life.entity.root / scratch.PATH), list[str]())
+        ),
         attached_chars=sum(len(block.text) for block in turn.blocks if block.name == ATTACHED),
         allowed=tuple(tool.name for tool in declared if tool not in tools.DECLARED),
         turn_tokens=_average(said_before, sum(message.role == "user" for message in said_before)),

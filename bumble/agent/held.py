@@ -73,24 +73,24 @@ def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
     results = [result for step in outcome.steps for result in step.results]
     found = tuple(result.text for result in results)
     held = situation(life, turn, act, found)
-    why = replies.problem(outcome.said, held) if not results else _after_work(outcome.said, held)
+    here = scene(life, turn, act)
+    if not results:
+        why = replies.problem(outcome.said, held)
+    elif here.wordings is not None and not here.wordings.talk.draws:
+        why = "forms speak this language better"
+    else:
+        why = replies.after_work(outcome.said, held)
     if why is None:
         return outcome
     turn.refused.append(why)
     outcome.steps = [replace(step, said="") for step in outcome.steps]
-    here = scene(life, turn, act)
     failed = bool(results) and all(result.failed for result in results)
-    if results:
+    if failed or any(result.plans for result in results):
         reply = by_form.finished(here, life.rng, failed=failed)
     else:
         reply = by_form.compose(act, here, life.rng)
     _say(turn, outcome, reply)
     return outcome
-
-
-def _after_work(said: str, held: Situation) -> str | None:
-    """Check words that follow work: what tools found is rightly said back, names and all."""
-    return "it is empty" if not said.strip() else replies.slip(said, held)
 
 
 def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:

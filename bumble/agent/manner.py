@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from bumble.agent import acts, outside_tools
+from bumble.choosing import rules
 from bumble.context import short
 from bumble.records.sessions import Session
 from bumble.runtime import spoken
@@ -35,7 +36,9 @@ def of(life: Runtime, session: Session, person: str, asked: ProfileName | None) 
     if tier == "none":
         return "form"
     text = session.messages[-1].text
-    needs_tools = acts.needs_tools(text, code) or outside_tools.called_for(life, session)
+    # what somebody asks to keep in mind is kept anyway, by rule
+    called_for = rules.beside_request(text, code) or text
+    needs_tools = acts.needs_tools(called_for, code) or outside_tools.called_for(life, session)
     if asked == "deliberate" or needs_tools:
         return "tools"
     return "draw" if short.has(code) else "form"

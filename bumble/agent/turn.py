@@ -67,7 +67,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import anchor_recall, body_state, people, spoken
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens
+from bumble.text import passed_on, tokens
 
 _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 TOOLS_CACHE = "+tools"  # behind the name of a conversation's evaluated prompt
@@ -157,7 +157,7 @@ def prepare(
     turn.manner, turn.language, turn.stirring = how, code, stirring
     turn.outside = outside
     turn.read |= {block.trust for block in kept if block.trust}
-    turn.read |= provenance.untrusted_tiers(session.messages[:-1])
+    turn.read |= provenance.untrusted_tiers(session.messages)
     turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
     if life.memory.unusable:
         turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
@@ -315,7 +315,7 @@ def _context(life: Runtime, turn: Turn) -> tools.Context:
         tool_context(life, turn.session, provenance_of(life, turn), "chat", turn.seen.unseen),
         config=_offered(life, turn.session.people, turn.route.profile),
         said=tuple(
-            message.text
+            passed_on.own(message.text)
             for message in messages
             if message.role == "user" and message.speaker == who.id
         ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bumble.errors import PostgresMissingError, SettingInvalidError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bumble.entity.config import IndexConfig
     from bumble.entity.folder import Entity
     from bumble.index.place import Place
@@ -43,3 +45,11 @@ def of(entity: Entity, config: IndexConfig) -> Place:
         raise PostgresMissingError from error
     server = PostgresServer(config.url)
     return replace(local, server=server, local=local if config.fallback == "local" else None)
+
+
+def described(server: Mapping[str, Any]) -> str:
+    """Say of the facts of a server what it is, and how much of it an entity's index takes."""
+    return (
+        f"{server['address']} (PostgreSQL {server['postgres']}, pgvector {server['pgvector']},"
+        f" {server['bytes'] / 1e6:,.1f} MB)"
+    )

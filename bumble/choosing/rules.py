@@ -58,6 +58,7 @@ class Verdict:
     hushes: Literal["", "before", "after"] = ""  # what beside itself it asks to be silent about
     feelings: tuple[str, ...] = ()
     corrects: bool = False  # whether it puts right what was said before
+    fleeting: bool = False  # whether more speaks of the moment than of anything that lasts
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class Wording:
     @property
     def means_it(self) -> bool:
         """Whether what is told with a laugh may be true."""
+        if self.has("earnest") and (self.has("own") or self.has("kin")) and self.points >= 0:
+            return True
         return self.puts_right or self.points >= (KEEPS if self.has("earnest") else SURE_LAUGHING)
 
     def _is_laugh(self, word: str) -> bool:
@@ -118,8 +121,16 @@ class Wording:
         """Whether all of it is a question."""
         if self.has("questions") and self.line.count(" . ") <= 2:
             beside = "?" in self.line and self.statement
-            return not beside or self.points < KEEPS
+            return not beside or self.points < (0 if self._is_of_self else KEEPS)
         return "?" in self.line and not self.statement
+
+    @property
+    def _is_of_self(self) -> bool:
+        """Whether what it says beside a question is about the speaker."""
+        row = f" . {self.statement} . "
+        if len(phrases.words(row)) < FEW_WORDS:
+            return False  # `have to write it down`
+        return self.language.has("own", row) or self.language.has("kin", row)
 
     @property
     def statement(self) -> str:
@@ -156,6 +167,13 @@ class Wording:
         return any(
             not _PARTS.search(words) and not self.language.has("own", words) for words in between
         )
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is about a moment, and more than a word of it beside oneself is."""
+        if self.points == -1 and self.has("own") and not self.has("passing"):
+            return False
+        return self.points < 0
 
     @property
     def quoted(self) -> float:
@@ -209,11 +227,12 @@ def judge(text: str, code: str) -> Verdict:
         hushes=hushes(wording),
         feelings=feelings.named(text, wording.line, language),
         corrects=wording.puts_right and not wording.asks,
+        fleeting=points < 0,
     )
 
 
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
-    if confided and len(wording.words) >= LEAST_CONFIDED_WORDS:
+    if confided and len(wording.words) >= LEAST_CONFIDED_WORDS and confides(wording):
         return True, "told in confidence"
     if is_requested(wording):
         return True, REQUESTED
@@ -257,7 +276,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a task", lambda wording: wording.has("tasks")),
     ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.means_it),
-    ("passing", lambda wording: wording.points < 0 and len(wording.words) <= MANY_WORDS),
+    ("passing", lambda wording: wording.passes and len(wording.words) <= MANY_WORDS),
     (
         "few words",
         lambda wording: (
@@ -278,6 +297,14 @@ def is_requested(wording: Wording) -> bool:
     return len(phrases.words(rest)) >= LEAST_REQUESTED_WORDS
 
 
+def beside_request(text: str, code: str) -> str:
+    """Return what a message says beside the request to keep it in mind; empty without one."""
+    language = language_file.load(code)
+    text = text[:MOST_CHARS]
+    wording = Wording(text, language.line(text), language)
+    return language.patterns["requested"].sub(" ", wording.line) if is_requested(wording) else ""
+
+
 def is_confided(wording: Wording) -> bool:
     """Whether a message is told in confidence, and tells something.
 
@@ -288,6 +315,14 @@ def is_confided(wording: Wording) -> bool:
     if told is None:
         return False
     return len(wording.words) >= TELLING_WORDS or told >= LEAST_TOLD_WORDS
+
+
+def confides(wording: Wording) -> bool:
+    """Whether what is told in confidence is about the speaker or somebody near, or tells much.
+
+    `Keep it down, the soufflé is in the oven` is neither.
+    """
+    return wording.has("own") or wording.has("kin") or wording.points > 0
 
 
 def hushes(wording: Wording) -> Literal["", "before", "after"]:

@@ -259,6 +259,7 @@ GROUPS = frozenset(
         "soma",
         "anchor",
         "project",
+        "review",
         "noise",
         "eval",
         "model",

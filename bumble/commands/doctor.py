@@ -193,6 +193,10 @@ def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[st
         lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
         if finding.fix:
             lines.append(f"    {_aimed(finding.fix, aim)}")
+    if report.index and report.index.server:
+        orphans = listing.counted(report.index.orphans, "orphaned row")
+        on = index_place.described(report.index.server)
+        lines.append(f"The index stands on {on}, with {orphans}.")
     problems = len(report.problems)
     read = f"{listing.counted(report.files, 'file')} read"
     lines.append(
@@ -228,4 +232,11 @@ def _data(report: DoctorReport, mended: Sequence[Finding], aim: str) -> dict[str
         "mended": [data(finding) for finding in mended],
         "files": report.files,
         "versions": dict(report.versions),
+        "index": report.index
+        and {
+            "exists": report.index.exists,
+            "passages": report.index.chunks,
+            "orphans": report.index.orphans,
+            "server": report.index.server and dict(report.index.server),
+        },
     }

@@ -66,7 +66,7 @@ def _list(opened: Opened) -> None:
         return [proposal.name, when, f"{title} ({more})" if more else title]
 
     proposals = _waiting(opened)
-    everything = Listing(proposals, broken=0, more=False)
+    everything = Listing(tuple(proposals), broken=0, more=False)
     listing.show_list(opened, "review list", everything, _data, line, NONE)
 
 
@@ -172,9 +172,10 @@ def _decide(
         held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
     if refused and not done:
         raise refused[0]
-    for error in refused:
-        output.warn(opened.shell, str(error))
-    data = {"dry_run": dry_run, f"{verb}ed": done, "refused": [str(error) for error in refused]}
+    reasons = [str(refusal) for refusal in refused]
+    for reason in reasons:
+        output.warn(opened.shell, reason)
+    data = {"dry_run": dry_run, f"{verb}ed": done, "refused": reasons}
     output.result(opened.shell, f"review {verb}", data, lines)
     if not done:
         output.say(NONE)

@@ -398,13 +398,7 @@ def _counts_line(counts: dict[str, int | None]) -> str:
 def _index_line(index: dict[str, Any]) -> str:
     if index["problem"]:
         return str(index["problem"]).replace("\n", " ")
-    server = index["server"]
-    on = ""
-    if server:
-        on = (
-            f"on {server['address']} (PostgreSQL {server['postgres']},"
-            f" pgvector {server['pgvector']}, {server['bytes'] / 1e6:,.1f} MB), "
-        )
+    on = f"on {index_place.described(index['server'])}, " if index["server"] else ""
     if not index["exists"]:
         return f"{on}not made yet; the first search makes it"
     parts = [on + listing.counted(index["chunks"], "passage")]

@@ -2,7 +2,8 @@
 
 What both stages and plain search find is joined, then put in the order of a register: `explore`
 spreads it over topics and times, `continuity` follows threads, `reference` puts knowledge and exact
-words first. Without catalysts it is plain search, and says so.
+words first. Without catalysts it is plain search, and says so. It finds fewer of the turns that
+answer a question than plain recall (`bench/catalyze.py`), so nothing uses it unasked.
 
 Source:
     Carbonell & Goldstein, "The use of MMR" (1998), for spreading what is found.

@@ -202,6 +202,17 @@ def names(root: Path) -> list[str]:
     return [name for name in found if NAME.fullmatch(name)] if result.code == 0 else []
 
 
+def named_elsewhere(root: Path, path: str) -> set[str]:
+    """Return the names that a file has on any branch of the owner's, as it was committed there."""
+    listed = git.call(root, "for-each-ref", "--format=%(refname)", "refs/heads")
+    heads = [row for row in listed.text.splitlines() if not row.startswith(HEADS)]
+    if listed.code != 0 or not heads:
+        return set()
+    options = ("--no-color", "-h", "-o", "-E", "-e", NAME.pattern)
+    result = git.call(root, "grep", *options, *heads[: git.MAX_NAMES], "--", f"./{path}")
+    return set(result.text.split())
+
+
 def branches(root: Path) -> list[str]:
     """Return the same as git names them."""
     return [f"{FOLDER}/{name}" for name in names(root)]

@@ -92,6 +92,8 @@ def _checked(window: Window, item: ExtractedItem, before: str) -> tuple[Extracte
         return item, f"nobody said {', '.join(missing)}"
     if own and not _in_their_words(window, item, own):
         return item, "it shares no word with what they said"
+    if window.was_read_in and not _is_said(window, item, before):
+        return item, "it was only read, and nobody there said so"
     return replace(item, cited=cited), ""
 
 
@@ -179,6 +181,13 @@ def _alike(stem: str, other: str) -> bool:
 
 def _texts(window: Window, numbers: Iterable[int]) -> list[str]:
     return [window.messages[n - 1].text for n in numbers]
+
+
+def _is_said(window: Window, item: ExtractedItem, before: str) -> bool:
+    """Whether an item says no more than people did in a window; what is known may stay in it."""
+    said = [window.messages[n - 1].text for n in window.numbers if window.is_persons(n)]
+    names = (window.entity, *window.speakers, item.person, before)
+    return grounded.was_said(item.text, said, [name for name in names if name])
 
 
 def _says_yes(window: Window, number: int) -> bool:

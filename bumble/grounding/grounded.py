@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from bumble.grounding import claims, support
 from bumble.grounding.speakers import Speakers, borrowed, given_away, taken_over
-from bumble.text import words
+from bumble.text import stop_words, words
 
+LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
 LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
 
 
@@ -84,4 +85,11 @@ def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -
     if check(text, statements, Speakers(known_names)) is not None:
         return False
     all_said = "\n".join(statements)
-    return support.share(text, [all_said], known_names, every_word=True) >= LEAST_SAID
+    if support.share(text, [all_said], known_names, every_word=True) < LEAST_SAID:
+        return False
+    # words from here and there can be put together to say what nobody did
+    return all(
+        support.share(part, statements, known_names, every_word=True) >= LEAST_SAID
+        for part in words.sentences(text)
+        if len(stop_words.telling_words(part)) >= LEAST_WORDS
+    )

@@ -9,7 +9,7 @@ all of them. What no rule sees (nonsense, a missed point) passes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -76,7 +76,17 @@ def problem(reply: str, situation: Situation) -> str | None:
 
 def slip(reply: str, situation: Situation) -> str | None:
     """Return why a reply is no example for later ones, whoever made it; None if it may be."""
-    rules = ("it was said before", "an assistant's phrase")
+    return _first(reply, situation, ("it was said before", "an assistant's phrase"))
+
+
+def after_work(reply: str, situation: Situation) -> str | None:
+    """Return why words that follow work may not be said: what tools found is rightly said back."""
+    if not reply.strip():
+        return "it is empty"
+    return slip(reply, situation) or _first(reply, situation, ("another language",))
+
+
+def _first(reply: str, situation: Situation, rules: Collection[str]) -> str | None:
     return next((why for why, fails in _RULES if why in rules and fails(reply, situation)), None)
 
 

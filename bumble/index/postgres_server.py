@@ -15,12 +15,13 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import psycopg
 from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -32,7 +33,15 @@ from bumble.index.store import Store, Words
 from bumble.text import urls
 
 ID_FILE = "index-id"  # in `.bumble/`
-CONNECT_SECONDS = 5
+# How long a server that has gone silent is waited for; the address may say otherwise.
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+    "application_name": "bumble",
+}
 AWAY_SECONDS = 30.0  # a server that was away is not asked again for so long
 POLL_SECONDS = 0.1
 ID_SECONDS = 10.0  # to wait for another process that makes the id
@@ -61,13 +70,21 @@ class PostgresServer:
         self._away: tuple[float, IndexServerError] | None = None
 
     def reach(self) -> None:
-        """Connect, if it is not yet."""
+        """Connect, if it is not yet; anew, where the server was started anew meanwhile."""
+        connection = self._open()
+        if connection is not None:
+            with suppress(*_GONE):
+                connection.execute("select 1")  # one that is gone is closed by asking it
         self.connection()
+
+    def _open(self) -> Connection[Any] | None:
+        """Return this thread's connection, as far as is known."""
+        connection: Connection[Any] | None = getattr(self._local, "connection", None)
+        return None if connection is None or connection.closed else connection
 
     def connection(self) -> Connection[Any]:
         """Return this thread's connection, opened where there is none that works."""
-        connection: Connection[Any] | None = getattr(self._local, "connection", None)
-        if connection is not None and not connection.closed:
+        if (connection := self._open()) is not None:
             return connection
         if self._away and time.monotonic() < self._away[0] + AWAY_SECONDS:
             raise self._away[1]
@@ -81,11 +98,10 @@ class PostgresServer:
 
     def _connect(self) -> Connection[Any]:
         connection = psycopg.connect(
-            self._url,
+            "",
             autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="bumble",
             prepare_threshold=None,  # a pooler in between may hand each statement to another
+            **{**_PATIENCE, **conninfo_to_dict(self._url)},
         )
         try:
             self._prepare(connection)
@@ -218,6 +234,7 @@ class PostgresServer:
         Raises:
             LockedError: If somebody does, for longer than one may wait.
         """
+        self.reach()
         number = self._number(make_id(entity), register=True)
         connection, until = self.connection(), time.monotonic() + wait_seconds
         mine = self._held()
@@ -331,7 +348,8 @@ def make_id(entity: Entity) -> str:
     if made := read_id(entity):
         return made
     path = _id_file(entity)
-    with files.lock(entity.private / "index.lock", place=entity.root, timeout_seconds=ID_SECONDS):
+    lock = entity.private / f"{ID_FILE}.lock"  # the folder's own index may be locked for long
+    with files.lock(lock, place=entity.root, timeout_seconds=ID_SECONDS):
         if read_id(entity) is None:
             files.write_atomic(path, f"{secrets.token_hex(16)}\n".encode())
     made = read_id(entity)

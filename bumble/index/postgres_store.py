@@ -7,9 +7,11 @@ Floats are kept in half precision; small sets are compared exactly, large ones b
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from typing import Any, LiteralString
 
 import numpy as np
@@ -39,7 +41,9 @@ from bumble.text.tags import folded
 HNSW_ROWS = 20_000  # vectors of an entity from which on the nearest are looked up in a graph
 COARSE_FACTOR = 4  # candidates of the graph for each that is wanted
 MOST_SEARCHED = 1_000  # candidates that pgvector takes at most
-ANALYZED_ROWS = 1_000  # new chunks after which Postgres is told to look at its tables again
+ROWS_AT_ONCE = 1_000  # put by one statement
+# New chunks after which Postgres is told to look at its tables again, of all entities at once.
+ANALYZED_ROWS, ANALYZED_SHARE = 1_000, 0.1
 REMAINS = (
     "The rows are deleted from the server of the index, and their space there is free again. Their"
     " bytes may stay in its free pages, write-ahead log and backups until these are used anew;"
@@ -74,6 +78,10 @@ class PostgresStore:
         self._connection, self._translated = connection, translated
         self._me, self._place = int(number), place
         self._new = 0  # chunks put since it was opened
+        self._meta: dict[str, str] | None = None  # facts about the index itself, once read
+        self._inside = False  # a transaction
+        self._rows: list[tuple[int, Row, Row]] = []  # chunks that are put when it ends
+        self._counts = Counter[str]()  # what it does to the counts of terms
 
     def close(self) -> None:
         """Leave the connection to who comes next."""
@@ -102,8 +110,18 @@ class PostgresStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or none of it."""
-        with self._translated(), self._connection.transaction():
+        if self._inside:
             yield
+            return
+        self._inside = True
+        try:
+            with self._translated(), self._connection.transaction():
+                yield
+                self._flush()
+        finally:
+            self._inside, self._meta = False, None
+            self._rows.clear()
+            self._counts.clear()
 
     def empty(self) -> None:
         """Throw away all there is of the entity."""
@@ -132,7 +150,10 @@ class PostgresStore:
         )
         if not owned or not owned[0][0]:
             return
-        if self._new >= ANALYZED_ROWS:
+        ((rows,),) = self.rows(
+            "select reltuples from pg_class where oid = 'bumble.chunks'::regclass"
+        )
+        if self._new >= max(ANALYZED_ROWS, ANALYZED_SHARE * rows):
             for table in ("chunks", "texts", "words", "vectors", "tokens", "files", "stamps"):
                 self.run(f"analyze bumble.{table}")
         if self._count("vectors") >= HNSW_ROWS and not self._graph():
@@ -171,11 +192,14 @@ class PostgresStore:
 
     def meta(self, key: str) -> str:
         """Return a stored fact about the index itself, empty if there is none."""
-        rows = self.rows("select value from meta where entity = :me and key = %s", (key,))
-        return str(rows[0][0]) if rows else ""
+        if self._meta is None:  # all at once: each question crosses over to the server
+            rows = self.rows("select key, value from meta where entity = :me")
+            self._meta = {str(name): str(value) for name, value in rows}
+        return self._meta.get(key, "")
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the index itself."""
+        self._meta = None
         self.run(
             "insert into meta values (:me, %s, %s)"
             " on conflict (entity, key) do update set value = excluded.value",
@@ -263,7 +287,10 @@ class PostgresStore:
     def put_chunks(
         self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
     ) -> None:
-        """Make these the chunks of a file; what is as it was is not touched."""
+        """Make these the chunks of a file; what is as it was is not touched.
+
+        In a transaction, what is new waits for its end: chunks of many files are put at once.
+        """
         new = {
             chunk_id(path, chunk): (_clean(row_of(file, chunk)), _clean(texts_of(chunk)))
             for chunk in chunks
@@ -289,34 +316,16 @@ class PostgresStore:
             [(key,) for key in changed.loose],
         )
         self._drop_vectors(changed.remixed)
-        self._put_rows(changed.put)
+        self._rows += changed.put
         self._new += len(changed.put)
+        if not self._inside:
+            with self.transaction():
+                pass
 
-    def _put_rows(self, rows: Sequence[tuple[int, Row, Row]]) -> None:
-        self._upsert("chunks", _COLUMNS, [(key, *row) for key, row, _ in rows])
-        columns = ("text", "embedded", "terms", "around")
-        self._upsert("texts", columns, [(key, *texts) for key, _, texts in rows])
-        terms = [(key, [*texts[2].split(" "), *texts[3].split()]) for key, _, texts in rows]
-        words = [(key, len(each), lexemes([term for term in each if term])) for key, each in terms]
-        self._upsert("words", ("length", "lexemes"), words)
-
-    def _upsert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        marks = ", ".join(["%s"] * (len(columns) + 1))
-        updates = ", ".join(f"{column} = excluded.{column}" for column in columns)
-        self.run(
-            f"insert into {table} (entity, id, {', '.join(columns)}) values (:me, {marks})"
-            f" on conflict (entity, id) do update set {updates}",
-            rows,
-        )
-
-    def _count_terms(self, gone: Iterable[Row], come: Iterable[Row]) -> None:
-        """Count chunks, each given by its texts, out of and into those that hold each term."""
-        counts = Counter[str]()
-        for step, texts in ((-1, gone), (1, come)):
-            for text in texts:
-                for term in {*text[2].split(" "), *text[3].split()} - {""}:
-                    counts[term] += step
-        moved = sorted((term, count) for term, count in counts.items() if count)
+    def _flush(self) -> None:
+        """Put the chunks that wait, and count their terms."""
+        rows = self._rows
+        moved = sorted((term, count) for term, count in self._counts.items() if count)
         if moved:
             terms, steps = zip(*moved, strict=True)
             self.run(
@@ -325,6 +334,34 @@ class PostgresStore:
                 " chunks = terms.chunks + excluded.chunks",
                 [(list(terms), list(steps))],
             )
+        self._upsert("chunks", ("id", *_COLUMNS), [(key, *row) for key, row, _ in rows])
+        columns = ("id", "text", "embedded", "terms", "around")
+        self._upsert("texts", columns, [(key, *texts) for key, _, texts in rows])
+        terms_of = ((key, [*texts[2].split(" "), *texts[3].split()]) for key, _, texts in rows)
+        words = (
+            (key, len(each), lexemes([term for term in each if term])) for key, each in terms_of
+        )
+        self._upsert("words", ("id", "length", "lexemes"), words)
+
+    def _upsert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        """Put rows in the place of those with the same key, which is the first of the columns."""
+        names, rest = ", ".join(columns), iter(rows)
+        updates = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
+        while some := list(islice(rest, ROWS_AT_ONCE)):
+            # One statement for many rows: planned once, and crossing over once.
+            self.run(
+                f"insert into {table} (entity, {names}) select :me, {names}"
+                f" from json_populate_recordset(null::bumble.{table}, %s::json)"
+                f" on conflict (entity, {columns[0]}) do update set {updates}",
+                [(json.dumps([dict(zip(columns, row, strict=True)) for row in some]),)],
+            )
+
+    def _count_terms(self, gone: Iterable[Row], come: Iterable[Row]) -> None:
+        """Count chunks, each given by its texts, out of and into those that hold each term."""
+        for step, texts in ((-1, gone), (1, come)):
+            for text in texts:
+                for term in {*text[2].split(" "), *text[3].split()} - {""}:
+                    self._counts[term] += step
 
     def _drop_chunks(self, ids: Sequence[int]) -> None:
         if ids:
@@ -516,22 +553,17 @@ class PostgresStore:
 
     def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
         """Store the embeddings of texts by hash."""
-        self.run(
-            "insert into embeddings values (:me, %s, %s)"
-            " on conflict (entity, hash) do update set vector = excluded.vector",
-            ((key, vector.astype("<f2").tobytes()) for key, vector in vectors),
-        )
+        rows = ((key, _hex(vector.astype("<f2").tobytes())) for key, vector in vectors)
+        self._upsert("embeddings", ("hash", "vector"), rows)
 
     def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
         """Store the tokens of texts by hash, and count in how many texts each piece stands."""
         kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
-        self.run(
-            "insert into tokens values (:me, %s, %s, %s)",
-            [
-                (key, pieces.tobytes(), text_tokens.signs.tobytes())
-                for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
-            ],
+        rows = (
+            (key, _hex(pieces.tobytes()), _hex(text_tokens.signs.tobytes()))
+            for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
         )
+        self._upsert("tokens", ("hash", "pieces", "signs"), rows)
         self._count_pieces(kinds, 1)
 
     def _count_pieces(self, kinds: Sequence[NDArray[np.uint32]], step: int) -> None:
@@ -601,8 +633,7 @@ class PostgresStore:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
         """Store the vectors of chunks, each of length 1."""
-        rows = [(key, _halves(vector)) for key, vector in vectors]
-        self._upsert("vectors", ("vector",), rows)
+        self._upsert("vectors", ("id", "vector"), ((key, _halves(each)) for key, each in vectors))
 
     def vectors(self, ids: Sequence[int]) -> Floats:
         """Return the vectors of some chunks, each of length 1, in the order given."""
@@ -681,11 +712,15 @@ class PostgresStore:
 
     def put_links(self, rows: Sequence[tuple[int, int, float]], compared: Sequence[int]) -> None:
         """Store catalyst, chunk and likeness, and which chunks were compared."""
-        self.run(
-            "insert into links values (:me, %s, %s, %s) on conflict (entity, catalyst, chunk)"
-            " do update set similarity = excluded.similarity",
-            rows,
-        )
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if columns:
+            self.run(
+                "insert into links select :me, *"
+                " from unnest(%s::bigint[], %s::bigint[], %s::float8[])"
+                " on conflict (entity, catalyst, chunk) do update"
+                " set similarity = excluded.similarity",
+                [columns],
+            )
         self.run(
             "insert into linked select :me, * from unnest(%s::bigint[]) on conflict do nothing",
             [(list(compared),)],
@@ -724,7 +759,13 @@ def _and(where: str) -> str:
 
 def _halves(vector: Floats) -> str:
     """Write a vector as Postgres reads it, in half precision."""
-    return str(vector.astype(np.float16).tolist())
+    numbers = vector.astype(np.float16).tolist()
+    return f"[{','.join(map('{:.5g}'.format, numbers))}]"  # five digits hold all of a half
+
+
+def _hex(data: bytes) -> str:
+    """Write bytes as Postgres reads them."""
+    return f"\\x{data.hex()}"
 
 
 def _clean(row: Row) -> Row:

@@ -41,6 +41,7 @@ class PostgresWords:
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
+        self._counts: dict[str, int] = {}  # of terms that were asked for
 
     @property
     def size(self) -> int:
@@ -51,10 +52,12 @@ class PostgresWords:
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many chunks each term stands."""
         wanted = list(dict.fromkeys(terms))
-        rows = self._store.rows(
-            "select term, chunks from terms where entity = :me and term = any(%s)", (wanted,)
-        )
-        return dict.fromkeys(wanted, 0) | {str(term): int(count) for term, count in rows}
+        if new := [term for term in wanted if term not in self._counts]:
+            rows = self._store.rows(
+                "select term, chunks from terms where entity = :me and term = any(%s)", (new,)
+            )
+            self._counts |= dict.fromkeys(new, 0) | {str(term): int(n) for term, n in rows}
+        return {term: self._counts[term] for term in wanted}
 
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()

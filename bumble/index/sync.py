@@ -42,6 +42,7 @@ from bumble.index.store import Store
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
+SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
 INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
@@ -107,6 +108,7 @@ def sync(
         FolderUnwritableError: If the system refuses a write.
     """
     at = where or place.of(entity)
+    shreds = shreds or (at.server is not None and owes_sweep(entity))
     making = _Making(embedder, by_token=by_token, shreds=shreds)
 
     def bring(at: Place, note: str = "") -> SyncReport:
@@ -124,6 +126,16 @@ def sync(
         if at.local is None:
             raise
         return bring(at.local, f"{str(error).splitlines()[0]}; {INSTEAD}")
+
+
+def owe_sweep(entity: Entity) -> None:
+    """Have the next sync with a server free what is deleted there, whichever gets that far."""
+    files.write_atomic(entity.private / SWEEP, b"")
+
+
+def owes_sweep(entity: Entity) -> bool:
+    """Whether what was forgotten may still lie on a server."""
+    return files.read_if_there(entity.private / SWEEP) is not None
 
 
 def _quiet(stage: str, count: int, total: int) -> None:
@@ -192,6 +204,8 @@ def _sync(
             with database.transaction():
                 database.drop_unused_embeddings()
         remains = database.shred() if making.shreds else ""
+        if at.server:
+            files.remove(entity.private / SWEEP)
         database.settle()
         return SyncReport(
             filed.added,

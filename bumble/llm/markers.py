@@ -3,7 +3,7 @@
 An engine reads them in any text it is given, so whoever gets `<|im_end|>` into a message can end it
 and begin one of the system's. Here they are broken: a thin space behind the first sign makes plain
 text of them, that stays readable. Every `Message` passes through `plain`; a model whose vocabulary
-is at hand adds the tokens of its own.
+is at hand adds the tokens of its own. What nobody can see in a text, but a model can read, goes.
 """
 
 from __future__ import annotations
@@ -52,6 +52,15 @@ _USUAL = re.compile(
 )
 
 
+# Characters without a form of their own, in which whole sentences are hidden: tags, but for those
+# that make a flag; runs of what joins, parts or varies others, longer than any emoji or word has.
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
+_UNSEEN = re.compile(
+    f"({_FLAG})|[\U000e0000-\U000e007f]+"
+    "|[\u00ad\u180b-\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]{3,}"
+)
+
+
 def plain(text: str, own: re.Pattern[str] | None = None) -> str:
     """Return a text in which no control token is left; what is broken already stays as it is.
 
@@ -59,6 +68,7 @@ def plain(text: str, own: re.Pattern[str] | None = None) -> str:
         text: Anything that goes into a message.
         own: The tokens of the model in use, as `pattern` makes them.
     """
+    text = _UNSEEN.sub(lambda match: match[1] or "", text)
     text = _USUAL.sub(_broken, text)
     return text if own is None else own.sub(_broken, text)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
+from bumble.text import passed_on
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
 UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
@@ -54,12 +55,14 @@ def of_result(tool: str, trust: str = "") -> str:
 
 
 def untrusted_tiers(messages: Iterable[Message]) -> set[str]:
-    """Return the untrusted tiers of what tools gave in a conversation."""
-    tiers = {
-        of_result(str(message.extra.get("tool", "")), str(message.extra.get("origin", "")))
-        for message in messages
-        if message.role == "tool"
-    }
+    """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
+    tiers = {""}
+    for message in messages:
+        if message.role == "tool":
+            origin = str(message.extra.get("origin", ""))
+            tiers.add(of_result(str(message.extra.get("tool", "")), origin))
+        elif message.role == "user" and passed_on.is_in(message.text):
+            tiers.add("imported")
     return tiers - {""}
 
 

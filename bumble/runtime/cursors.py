@@ -12,12 +12,14 @@ has not dealt with: that one and all after it wait. A key that is missing has no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bumble.entity.changes import Change
 from bumble.records import state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Message, Session
+from bumble.text import passed_on
 
 SECTION = "sessions"
 APPRAISE, REMEMBER, REFLECT, DISTILL = "appraise", "remember", "reflect", "distill"
@@ -40,17 +42,25 @@ def first(file: MappingFile, session_id: str, key: Key) -> str | None:
 
 
 def messages(file: MappingFile, session: Session, key: Key) -> tuple[Message, ...]:
-    """Return the messages that wait, oldest first."""
+    """Return the messages that wait, oldest first; of people's, what they say themselves."""
     start = first(file, session.id, key)
-    return () if start is None else session.messages[_before(session, start) :]
+    return () if start is None else _own(session.messages[_before(session, start) :])
 
 
 def between(session: Session, first: str, last: str) -> tuple[Message, ...]:
-    """Return the messages from one to another, both with them, by their places."""
+    """Return the messages from one to another, both with them; of people's, their own words."""
     end = _before(session, last)
     reached = session.messages[end : end + 1]
     more = 1 if reached and reached[0].id == last else 0
-    return session.messages[_before(session, first) : end + more]
+    return _own(session.messages[_before(session, first) : end + more])
+
+
+def _own(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Leave out what people only passed on: nothing that is made of a talk rests on it."""
+    return tuple(
+        replace(message, text=passed_on.own(message.text)) if message.role == "user" else message
+        for message in messages
+    )
 
 
 def is_behind(session: Session, message_id: str, other_id: str) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bumble import files
 from bumble.entity import changes, commits, review_branch
@@ -104,9 +104,9 @@ def sweep(root: Path, *, timeout_seconds: float) -> None:
 
 
 def stray(root: Path) -> list[str]:
-    """Return the branches of which nothing says that they wait."""
-    names = review_branch.names(root)
-    return sorted(set(names) - set(waiting(root))) if names else []
+    """Return the branches of which nothing says that they wait, on no branch of the owner's."""
+    names = set(review_branch.names(root)) - set(waiting(root))
+    return sorted(names - review_branch.named_elsewhere(root, state.PATH)) if names else []
 
 
 def _noted(root: Path, change_set: ChangeSet, name: str, keeping: Keeping) -> tuple[Change, ...]:
@@ -176,6 +176,6 @@ def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(mark(part, *thing) for thing in things)
 
 
-def _mapping(file: MappingFile, key: Literal["waiting", "dealt"]) -> Mapping[str, Any]:
+def _mapping(file: MappingFile, key: str) -> Mapping[str, Any]:
     found = file.get(SECTION, key, default={})
     return found if isinstance(found, Mapping) else {}

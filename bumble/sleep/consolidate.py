@@ -259,7 +259,7 @@ class Fading:
 def faded(life: Runtime) -> Due[Fading]:
     """Find what has faded, and what a person has since given more weight."""
     at, dealt = life.now(), review.dealt(life.entity.root)
-    asleep, awake, marks = [], [], []
+    asleep, awake, marks = list[str](), list[str](), list[str]()
     for episode in episodes.read(life.entity.episodes):
         is_faint = _is_faint(life, episode, at)
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):

@@ -82,7 +82,7 @@ def _silence(life: Runtime, at: datetime) -> Condition:
     quiet = None if last_message_at is None else seconds_between(last_message_at, at)
     return Condition(
         "silence",
-        "nobody has spoken yet" if quiet is None else f"{quiet:.0f} s",
+        "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
         f"at least {wanted:g} s",
         quiet is None or quiet >= wanted,
     )

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bumble.choosing import recent
+from bumble.choosing import quotes, recent
 from bumble.choosing.recent import Remark
 from bumble.facts.beliefs import strength
 from bumble.records import base, beliefs, episodes, provenance, relationships, skills, working
 from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
 from bumble.runtime.runtime import Runtime
+from bumble.text.words import shorten
 
 SELF = "self_insight"
 INSIGHTS, PEOPLE, QUESTIONS, NEWS, GAPS, SKILLS = 3, 5, 4, 6, 5, 5  # lines of a section
-POINTERS = 10
+POINTERS, POINTER_CHARS = 10, 80
 
 Lines = Mapping[str, list[tuple[str, Provenance]]]
 
@@ -75,15 +77,16 @@ def _pointers(life: Runtime) -> list[tuple[str, Provenance]]:
     newest = episodes.paths(life.entity.episodes)[-POINTERS:]
     records = [base.load(path, episodes.parse) for path in reversed(newest)]
     return [
-        (link(record.id), _origin(record.id, record.provenance))
+        (pointer(record), _origin(record.id, record.provenance))
         for record in records
         if not provenance.is_untrusted(record.provenance.trust)
     ]
 
 
-def link(record_id: str) -> str:
-    """Write a link to a record."""
-    return f"[[{record_id}]]"
+def pointer(episode: Episode) -> str:
+    """Write a link to an episode, and what it is about: an id alone tells nobody anything."""
+    about = quotes.plain(episode.telling.narrative or episode.text)
+    return f"[[{episode.id}]] {shorten(about, POINTER_CHARS, at_word=True)}"
 
 
 def _skills(life: Runtime) -> list[tuple[str, Provenance]]:

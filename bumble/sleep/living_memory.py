@@ -238,7 +238,7 @@ def _checked(
     labels = job.sources.labels
     ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
     lines[KEYS[POINTERS]] = [
-        (living_by_rule.link(episode.id), replace(origin, sources=(episode.id,)))
+        (living_by_rule.pointer(episode), replace(origin, sources=(episode.id,)))
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]

@@ -1,12 +1,15 @@
 """Topics found without a model: people, titles, tags, links, and names and words that recur.
 
 A word is a topic where it comes up in several records on several days, more often than its language
-has it by itself, in lumps or as a noun: what is spread evenly over all days and names nothing is a
-manner of speaking. Pure; the same texts and the same time give the same topics.
+has it by itself, in lumps or as a noun, and where people tell of themselves: what is spread evenly
+over all days, or only said of what another tells ("your support"), is a manner of speaking. Who is
+there is addressed, not spoken of. Pure; the same texts and the same time give the same topics.
 
 Source:
     Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
-    word stands out; Church & Gale, "Inverse document frequency" (1995), for residual IDF.
+    word stands out; Church & Gale, "Inverse document frequency" (1995), for residual IDF; Justeson
+    & Katz, "Technical terminology" (1995), for what stands where nouns do; Carbonell & Goldstein,
+    "The use of MMR" (1998), for counting what a better topic says already only once.
 """
 
 from __future__ import annotations
@@ -31,10 +34,14 @@ STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
 LEAST_LETTERS = 3
 STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
-GROWTH = 0.7  # how a topic grows with the records that mention it: ten times as many, five times
+GROWTH = 0.6  # how a topic grows with the records that mention it: ten times as many, four times
+OUT_GROWTH = 0.75  # how it grows with how far it stands out from the language
+NOUN_WEIGHT = 0.5  # of standing as a noun, beside coming in lumps
+OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
-NOUN_SHARE = 0.1  # of its places at which a word stands as a noun does
+NOUN_SHARE = 0.2  # of its places at which a word stands as a noun does
+OTHER_SHARE = 0.4  # of its places at which no noun can stand, from which a word is none
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
 PARENT = " / "  # between a title and its child
@@ -86,19 +93,22 @@ class _Candidate:
     expected: float = 0.0  # mentions, by the language alone
     at: datetime | None = None
     titled: bool = True
+    present: int = 0  # texts of conversations in which this person talks themselves
     nouns: float = 1.0  # share of its places at which it stands as a noun does
+    own: float = 1.0  # how much oftener than other words somebody says it of their own life
 
     def mention(self, number: int) -> None:
         self.texts[number] = self.texts.get(number, 0) + 1
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Token:
     surface: str
     word: str  # case folded
     stem: str
     inside: bool  # of a sentence: a capital letter there means something
     joined: bool  # nothing but a space stands between it and the word before
+    own: bool = False  # who says it tells of themselves in the sentence
 
 
 def find(
@@ -116,19 +126,40 @@ def find(
         now: The present.
         passing: Words that tell nothing, folded, whoever says them.
     """
-    read_texts = [tuple(_tokens(text)) for text in texts]
+    read_texts = [_tokens(text) for text in texts]
     candidates = _titled(titles, texts, read_texts)
     _count_marks(candidates, texts)
     taken = {key for candidate in candidates.values() for key in candidate.keys}
     recurring = _recurring(texts, read_texts, frozenset(passing), taken)
     days = [text.at.astimezone(now.tzinfo).date() if text.at else None for text in texts]
     count = len({day for day in days if day})
+    _leave_out_present(candidates.values(), texts)
     topics = [
         _topic(candidate, texts, days, count, now)
         for candidate in (*candidates.values(), *recurring)
     ]
-    ranked = sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
-    return _related(ranked)
+    return _related(_ranked(_without_repeats(_ranked(topics))))
+
+
+def _ranked(topics: Iterable[Topic]) -> list[Topic]:
+    return sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
+
+
+def _without_repeats(ranked: Sequence[Topic]) -> Iterator[Topic]:
+    """Count for each topic only what no better one that shares a word with it says already.
+
+    So that "shelter", "homeless shelter" and "shelter dog" are not three of the first ten.
+    """
+    said: dict[str, set[str]] = defaultdict(set)
+    for topic in ranked:
+        stems = {stem for key in topic.keys for stem in key}
+        ids = {text.id for text in topic.texts}
+        repeated = ids.intersection(*[set().union(*(said[stem] for stem in stems))])
+        for stem in stems:
+            said[stem] |= ids
+        is_found = topic.type in ("name", "word")
+        new = 1 - len(repeated) / len(ids) if ids and is_found else 1.0
+        yield replace(topic, score=round(topic.score * new, 6))
 
 
 def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:
@@ -136,7 +167,24 @@ def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]
     return tuple(words.stem(word.casefold(), language) for word in _WORD.findall(name))
 
 
-def _tokens(text: Text) -> Iterator[_Token]:
+def _tokens(text: Text) -> list[_Token]:
+    """Return the words of a text, and of each whether its sentence is of who says it."""
+    marks = noun_marks.BY_LANGUAGE.get(text.language)
+    sentences: list[list[_Token]] = [[]]
+    for token in _words(text):
+        if not token.inside:
+            sentences.append([])
+        sentences[-1].append(token)
+    for sentence in sentences:
+        is_own = marks is not None and any(
+            token.word.partition("'")[0] in marks.own for token in sentence
+        )
+        for token in sentence:
+            token.own = is_own
+    return [token for sentence in sentences for token in sentence]
+
+
+def _words(text: Text) -> Iterator[_Token]:
     line = _NOT_WORDS.sub(" ", _LINK.sub(" ", text.text))
     end = 0
     for match in _WORD.finditer(line):
@@ -177,6 +225,18 @@ def _titled(
     return candidates
 
 
+def _leave_out_present(candidates: Iterable[_Candidate], texts: Sequence[Text]) -> None:
+    """Count where people are named who are there: that is how they are addressed."""
+    present: Mapping[str, set[tuple[str, ...]]] = defaultdict(set)
+    for text in texts:
+        if text.session and text.speaker:
+            present[text.session].add(key_of(text.speaker, text.language))
+    for candidate in candidates:
+        if candidate.type == "person":
+            sessions = (texts[number].session for number in candidate.texts)
+            candidate.present = sum(not candidate.keys.isdisjoint(present[at]) for at in sessions)
+
+
 def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> None:
     """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
     by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
@@ -202,12 +262,24 @@ class _Usage:
 
     candidate: _Candidate
     surfaces: Counter[str] = field(default_factory=Counter)
+    as_noun: Counter[str] = field(default_factory=Counter)  # these, where it stands as a noun
     shares: dict[tuple[str, str], float] = field(default_factory=dict)  # by word and language
     places: int = 0
     nouns: int = 0  # places at which it stands as a noun does
+    others: int = 0  # places at which no noun can stand
+    uttered: int = 0  # places in messages, in a language whose "I" is known
+    own: int = 0  # of these, in sentences in which somebody tells of themselves
     inside: int = 0  # places within a sentence
     capital: int = 0  # of these, with a capital letter
     language: str = ""  # in which a phrase was met first
+
+    @property
+    def noun_share(self) -> float:
+        """The share of its places at which it names a thing; 0 of what mostly can't."""
+        if self.is_name:
+            return 1.0
+        is_other = self.others > OTHER_SHARE * self.places
+        return 0.0 if is_other else self.nouns / self.places
 
     @property
     def is_name(self) -> bool:
@@ -229,6 +301,7 @@ def _recurring(
 
     Stems of titles are taken already.
     """
+    speakers = {text.speaker.casefold() for text in texts if text.speaker}
     singles: dict[str, _Usage] = {}
     pairs: dict[tuple[str, str], _Usage] = {}
     totals: Counter[str] = Counter()
@@ -239,34 +312,53 @@ def _recurring(
             if not tells[place] or (token.stem,) in taken:
                 continue
             usage = singles.setdefault(token.stem, _Usage(_new_word((token.stem,))))
-            _note(usage, token, text, number, is_noun=_is_noun(tokens, tells, place, text.language))
+            _note(usage, token, text, number)
+            if _is_noun(tokens, tells, place, text.language):
+                usage.nouns += 1
+                usage.as_noun[token.surface] += 1
+            usage.others += _is_other(tokens, place, text.language)
             before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
             if before is not None and (before.stem,) not in taken and before.stem != token.stem:
                 key = (before.stem, token.stem)
                 pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
                 pair.candidate.mention(number)
                 pair.surfaces[f"{before.surface} {token.surface}"] += 1
+    for stem in [stem for stem, usage in singles.items() if _is_nickname(usage, speakers)]:
+        del singles[stem]
+    for key in [key for key in pairs if not singles.keys() >= set(key)]:
+        del pairs[key]
     for usage in singles.values():
         usage.candidate.expected = sum(
             share * totals[code] for (_, code), share in usage.shares.items()
         )
-        usage.candidate.nouns = 1.0 if usage.is_name else usage.nouns / usage.places
+        usage.candidate.nouns = usage.noun_share
+    _weigh_own(singles.values())
     _join_phrases(singles, pairs)
     recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
     return [candidate for candidate in recurring if _recurs(candidate, texts)]
+
+
+def _is_nickname(usage: _Usage, speakers: Collection[str]) -> bool:
+    """Whether a name is how somebody who talks is called for short: "Mel"."""
+    short = [word for word, _ in usage.shares]
+    return usage.is_name and any(
+        name.startswith(word) and name != word for name in speakers for word in short
+    )
 
 
 def _new_word(key: tuple[str, ...]) -> _Candidate:
     return _Candidate("", "word", {key}, titled=False)
 
 
-def _note(usage: _Usage, token: _Token, text: Text, number: int, *, is_noun: bool) -> None:
+def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
     mark = (token.word, text.language)
     usage.candidate.mention(number)
     usage.surfaces[token.surface] += 1
     usage.shares[mark] = word_frequency.share(*mark)
     usage.places += 1
-    usage.nouns += is_noun
+    if text.speaker and text.language in noun_marks.BY_LANGUAGE:
+        usage.uttered += 1
+        usage.own += token.own
     usage.inside += token.inside
     usage.capital += token.inside and token.surface[:1].isupper()
 
@@ -279,19 +371,37 @@ def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, langua
     if marks.capital:
         return tokens[place].surface[:1].isupper()
     first = place
-    if marks.adjectives_first:
-        behind = place + 1
-        if behind < len(tokens) and tokens[behind].joined and tells[behind]:
-            return False  # it describes what follows, or is part of it
+    if marks.adjectives_first:  # what stands between these and a noun is a part of its name, too
         while first and tokens[first].joined and tells[first - 1]:
             first -= 1
     return first > 0 and tokens[first].joined and tokens[first - 1].word in marks.words
 
 
+def _is_other(tokens: Sequence[_Token], place: int, language: str) -> bool:
+    """Whether a word stands where its language has no nouns: "so tough", "they help"."""
+    marks = noun_marks.BY_LANGUAGE.get(language)
+    return (
+        marks is not None
+        and place > 0
+        and tokens[place].joined
+        and tokens[place - 1].word in marks.others
+    )
+
+
+def _weigh_own(usages: Collection[_Usage]) -> None:
+    """Compare how often somebody says a word of their own life with how often they say any."""
+    own = sum(usage.own for usage in usages)
+    if not own:
+        return
+    common = own / sum(usage.uttered for usage in usages)
+    for usage in usages:
+        usage.candidate.own = (usage.own + 1) / (usage.uttered * common + 1)
+
+
 def _named(usage: _Usage) -> _Candidate:
     """Give a word the name under which it is shown."""
     candidate = usage.candidate
-    candidate.name = _shown(usage.surfaces)
+    candidate.name = _shown(usage.as_noun or usage.surfaces)
     if not usage.places:  # a phrase: a name, if each of its words begins as one
         is_name = all(part[:1].isupper() for part in candidate.name.split())
     else:
@@ -324,6 +434,7 @@ def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usag
             continue
         pair.candidate.expected = rarer.expected * PHRASE_SHARE
         pair.candidate.nouns = head.nouns
+        pair.candidate.own = max(part.own for part in parts)
         pair.candidate.texts = dict(rarer.texts)
     for key, pair in pairs.items():
         for stem in key:
@@ -367,9 +478,10 @@ def _topic(
     frequency = len(numbers)
     out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
     # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
-    score = frequency**GROWTH * out * (lumps + candidate.nouns)
+    shape = lumps + NOUN_WEIGHT * candidate.nouns
+    score = frequency**GROWTH * out**OUT_GROWTH * shape * candidate.own**OWN_GROWTH
     if candidate.titled:
-        score = TITLE_WEIGHT * max(frequency, 0.5) * max(EVEN + lumps, 1)
+        score = TITLE_WEIGHT * max(frequency - candidate.present, 0.5) * max(EVEN + lumps, 1)
     last = max(seen, default=None)
     return Topic(
         candidate.name,

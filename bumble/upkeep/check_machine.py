@@ -28,6 +28,7 @@ from bumble.errors import (
 from bumble.history import driver
 from bumble.index import search, sync
 from bumble.index.place import Place
+from bumble.index.sync import IndexState
 from bumble.llm import engine_probe
 from bumble.text.words import one_line
 from bumble.upkeep.findings import Finding
@@ -113,33 +114,46 @@ def _split_place(message: str, path: Path) -> tuple[str, int | None]:
 
 def check_index(
     entity: Entity, wanted_model: str | None, place_of: Callable[[], Place]
-) -> Iterator[Finding]:
+) -> tuple[IndexState | None, list[Finding]]:
     """Compare the index with the files.
 
     Args:
         entity: Whose index.
         wanted_model: The embedding model that would be used now; None: none.
         place_of: Says where it stands.
+
+    Returns:
+        How it stands, where that can be told, and what is wrong.
     """
     name = "memory.db"
     try:
         at = place_of()
         name = at.shown if at.server else name
         state = sync.state(entity, at)
-        if state.server and state.server["unwalled"]:
-            sentence = f"the role {state.server['role']} passes the walls between entities by"
-            yield Finding("index-role", sentence, name)
-        if not state.exists:
-            yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
-            return
+    except (IndexServerError, SettingInvalidError, UsageError) as error:
+        return None, [Finding("index-server", str(error).splitlines()[0], name)]
+    except (IndexUnusableError, UnsafePathError) as error:
+        return None, [Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)]
+    return state, list(_index_findings(entity, state, at, name, wanted_model))
+
+
+def _index_findings(
+    entity: Entity, state: IndexState, at: Place, name: str, wanted_model: str | None
+) -> Iterator[Finding]:
+    if state.server and state.server["unwalled"]:
+        sentence = f"the role {state.server['role']} passes the walls between entities by"
+        yield Finding("index-role", sentence, name)
+    if not state.exists:
+        yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
+        return
+    try:
         if not state.queued:
             _check_fulltext(entity, state.chunks, at)
-    except (IndexServerError, SettingInvalidError, UsageError) as error:
+    except IndexServerError as error:
         yield Finding("index-server", str(error).splitlines()[0], name)
         return
-    except (IndexUnusableError, UnsafePathError) as error:
-        sentence = str(error).splitlines()[0]
-        yield Finding("index-unusable", sentence, name, fix=REBUILD)
+    except IndexUnusableError as error:
+        yield Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)
         return
     if state.orphans:
         sentence = f"{state.orphans:,} rows belong to no file or passage"

@@ -23,6 +23,7 @@ from bumble.entity.settings import Settings
 from bumble.history import driver
 from bumble.index import place
 from bumble.index.place import Place
+from bumble.index.sync import IndexState
 from bumble.records import relationships
 from bumble.upkeep import check_machine, check_records, check_review, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
@@ -62,6 +63,7 @@ class DoctorReport:
     settings: Settings | None  # None if they can't be read
     files: int  # that hold records
     versions: Mapping[str, str | None]  # of what runs here
+    index: IndexState | None  # None if it can't be looked at
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -86,7 +88,8 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)
-    findings += check_machine.check_index(entity, model, partial(inputs.index_at, read))
+    index, of_index = check_machine.check_index(entity, model, partial(inputs.index_at, read))
+    findings += of_index
     findings += check_machine.check_git(entity, trusted=read.trusted if read else False)
     findings += check_review.check(entity, read)
     findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
@@ -94,7 +97,7 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     findings += check_machine.check_secrets(inputs.secrets_file)
     findings.sort(key=lambda finding: finding.level != "problem")
     return DoctorReport(
-        tuple(findings), read, check_records.count(entity), check_machine.versions()
+        tuple(findings), read, check_records.count(entity), check_machine.versions(), index
     )
 
 

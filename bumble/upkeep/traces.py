@@ -16,11 +16,16 @@ from typing import Any
 from bumble import files
 from bumble.entity import commits, review_branch
 from bumble.entity.folder import Entity
+from bumble.errors import IndexServerError
 from bumble.index import place, sync
 from bumble.index.place import Place
 from bumble.runtime import review
 from bumble.upkeep.forget import Forgetting
 
+_STILL_THERE = (
+    "The files have forgotten. What the server holds of it is deleted, and its space freed, by the"
+    " next search or `bumble index` that reaches it."
+)
 FORGOTTEN = "forgotten"  # in the place of a text of a ledger that told of them
 
 
@@ -68,10 +73,22 @@ def scrub(
     if entity.vectors.exists():
         local = place.of(entity)
         remains += sync.sync(entity, None, name=name, zone=zone, where=local, shreds=True).notes
-    if at.server and at.server.holds(entity):
-        away = replace(at, local=None)  # nothing stands in for it: it has to forget
-        remains += sync.sync(entity, None, name=name, zone=zone, where=away, shreds=True).notes
+    if at.server:
+        server = replace(at, local=None)  # nothing stands in for it: it has to forget
+        sync.owe_sweep(entity)
+        try:
+            remains += _forgotten_there(entity, server, name, zone)
+        except IndexServerError as error:
+            problem = str(error).splitlines()[0].removeprefix(f"{at.shown}: ")
+            raise IndexServerError(at.shown, problem, _STILL_THERE) from error
     return remains
+
+
+def _forgotten_there(entity: Entity, at: Place, name: str, zone: tzinfo) -> tuple[str, ...]:
+    if at.server and at.server.holds(entity):
+        return sync.sync(entity, None, name=name, zone=zone, where=at, shreds=True).notes
+    files.remove(entity.private / sync.SWEEP)
+    return ()
 
 
 def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:

@@ -122,7 +122,7 @@ def _gates(life: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Co
         if talking
         else "nobody has spoken yet"
         if silence is None
-        else f"{silence:.0f} s",
+        else f"{round(silence)} s",
         f"at least {config.min_silence_seconds:g} s",
         not talking and (silence is None or silence >= config.min_silence_seconds),
     )

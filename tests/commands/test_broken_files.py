@@ -9,24 +9,24 @@ PLAIN = ("knowledge.md", "GENOME.md", "working/MEMORY.md", "working/scratch.md")
 NAMED_ELSEWHERE = ("relationships/bo", "skills/", "reminders/")  # by `doctor`
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "relationships/sam.md",
-        "relationships/bo.md",
-        "skills/tea.md",
-        "beliefs/bel_1.md",
-        "episodes/2026/05/ep_1.md",
-        "narrative.md",
-        "knowledge.md",
-        "soma.yaml",
-        "state.yaml",
-        "reminders/rem_1.md",
-        "GENOME.md",
-        "working/MEMORY.md",
-        "working/scratch.md",
-    ],
+PATHS = (
+    "relationships/sam.md",
+    "relationships/bo.md",
+    "skills/tea.md",
+    "beliefs/bel_1.md",
+    "episodes/2026/05/ep_1.md",
+    "narrative.md",
+    "knowledge.md",
+    "soma.yaml",
+    "state.yaml",
+    "reminders/rem_1.md",
+    "GENOME.md",
+    "working/MEMORY.md",
+    "working/scratch.md",
 )
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     run: Run, path: str
 ) -> None:
@@ -48,7 +48,7 @@ def test_a_file_that_a_hand_has_broken_stops_no_talk_and_stays_untouched(
     assert run("context", "list", "-m", "Hi").code == 0
 
 
-@pytest.mark.parametrize("path", PLAIN)
+@pytest.mark.parametrize("path", PATHS)
 def test_nor_does_it_stop_one_in_the_short_prompt(run: Run, path: str) -> None:
     run.write(
         "script.yaml",
@@ -58,5 +58,6 @@ def test_nor_does_it_stop_one_in_the_short_prompt(run: Run, path: str) -> None:
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     file = run.write(path, "")
     file.write_bytes(b"\xff\xfe## Pets\n")
-    assert run.ok("chat", "I had some tea today.").out
+    for words in ("I had some tea today.", "What did I drink today?"):
+        assert run.ok("chat", words).out
     assert file.read_bytes() == b"\xff\xfe## Pets\n"

@@ -388,7 +388,7 @@ def test_now_decides_what_is_ahead(ada: Run) -> None:
 
 def test_answer_names_what_runs_here(ada: Run) -> None:
     data: dict[str, Any] = ada.ok("doctor", "--json").data
-    assert set(data) == {"clean", "findings", "mended", "files", "versions"}
+    assert set(data) == {"clean", "findings", "mended", "files", "versions", "index"}
     assert re.fullmatch(r"3\.\d+\.\d+.*", data["versions"]["python"])
     assert data["versions"]["tantivy"]
     assert data["files"] == 4

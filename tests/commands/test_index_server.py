@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 
@@ -25,6 +26,13 @@ def ada(run: Run) -> Run:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Postgres]:
+    """A server that may be killed."""
     with running() as server:
         yield server
 
@@ -113,8 +121,11 @@ def test_commands_speak_of_the_server_as_of_the_file(ada: Run, postgres: Postgre
     shown = ada.ok("status", "--json").data["index"]
     assert (shown["exists"], shown["stale"], shown["server"]["role"]) == (True, 0, "keeper")
     assert "pgvector" in ada.ok("status").out
-    codes = [finding["code"] for finding in ada("doctor", "--json").data["findings"]]
-    assert not [code for code in codes if code.startswith("index")]
+    examined = ada("doctor", "--json").data
+    assert not [each for each in examined["findings"] if each["code"].startswith("index")]
+    assert (examined["index"]["orphans"], examined["index"]["server"]["role"]) == (0, "keeper")
+    assert examined["index"]["server"]["bytes"] > 500
+    assert re.search(r"PostgreSQL \d+.*pgvector \d.*MB\), with 0 orphaned rows", ada("doctor").out)
     assert ada.ok("index", "--rebuild", "--json").data["added"] == 3
     ada.environ["BUMBLE_INDEX_BACKEND"] = "sqlite"
     assert ada.ok("index", "--json").data["added"] == 3
@@ -131,3 +142,21 @@ def test_who_is_forgotten_leaves_no_row_and_what_stays_is_said(
     assert "vacuum full" in ran.err
     rows = postgres.sql("select text from bumble.texts")
     assert not [row for row in rows if "zanzibar" in row[0]]
+
+
+def test_who_is_forgotten_while_the_server_is_away_is_swept_from_it_later(
+    ada: Run, own: Postgres
+) -> None:
+    ada.environ["BUMBLE_INDEX_URL"] = own.url()
+    looking.episode(ada, "kim", "Kim told me of the zanzibar.", people=["kim"], audience=["kim"])
+    ada.ok("index")
+    own.kill()
+    ran = ada("person", "forget", "kim", "--yes")
+    assert ran.code == 31
+    assert "The files have forgotten" in ran.err
+    assert "zanzibar" not in "".join(path.read_text() for path in ada.entity.root.rglob("*.md"))
+    own.start()
+    assert own.sql("select text from bumble.texts where text like '%zanzibar%'")
+    assert "vacuum full" in ada.ok("index").err
+    assert not own.sql("select text from bumble.texts where text like '%zanzibar%'")
+    assert "vacuum full" not in ada.ok("index").err

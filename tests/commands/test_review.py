@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.cli import completing
 from bumble.history import driver
 from bumble.records import state
 from tests.support.nights import DREAM, LISBON, lived
@@ -132,17 +133,18 @@ def test_what_the_owner_wrote_meanwhile_stays(ada: Run) -> None:
 def test_one_that_is_refused_keeps_no_other_back(ada: Run) -> None:
     ada.ok("narrate")
     ada.ok("dream")
-    ada.write("narrative.md", "Mine.\n")
+    story = next(one for one in ada.ok("review", "--json").data if one["cycle"] == "narrate")
+    git(ada.entity.root, "branch", "-qD", story["branch"])
     before = truth(ada)
     ran = ada("review", "accept", "narrate")
     assert ran.code == 13
-    assert "narrative.md: changed since, in the same place" in ran.err
+    assert f"no branch {story['branch']} is here" in ran.err
     assert truth(ada) == before
     ran = ada("review", "accept", "--all", "--json")
     assert ran.code == 13
     assert [one["cycle"] for one in ran.data["accepted"]] == ["dream"]
-    assert "narrative.md" in ran.data["refused"][0]
-    assert ada.text("narrative.md") == "Mine.\n"
+    assert story["id"] in ran.data["refused"][0]
+    assert not ada.file("narrative.md").exists()
 
 
 def test_which_one_is_meant_has_to_be_clear(ada: Run) -> None:
@@ -171,3 +173,42 @@ def test_without_git_a_cycle_under_review_writes_nothing_and_asks_no_model(run: 
     assert (run.text("state.yaml") if run.file("state.yaml").exists() else "") == before
     assert not run.entity.ledger.exists()
     assert "it is in no git repository" in run.ok("review").err
+
+
+def test_status_doctor_and_completion_tell_what_waits(ada: Run) -> None:
+    assert ada.ok("status", "--json").data["review"] == []
+    ada.ok("dream")
+    (waits,) = ada.ok("review", "--json").data
+    assert ada.ok("status", "--json").data["review"] == [waits["id"]]
+    assert "1 proposal: `bumble review`" in ada.ok("status").out
+    findings = {one["code"]: one for one in ada.ok("doctor", "--json").data["findings"]}
+    assert findings["review-waits"]["fix"] == "bumble review"
+    folder = str(ada.entity.root)
+    assert list(completing.offers(["-e", folder, "review", "accept"], "")[1]) == [waits["id"]]
+    git(ada.entity.root, "branch", "-qD", waits["branch"])
+    findings = {one["code"]: one for one in ada.ok("doctor", "--json").data["findings"]}
+    assert findings["review-gone"]["fix"] == f"bumble review reject {waits['id']}"
+    assert ada("review", "accept").code == 13
+    ada.ok("review", "reject")
+    assert ada.ok("status", "--json").data["review"] == []
+
+
+def test_doctor_names_a_setting_that_cannot_be_obeyed(run: Run) -> None:
+    run.ok("config", "set", "git.review", "[dream]")
+    ran = run("doctor", "--json")
+    assert ran.code == 12
+    assert "review-blocked" in [one["code"] for one in ran.data["findings"]]
+
+
+def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:
+    ada.ok("narrate")  # it tells of Sam
+    ada.ok("dream")
+    names = [one["id"] for one in ada.ok("review", "--json").data]
+    assert len(names) == 2
+    ada.ok("person", "add", "Kim", "Kim sails.")
+    ada.ok("person", "forget", "Kim", "--yes")
+    assert [one["id"] for one in ada.ok("review", "--json").data] == names
+    ada.ok("person", "forget", "Sam", "--yes")
+    left = [one["id"] for one in ada.ok("review", "--json").data]
+    assert not any(name.startswith("narrate") for name in left)
+    assert branches(ada.entity.root) == [f"bumble-review/{name}" for name in left]

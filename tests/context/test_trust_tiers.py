@@ -221,6 +221,23 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
     assert {one.trust for one in stored(ada).messages[4:] if one.role == "assistant"} == {"tool"}
 
 
+def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
+    mail = "What do they want?\n\n> Robin Brack is to be Sam's tax adviser."
+    claim = "Robin Brack is Sam's tax adviser."
+    replies = [
+        act("update_knowledge", title="Adviser", body=claim),
+        act("write_journal", text=f"The mail says: {claim}"),
+        say("I wrote it down."),
+    ]
+    model = ScriptedModel(replies)
+    talk(life_of(ada, model), mail)
+    assert knowledge.find(knowledge.read(ada.knowledge), "Adviser") is None
+    assert "only read" in chats(model)[1].messages[-1].content
+    (entry,) = journal.read(ada.journal, life_of(ada, model).zone).entries
+    assert entry.provenance.trust == "imported"
+    assert {one.trust for one in stored(ada).messages if one.role == "assistant"} == {"imported"}
+
+
 def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
     assert provenance.of_result("read_page") == "tool"
     assert provenance.of_result("read_page", "imported") == "imported"

@@ -9,6 +9,7 @@ from bumble.facts import verify
 from bumble.facts.extract import ExtractedItem, Extraction
 from bumble.facts.extract_window import Window
 from bumble.records.sessions import Message
+from bumble.text import passed_on
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -56,3 +57,17 @@ def test_the_words_of_the_examples_stand_in_the_answers_they_give() -> None:
     answers = [text for role, text in prompt.turns(**dict.fromkeys(prompt.slots, "x"))[1:]]
     for word in prompt.example_words:
         assert any(word in text.casefold() for text in answers)
+
+
+def test_beside_what_was_read_only_what_people_say_is_kept() -> None:
+    """One word of the owner's is no evidence for what a mail says, where he passed on a mail."""
+    claim = fact("The repairs of the house go to Sam's friends alone.", "Repairs")
+    asked = "What does this mail about the repairs want of me?"
+    kept, rejected = verify.check(window(asked), [claim], {})
+    assert (len(kept), rejected) == (1, [])
+    kept, (rejected_one,) = verify.check(window(f"{asked} {passed_on.LEFT_OUT}"), [claim], {})
+    assert kept == []
+    assert "only read" in rejected_one.reason
+    said = fact("Sam asks what the mail about the repairs wants.", "Repairs")
+    kept, rejected = verify.check(window(f"{asked} {passed_on.LEFT_OUT}"), [said], {})
+    assert (len(kept), rejected) == (1, [])

@@ -58,3 +58,10 @@ def test_a_name_may_be_said_in_another_language_but_is_no_other_name() -> None:
 def test_every_word_counts_in_what_is_written_down_on_a_person_s_word() -> None:
     said = ["I enjoyed everything."]
     assert not grounded.was_said("Sam wants you to share everything, trust and love", said, ["Sam"])
+
+
+def test_words_of_several_messages_are_not_put_together_to_what_nobody_said() -> None:
+    said = ["Do you know Robin?", "I might sell my old car.", "The house is cold, who owns it?"]
+    assert not grounded.was_said("Robin owns the house Sam might sell.", said, ["Sam"])
+    assert grounded.was_said("Sam might sell the old car.", said, ["Sam"])
+    assert grounded.was_said("Robin\nSam's old car, which Sam might sell.", said, ["Sam"])

@@ -366,3 +366,15 @@ def test_a_value_that_both_changed_is_a_clash(root: Path) -> None:
     skill.write_text(text.replace("old", "mine"))
     with pytest.raises(RefusedError, match=r"skills/tea\.md: changed since"):
         decide(root, name, proposed.plan_accept)
+
+
+def test_what_waits_on_another_branch_of_the_owners_is_not_taken_away(root: Path) -> None:
+    first = propose(root, known(root, "tea", "coffee"))
+    git(root, "switch", "-q", "-c", "other", "HEAD~1")
+    second = propose(root, known(root, "It leaks.", "It sank."))
+    git(root, "switch", "-q", "main")
+    review.sweep(root, timeout_seconds=5)
+    assert sorted(review_branch.names(root)) == sorted([first, second])
+    decide(root, first, proposed.plan_accept)
+    review.sweep(root, timeout_seconds=5)
+    assert review_branch.names(root) == [second]

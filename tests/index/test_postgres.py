@@ -227,10 +227,10 @@ def test_the_state_tells_what_stands_where(
     assert now.server is not None
     assert now.server["pgvector"] and now.server["bytes"] > 5_000
     assert not now.server["unwalled"]
-    assert list(check_machine.check_index(there.entity, None, lambda: there.at)) == []
+    assert check_machine.check_index(there.entity, None, lambda: there.at) == (now, [])
     admin = postgres.serving(notes, user="admin")
     admin.sync(embedder)
-    findings = list(check_machine.check_index(admin.entity, None, lambda: admin.at))
+    _, findings = check_machine.check_index(admin.entity, None, lambda: admin.at)
     assert [finding.code for finding in findings] == ["index-role"]
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_is_away_is_named_without_its_password(
             act()
         assert "s3cret" not in str(caught.value)
         assert "index.fallback" in str(caught.value)
-    (finding,) = check_machine.check_index(away.entity, None, lambda: away.at)
+    _, (finding,) = check_machine.check_index(away.entity, None, lambda: away.at)
     assert finding.code == "index-server"
     with pytest.raises(UsageError) as refused:
         PostgresServer("host=localhost password=s3cret")
@@ -391,3 +391,22 @@ def test_a_server_killed_in_a_recall_is_said_and_the_next_recall_finds(
         index.database.passing()
     own.start()
     assert own.serving(notes).search("tide", embedder)
+
+
+@pytest.mark.slow
+def test_tables_of_an_older_bumble_are_brought_up_to_date(
+    notes: Notes, embedder: HashingEmbedder, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.fresh()
+    with monkeypatch.context() as older:
+        older.setattr(postgres_server, "MIGRATIONS", MIGRATIONS[:1])
+        there = replace(notes, server=PostgresServer(url))
+        fill(there)
+        there.sync(embedder)
+    now = replace(notes, server=PostgresServer(url))
+    assert now.sync(embedder).unchanged == 8
+    database = url.rpartition("/")[2]
+    assert postgres.sql("select number from bumble.version", database=database) == [
+        (len(MIGRATIONS),)
+    ]
+    assert now.search("tide", embedder)

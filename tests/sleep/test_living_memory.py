@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -115,7 +116,8 @@ def test_three_good_nights_keep_what_is_the_owners_and_take_in_what_is_new(entit
     dreamt(asleep(entity, 0, **FULL))
     first = text(entity)
     assert first.startswith(MINE.rstrip("\n"))
-    assert "[[ep_00]]" in first
+    assert re.search(r"^- \[\[ep_00\]\] \w+ .*\w", first, re.MULTILINE)  # and what it is about
+    assert "[[ep_00]]" in working.shown(first, ["sam"])
     assert [kept.read_text() for kept in entity.root.glob(".history/**/*.md")] == [MINE]
     for night, new in ((1, "Sam mended the oven"), (2, "Sam plants beans")):
         remember(entity, 50 + night, f"{new}.", NIGHT + timedelta(days=night, hours=-9))

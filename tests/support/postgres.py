@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -29,8 +29,9 @@ QUIET = {"fsync": "off", "shared_buffers": "128MB", "logging_collector": "off"}
 class Postgres:
     """A server in a folder of its own, with a database and a role that is no superuser."""
 
-    def __init__(self, programs: Path, folder: Path) -> None:
+    def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] = QUIET) -> None:
         self.programs, self.folder, self.port = programs, folder, free_port()
+        self.settings = settings
         self.user: dict[str, Any] = {"user": SERVERS_USER} if os.geteuid() == 0 else {}
         self.process: subprocess.Popen[bytes] | None = None
         if self.user:
@@ -43,7 +44,9 @@ class Postgres:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        settings = [part for key, value in QUIET.items() for part in ("-c", f"{key}={value}")]
+        settings = [
+            part for key, value in self.settings.items() for part in ("-c", f"{key}={value}")
+        ]
         command: list[str | Path] = [
             self.programs / "postgres",
             "-D",
@@ -58,6 +61,8 @@ class Postgres:
         for _ in range(600):
             if self._ready():
                 return
+            if self.process.poll() is not None:
+                raise ChildProcessError((self.folder / "log").read_text())
             time.sleep(0.1)
         raise TimeoutError((self.folder / "log").read_text())
 
@@ -72,12 +77,23 @@ class Postgres:
         ]
         return subprocess.run(command, check=False).returncode == 0
 
-    def kill(self) -> None:
-        """Stop it at once, as a power cut would: no word to those who are connected."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGQUIT)
-            self.process.wait()
-            self.process = None
+    def kill(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """Stop it at once: by its own emergency stop or, with SIGKILL, as if it never was.
+
+        Those that a killed one leaves behind see it when they next wait for something, and end.
+        """
+        if self.process is None:
+            return
+        ask = ["pgrep", "-P", str(self.process.pid)]
+        left = subprocess.run(ask, check=False, capture_output=True, text=True).stdout.split()
+        self.process.send_signal(how)
+        self.process.wait()
+        self.process = None
+        for _ in range(300):
+            if not any(_lives(int(pid)) for pid in left):
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"what was left of the server does not end: {left}")
 
     def database(self, name: str, *, owner: str) -> str:
         """Make a database with pgvector in it, and its owner if need be. Returns its address."""
@@ -116,6 +132,15 @@ class Postgres:
         subprocess.run(command, check=True, capture_output=True, **self.user)
 
 
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -123,7 +148,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
+def running(settings: Mapping[str, str] = QUIET) -> Iterator[Postgres]:
     """Run a server; skip, with the reason, where there is none to run."""
     spec, psycopg = find_spec(WHEEL), find_spec("psycopg")
     if spec is None or psycopg is None or not spec.submodule_search_locations:
@@ -133,7 +158,7 @@ def running() -> Iterator[Postgres]:
         pytest.skip(f"there is no Postgres to start here: {programs} has none for this system")
     folder = Path(tempfile.mkdtemp(prefix="bumble-pg-"))
     try:
-        server = Postgres(programs, folder)
+        server = Postgres(programs, folder, settings)
     except (OSError, subprocess.CalledProcessError, LookupError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"Postgres does not start here: {error}")

@@ -114,7 +114,7 @@ def test_the_same_texts_give_the_same_topics() -> None:
 
 
 def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
-    talk = [text("We fed the hens.", day) for day in range(1, 13)]
+    talk = [text("They fed the hens.", day) for day in range(1, 13)]
     hot = "The kiln was hot, and so was the kiln."
     talk += [text(hot, day, number=n) for day in (2, 3) for n in (1, 2, 3)]
     talk.sort(key=lambda each: str(each.at))
@@ -126,3 +126,46 @@ def test_a_tag_of_a_record_is_the_title_it_spells() -> None:
     (boat, tar) = found(tagged, titles=(Title("Old boat", "project"),))
     assert (boat.name, boat.type, boat.frequency) == ("Old boat", "project", 1)
     assert (tar.name, tar.type) == ("tar", "tag")
+
+
+def test_what_people_tell_of_themselves_goes_before_what_they_say_to_each_other() -> None:
+    talk = [text("I was at the smithy again. Your optimism is a gift.", day) for day in range(5)]
+    topics = names(found(*talk))
+    assert topics.index("Smithy") < topics.index("Optimism")
+
+
+def test_who_is_there_is_addressed_and_no_topic_of_its_own() -> None:
+    titles = (Title("Robin", "person", ("Bobby",)), Title("Kerstin", "person"))
+    talk = [text("Hey Robin, I had Kerstin over for the chess club.", day) for day in range(5)]
+    talk += [replace(text("Chess it is!", day), speaker="Robin", id=f"r{day}") for day in range(5)]
+    topics = names(found(*talk, titles=titles))
+    assert topics.index("Kerstin") < topics.index("Robin")
+    assert topics.index("Chess club") < topics.index("Robin")
+
+
+def test_the_short_name_of_who_talks_is_no_topic() -> None:
+    talk = [text("Well, Sa, the chess club met, and Magnus won.", day) for day in range(4)]
+    talk = [replace(each, speaker="Magnusson") for each in talk]
+    assert "Magnus" not in names(found(*talk))
+    assert "Magnus" in names(found(*(replace(each, speaker="Sam") for each in talk)))
+
+
+def test_a_phrase_within_a_better_topic_is_not_named_twice_at_the_top() -> None:
+    talk = [text("I was at the harbour shelter.", day) for day in range(4)]
+    talk += [text("I was at the shelter. I fed a goat.", day, number=1) for day in range(4)]
+    topics = {topic.name: topic for topic in found(*talk)}
+    assert topics["Harbour shelter"].score == 0 or topics["Shelter"].score == 0
+    assert names(found(*talk)).index("Goat") < 2
+
+
+def test_what_describes_a_noun_may_name_a_thing_but_not_how_something_is() -> None:
+    line = "I went to a fencing lesson and a stubborn mule was so stubborn."
+    topics = names(found(*(text(line, day) for day in range(4))))
+    assert any(name.startswith("Fencing") for name in topics)
+    assert "Stubborn" not in topics
+
+
+def test_a_topic_is_shown_as_the_noun_that_it_is() -> None:
+    talk = [text("I often paint. I also painted on Sunday with my painter.", n) for n in range(4)]
+    talk += [text("I sold a painting.", n, number=1) for n in range(4)]
+    assert "Painting" in names(found(*talk))
