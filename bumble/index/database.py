@@ -664,12 +664,13 @@ class Database:
         self.run("update files set mtime_ns = -1, sha256 = '' where kind = ?", [(kind,)])
 
     def size(self) -> int:
-        """Return how many chunks there are."""
-        return int(self.rows("select coalesce(sum(chunks), 0) from totals")[0][0])
+        """Return how many chunks there are, counted anew: the totals may be damaged."""
+        return int(self.rows("select count(*) from chunks")[0][0])
 
     def waiting(self) -> int:
         """Return how many chunks have no vector yet."""
-        return self.size() - bits.count(self)
+        total = int(self.rows("select coalesce(sum(chunks), 0) from totals")[0][0])
+        return total - bits.count(self)
 
     def queued(self) -> int:
         """Return how many chunks the full-text index has yet to take."""

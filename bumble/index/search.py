@@ -39,7 +39,7 @@ DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
 NEARNESS_SCALE = 0.72
 SAMPLE = 128  # texts that say how near any text of an index is to a query
-UNSEEN = 2  # unrelated texts that are counted with them, for an index that is all about one thing
+UNSEEN = 4  # unrelated texts that are counted with them, for an index that is all about one thing
 _SHARES = Shares()
 
 

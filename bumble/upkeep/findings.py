@@ -109,7 +109,7 @@ CODES: dict[str, Code] = {
     "review-waits": Code("note", "A cycle proposed something that waits for its owner's word."),
     "review-gone": Code("note", "What waits for review has no branch here."),
     "review-blocked": Code(
-        "problem", "`git.review` holds cycles back, and git can't hold what they propose."
+        "problem", "Cycles are held back by `git.review`, and git can't hold what they propose."
     ),
 }
 

@@ -9,7 +9,6 @@ from bumble.context.prompt_files import BootstrapFile
 from bumble.entity import settings
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
 
 
 def config(**values: object) -> PromptConfig:
@@ -93,5 +92,6 @@ def test_a_link_out_of_the_folder_brings_nothing_in(ada: Entity, tmp_path: Path)
 
 def test_a_file_that_is_no_text_is_named(ada: Entity) -> None:
     (ada.root / "GENOME.md").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RecordInvalidError, match=r"GENOME\.md"):
-        prompt_files.read(ada, config())
+    genome = by_name(ada)["GENOME.md"]
+    assert (genome.status, genome.text) == ("UNREADABLE", "")
+    assert "GENOME.md" in genome.problem
