@@ -18,10 +18,11 @@ from bumble.agent import acts
 from bumble.context.remembered import Quote
 from bumble.forms.forms import Forms, Parts
 from bumble.grounding import claims
-from bumble.text import stop_words, words
+from bumble.text import passed_on, stop_words, words
 
 LATEST = 6  # replies none of whose wordings is taken again
 MOST_WORDS, MOST_CHARS = 20, 140  # of a message that is quoted whole
+MID_SENTENCE = -6  # words by which a quote counts less that begins behind a comma
 QUOTE_CHARS = 240  # of what is remembered
 # Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
 SPEAKS = frozenset(
@@ -129,19 +130,23 @@ def _quoted_alone(scene: Scene) -> Reply:
 
 
 def gist(message: str) -> str:
-    """Return a message on one line, or of a long one the words that tell most, as they stand."""
-    line = words.one_line(message)
+    """Return a message on one line, or of a long one the words that tell most, as they stand.
+
+    What somebody passes on in it is not theirs, and left out.
+    """
+    own = passed_on.own(message).replace(passed_on.LEFT_OUT, "")
+    line = words.one_line(own).rstrip(" :") or words.one_line(message)
     if len(line) <= MOST_CHARS and len(line.split()) <= MOST_WORDS:
         return line.rstrip(".")
     ends = [match.start() for match in _CLAUSE.finditer(line)]
     starts = [0, *(match.end() for match in _CLAUSE.finditer(line))]
-    rows = [
-        line[start:end]
+    rows = {
+        line[start:end]: _weight(line[start:end]) + MID_SENTENCE * line[:start].endswith(", ")
         for first, start in enumerate(starts)
         for end in [*ends, len(line)][first:]
         if len(line[start:end].split()) <= MOST_WORDS
-    ]
-    best = max(rows or [line], key=_weight)
+    }
+    best = max(rows, key=rows.__getitem__, default=line)
     return words.shorten(best.rstrip(".,;"), MOST_CHARS, at_word=True)
 
 

@@ -379,3 +379,12 @@ def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
     assert "near" not in "".join(texts)
     assert "The boat: sand" not in texts[1]
     assert "leaks" not in texts[2]
+
+
+def test_a_quote_has_whole_sentences_and_nothing_that_was_passed_on() -> None:
+    told = "wohn mit fiete in ner wg in gaarden, 3. stock ohne aufzug, der schreibt dir auch"
+    assert by_form.gist(told) == told
+    told = f"{told}. und im keller haben wir jetzt eine kleine werkstatt fürs fahrrad eingerichtet"
+    assert by_form.gist(told).startswith("wohn mit fiete in ner wg in gaarden, 3. stock")
+    mail = "my landlord wrote:\n\nFrom: Bob <bob@stone.example>\nDear Sam, the rent rises to 900."
+    assert by_form.gist(mail) == "my landlord wrote"
