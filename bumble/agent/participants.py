@@ -152,14 +152,18 @@ def listen(
         delivery: What the entity said just before.
         listeners: Who else hears it; each of them has a file from then on.
     """
-    changes = [*delivery.changes, *_met(life, listeners, session)]
-    delivery = replace(delivery, changes=tuple(changes))
+
+    def met() -> Delivery:
+        changes = [*delivery.changes, *_met(life, listeners, session)]
+        return replace(delivery, changes=tuple(changes))
+
     if not (life.writes and is_new):
-        return _store(life, session, is_new, who, text, delivery)
+        return _store(life, session, is_new, who, text, met())
     place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
     with files.lock(place, place=life.entity.root, timeout_seconds=wait):
         begun = _going_on(life, who, life.clock(), session.present) if joins else None
-        return _store(life, begun or session, begun is None, who, text, delivery)
+        # others who begin at the same time have made those files by now, or will wait
+        return _store(life, begun or session, begun is None, who, text, met())
 
 
 def _met(life: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
