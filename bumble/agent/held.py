@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 
-from bumble.agent import acts, by_form
+from bumble.agent import acts, by_form, tools
 from bumble.agent.acts import Act
 from bumble.agent.by_form import Reply, Scene
 from bumble.agent.loop import Breakable, Outcome, Step
@@ -73,19 +73,16 @@ def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
     results = [result for step in outcome.steps for result in step.results]
     found = tuple(result.text for result in results)
     held = situation(life, turn, act, found)
-    here = scene(life, turn, act)
-    if not results:
-        why = replies.problem(outcome.said, held)
-    elif here.wordings is not None and not here.wordings.talk.draws:
-        why = "forms speak this language better"
-    else:
-        why = replies.after_work(outcome.said, held)
+    check = replies.after_work if results else replies.problem
+    why = check(outcome.said, held)
     if why is None:
         return outcome
     turn.refused.append(why)
     outcome.steps = [replace(step, said="") for step in outcome.steps]
+    here = scene(life, turn, act)
     failed = bool(results) and all(result.failed for result in results)
-    if failed or any(result.plans for result in results):
+    called = {call.name for step in outcome.steps for call in step.calls}
+    if failed or not called <= tools.READ_ONLY | tools.SEARCHES:
         reply = by_form.finished(here, life.rng, failed=failed)
     else:
         reply = by_form.compose(act, here, life.rng)

@@ -29,6 +29,7 @@ CUES = (
     "maybe",
     "requested",
     "questions",
+    "lookups",
     "sayings",
     "reports",
     "tasks",

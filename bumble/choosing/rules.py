@@ -143,8 +143,11 @@ class Wording:
     def tells_in_asking(self) -> bool:
         """Whether a question tells something: of the speaker, or much of anything.
 
-        A name by itself is what is asked for.
+        A name by itself is what is asked for, and so is what is looked up of one's own:
+        `what is my dog afraid of`.
         """
+        if self.has("lookups") and "," not in self.line and self.line.count(" . ") <= 2:
+            return False
         if not any(map(self.has, ("life", "taste", "decided", "changed"))):
             return False
         return self.points >= (KEEPS if self.has("own") or self.has("kin") else KEEPS + 1)

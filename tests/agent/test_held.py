@@ -234,6 +234,17 @@ def test_after_work_whose_words_cannot_be_said_a_form_says_that_it_is_done(ada: 
     assert done.worded == "done"
 
 
+def test_words_of_another_language_after_a_search_are_not_said(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Ich habe den Kahn am Donnerstag gestrichen, grün und weiß.")
+    english = "I don't know what you mean by that. Could you please tell me more about it?"
+    model = ScriptedModel([act("recall", query="Kahn"), act("say", text=english)])
+    life = replace(life_of(ada, model, clock), abilities=CHOOSES)
+    done = talk(life, "Schau nach in deinen Notizen zum Kahn, bitte.")
+    assert (done.manner, done.refused) == ("tools", ["another language"])
+    assert done.worded not in ("", "done"), "nothing was done but looked up"
+
+
 def test_what_the_person_asks_of_the_clock_the_clock_answers(ada: Entity) -> None:
     assert "13:00" in reply(talk(silent(ada), "what time is it?"))
 

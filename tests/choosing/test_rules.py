@@ -345,3 +345,26 @@ def test_what_somebody_asks_to_keep_in_mind_is_kept(
     verdict = rules.judge(asks, language)
     assert (verdict.keep, verdict.why) == (True, rules.REQUESTED)
     assert rules.judge(tells_nothing, language).why != rules.REQUESTED
+
+
+@pytest.mark.parametrize(
+    ("language", "looked_up", "told"),
+    [
+        ("en", "What is my dog afraid of?", "how do i tell my mum that we move in in april"),
+        ("de", "Wovor hat mein Hund Angst?", "was koch ich, meine tochter hat zöliakie?"),
+        ("es", "¿de qué tiene miedo mi perro?", "qué cocino, mi hija es celíaca?"),
+        (
+            "fr",
+            "de quoi a peur mon chien ?",
+            "quoi offrir a ma femme pour nos 25 ans le 3 juillet?",
+        ),
+        ("it", "di che cosa ha paura il mio cane?", "cosa cucino, mia figlia è celiaca?"),
+        ("pt", "de que tem medo meu cachorro?", "o que cozinho, minha filha é celíaca?"),
+    ],
+)
+def test_what_is_looked_up_of_ones_own_tells_nothing(
+    language: str, looked_up: str, told: str
+) -> None:
+    verdict = rules.judge(looked_up, language)
+    assert (verdict.keep, verdict.why) == (False, "a question")
+    assert rules.judge(told, language).keep is not False
