@@ -250,7 +250,7 @@ class _Worder:
     def _of(self, quote: Quote) -> dict[str, str]:
         when = "" if quote.at is None else self._when(quote.at)
         return {
-            "quote": self._marked(_short(quote.text).rstrip(".")),
+            "quote": self._marked(_short(quote.text)),
             "when": when,
             "who": quote.name,
         }

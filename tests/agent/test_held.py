@@ -98,7 +98,7 @@ def test_a_question_is_answered_in_the_words_that_were_said_with_name_and_day(
     talk(silent(ada, clock), "Wir fahren im Sommer an die Ostsee, das wird schön.")
     done = talk(choosing(ada, clock=clock), "Wie alt ist Rollo nochmal?")
     assert "heute" in reply(done)
-    assert "„Mein Hund heißt Rollo und ist 7 Jahre alt“" in reply(done)
+    assert "„Mein Hund heißt Rollo und ist 7 Jahre alt.“" in reply(done)
 
 
 def test_of_two_answers_the_newer_stands_first(ada: Entity) -> None:
