@@ -116,6 +116,8 @@ def of(text: str, language: str) -> Act:
         for act in OF_ITSELF:
             if listed.has(act, plain):
                 return act
+    if verdict.looks_up:
+        return "recall"
     if listed.begins("hypothetical", plain):
         return "hypothetical"
     if asked := " ; ".join(part for part in parts if _asks(part, listed)):

@@ -40,7 +40,7 @@ SPEAKS = frozenset(
 ) | {"joke", "hypothetical", "telling"}
 _GREETED = ("self", "wellbeing", "telling", "plan", "good")  # with a greeting before, if greeted
 GOES_ON = "telling"  # the act whose last part fits behind any reply
-_ENDS = (".", "!", "?")
+_ENDS, _CLOSING = (".", "!", "?", "…"), "”“»' "  # of a sentence; marks behind its end
 _CLAUSE = re.compile(r"(?<=[.!?…;])(?<!\d\.)\s+|,\s+")  # `3. Stock` is no end
 _SLOT = re.compile(r"\{\w+\}")
 _QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
@@ -161,7 +161,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def _closed(text: str) -> str:
-    return text if text.endswith(_ENDS) else f"{text}."
+    return text if text.rstrip(_CLOSING).endswith(_ENDS) else f"{text}."
 
 
 def _short(text: str) -> str:
@@ -210,7 +210,7 @@ class _Worder:
             before = "before" if quote.at and quote.speaker == first.speaker else act
             before = "noted" if not quote.speaker else before
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
-        return Reply(". ".join(parts), act)
+        return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
 
     def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
         """Return one wording of each part, filled, such as was not said lately."""

@@ -59,6 +59,7 @@ class Verdict:
     feelings: tuple[str, ...] = ()
     corrects: bool = False  # whether it puts right what was said before
     fleeting: bool = False  # whether more speaks of the moment than of anything that lasts
+    looks_up: bool = False  # whether it asks for what the speaker told
 
 
 @dataclass(frozen=True)
@@ -140,13 +141,17 @@ class Wording:
         ).strip(" .!")
 
     @property
+    def looks_up(self) -> bool:
+        """Whether all of it asks for what one told of one's own: `what is my dog afraid of`."""
+        return self.has("lookups") and "," not in self.line and self.line.count(" . ") <= 2
+
+    @property
     def tells_in_asking(self) -> bool:
         """Whether a question tells something: of the speaker, or much of anything.
 
-        A name by itself is what is asked for, and so is what is looked up of one's own:
-        `what is my dog afraid of`.
+        A name by itself is what is asked for.
         """
-        if self.has("lookups") and "," not in self.line and self.line.count(" . ") <= 2:
+        if self.looks_up:
             return False
         if not any(map(self.has, ("life", "taste", "decided", "changed"))):
             return False
@@ -231,6 +236,7 @@ def judge(text: str, code: str) -> Verdict:
         feelings=feelings.named(text, wording.line, language),
         corrects=wording.puts_right and not wording.asks,
         fleeting=points < 0,
+        looks_up=wording.looks_up,
     )
 
 

@@ -75,3 +75,6 @@ def test_what_is_asked_of_the_world_is_no_question_of_memory() -> None:
     told = "how many pints of blood in a grown man?? a patient asked and my mind went blank"
     assert acts.of(told, "en") == "question"
     assert acts.of("wot time did i say the test was", "en") == "recall"
+    assert acts.of("wann muss ich zum zahnarzt?", "de") == "recall"
+    assert acts.of("cuándo llega mi hermana y hasta cuándo se queda", "es") == "recall"
+    assert acts.of("c quand mon kiné", "fr") == "recall"
