@@ -27,6 +27,7 @@ from bumble.weights import catalog
 from bumble.weights.pull import pull
 from bumble.weights.sources import Means
 from tests.support.fake_server import FakeServer
+from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook
 from tests.support.running import NOON, Run, UseEditor
 
 # a shared machine is slow at times: what a property takes is measured in bench/

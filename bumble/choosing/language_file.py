@@ -30,6 +30,7 @@ CUES = (
     "requested",
     "questions",
     "lookups",
+    "wondering",
     "sayings",
     "reports",
     "tasks",

@@ -146,12 +146,19 @@ class Wording:
         return self.has("lookups") and "," not in self.line and self.line.count(" . ") <= 2
 
     @property
+    def _wonders(self) -> bool:
+        """Whether all of it asks who, what or when of others: `when does lena marry in june`."""
+        if not self.has("wondering") or "," in self.line or self.statement:
+            return False
+        return not (self.has("own") or self.has("kin"))
+
+    @property
     def tells_in_asking(self) -> bool:
         """Whether a question tells something: of the speaker, or much of anything.
 
         A name by itself is what is asked for.
         """
-        if self.looks_up:
+        if self.looks_up or self._wonders:
             return False
         if not any(map(self.has, ("life", "taste", "decided", "changed"))):
             return False

@@ -61,6 +61,7 @@ class Listing(Generic[T]):
     records: tuple[T, ...]  # in the order of the files
     broken: int  # files that could not be read; a warning told of each
     more: bool  # whether the limit left some out
+    others: int = 0  # that could be read, and were not asked for
 
 
 def readable(
@@ -84,7 +85,7 @@ def readable(
         UnsafePathError: If a file is a link out of the entity folder.
     """
     items: list[T] = []
-    broken, left = 0, list(paths)
+    broken, others, left = 0, 0, list(paths)
     while left and (limit is None or len(items) < limit):
         try:
             record = load(opening.within(opened, left.pop()))
@@ -94,7 +95,9 @@ def readable(
             continue
         if keep is None or keep(record):
             items.append(record)
-    return Listing(tuple(reversed(items)), broken, bool(left))
+        else:
+            others += 1
+    return Listing(tuple(reversed(items)), broken, bool(left), others)
 
 
 def show_list(
@@ -126,7 +129,9 @@ def show_list(
     table = output.table([[output.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], table)
     if not listing.records and not listing.broken:
-        output.say(empty)
+        asked = f"None that were asked for, of {listing.others}"
+        helped = f"`bumble {command} --help` says how to see the others."
+        output.say(f"{asked}; {helped}" if listing.others else empty)
     if listing.more:
         output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
     ended(listing)

@@ -182,7 +182,8 @@ def list_(
         keep=lambda reminder: everything or not reminder.done,
     )
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
-    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, len(ordered) > limit)
+    more = len(ordered) > limit
+    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
     short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
     names = people.names(opened)
 

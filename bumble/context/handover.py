@@ -168,7 +168,8 @@ def _by_form(
     if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
         line = quotes.line(by_form.quote_of(life, last), forms, year=False)
         parts.append(f"## {forms.asked}\n\n{line}")
-    headline = f"left a brief for the next conversation, by form: {len(sayings)} quotes"
+    quoted = f"{len(sayings)} quote{'' if len(sayings) == 1 else 's'}"
+    headline = f"left a brief for the next conversation, by form: {quoted}"
     values = {**data, "written": True, "quotes": len(sayings)}
     return _left(life, session, "\n\n".join(parts), sources, headline, values, noticed)
 

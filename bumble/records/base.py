@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -158,6 +158,20 @@ def _ulid(prefix: str, at: datetime, tail: bytes) -> str:
     number = int.from_bytes(milliseconds.to_bytes(6, "big") + tail, "big")
     digits = (ULID_DIGITS[number >> place & 31] for place in range(125, -1, -5))
     return f"{prefix}_{''.join(digits)}"
+
+
+def time_of(record_id: str) -> datetime | None:
+    """Return the time in an id; None if it is not one that a program made."""
+    digits = record_id.rpartition("_")[2].upper()
+    if len(digits) != 26 or set(digits) - set(ULID_DIGITS):
+        return None
+    number = 0
+    for digit in digits[:10]:
+        number = number * 32 + ULID_DIGITS.index(digit)
+    try:
+        return datetime.fromtimestamp(number / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def is_id(text: str) -> bool:

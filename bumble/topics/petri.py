@@ -60,6 +60,7 @@ class Title:
     type: TopicType
     aliases: tuple[str, ...] = ()  # other names of it
     at: datetime | None = None  # when it was written, if that is known
+    record: tuple[str, str] | None = None  # kind and id of what has this title, as a text's
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def find(
         passing: Words that tell nothing, folded, whoever says them.
     """
     read_texts = [_tokens(text) for text in texts]
-    candidates = _titled(titles, texts, read_texts)
+    candidates = _titled(tuple(titles), texts, read_texts)
     _count_marks(candidates, texts)
     taken = {key for candidate in candidates.values() for key in candidate.keys}
     recurring = _recurring(texts, read_texts, frozenset(passing), taken)
@@ -200,7 +201,7 @@ def _words(text: Text) -> Iterator[_Token]:
 
 
 def _titled(
-    titles: Iterable[Title], texts: Sequence[Text], read_texts: Sequence[Sequence[_Token]]
+    titles: Collection[Title], texts: Sequence[Text], read_texts: Sequence[Sequence[_Token]]
 ) -> dict[str, _Candidate]:
     """Return what has a name in the folder, with the texts that mention it."""
     candidates: dict[str, _Candidate] = {}
@@ -216,12 +217,16 @@ def _titled(
     for candidate in candidates.values():
         for key in candidate.keys:
             starts[key[0]].append((key, candidate))
-    for number, tokens in enumerate(read_texts):
+    owners = {title.record: candidates[title.name.casefold()] for title in titles if title.record}
+    for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         stems = [token.stem for token in tokens]
         for place, stem in enumerate(stems):
             for key, candidate in starts.get(stem, ()):
                 if tuple(stems[place : place + len(key)]) == key:
                     candidate.mention(number)
+        owner = owners.get((text.kind, text.id))
+        if owner is not None and number not in owner.texts:  # what stands under a title is about it
+            owner.mention(number)
     return candidates
 
 
@@ -506,7 +511,7 @@ def _residual_idf(days: int, mentions: int, count: int) -> float:
 
 def _trend(times: Sequence[datetime], last: datetime | None, now: datetime) -> Trend:
     """Compare the last days with as many before them."""
-    if last is None or (now - last).days >= DORMANT_DAYS:
+    if last is not None and (now - last).days >= DORMANT_DAYS:
         return "dormant"
     ages = [(now - at).total_seconds() / 86_400 for at in times]
     recent = sum(0 <= age < TREND_DAYS for age in ages)

@@ -166,11 +166,18 @@ def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
         views, _ = base.load_all(kind.paths(memory.entity), partial(_views, kind, memory.zone))
         for view in (view for listed in views for view in listed):
             if readers is None or base.may_read(view.origin.audience, readers):
-                yield Title(_title(view), topic_type, at=view.at)
+                record = (kind.passages, view.id)
+                yield Title(_title(view), topic_type, at=_time(view), record=record)
 
 
 def _views(kind: Kind, zone: tzinfo, path: Path) -> Sequence[RecordView]:
     return kind.read(path, zone)
+
+
+def _time(view: RecordView) -> datetime | None:
+    """Return when a record was written, else when the newest was of what it rests on."""
+    rests_on = (base.time_of(source) for source in view.origin.sources)
+    return view.at or max((at for at in rests_on if at), default=None)
 
 
 def _title(view: RecordView) -> str:

@@ -1,8 +1,9 @@
 """Checks drafted from what the entity holds, for the owner to keep or drop; needs no model.
 
 A question is the text itself with its most telling word left out, so that no language has to be
-known; of knowledge it is the title. What only some may hear is also asked as somebody else, who
-must not get it.
+known; of knowledge it is the title. Of what is kept in quotes it is the words that were quoted: the
+day on which they were said stands beside many others, and a title made of them asks nothing. What
+only some may hear is also asked as somebody else, who must not get it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from bumble import files
+from bumble.choosing import quotes
 from bumble.entity.folder import Entity
 from bumble.records import base, checks, kinds
 from bumble.records.base import Provenance
@@ -39,6 +41,7 @@ class _Source:
     kind: Kind
     view: RecordView
     sentence: str
+    titled: bool  # whether its title asks for it
 
 
 def draft(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[Check]:
@@ -63,10 +66,17 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
     for kind in DRAFTED:
         for path in kind.paths(entity):
             for view in kind.read(path, zone):
-                lines = [line for line in view.text.splitlines() if not line.startswith("#")]
-                sentences = words.sentences("\n".join(line.lstrip(MARKS) for line in lines))
+                cited = quotes.citations(view.text)
+                sentences = words.sentences(cited[0].words if cited else _unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    yield _Source(kind, view, sentences[0])
+                    titled = kind is kinds.KNOWLEDGE and not cited
+                    yield _Source(kind, view, sentences[0], titled)
+
+
+def _unmarked(text: str) -> str:
+    """Return a text without its headings and the marks of its lines."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return "\n".join(line.lstrip(MARKS) for line in lines)
 
 
 def _checks(source: _Source, people: Sequence[str], frequency: Counter[str]) -> Iterator[Check]:
@@ -75,7 +85,7 @@ def _checks(source: _Source, people: Sequence[str], frequency: Counter[str]) -> 
     if not wanted:
         return
     ask = _question(source, wanted)
-    if len(telling_words(ask)) < LEAST_WORDS and source.kind is not kinds.KNOWLEDGE:
+    if len(telling_words(ask)) < LEAST_WORDS and not source.titled:
         return
     view = source.view
     rests_on = view.sources if source.kind is kinds.KNOWLEDGE else (view.id,)
@@ -94,7 +104,7 @@ def _checks(source: _Source, people: Sequence[str], frequency: Counter[str]) -> 
 
 def _most_telling(source: _Source, frequency: Counter[str]) -> str:
     """Return the word of a sentence that tells most: a number, else a rare and long one."""
-    in_title = set(telling_words(source.view.id)) if source.kind is kinds.KNOWLEDGE else set()
+    in_title = set(telling_words(source.view.id)) if source.titled else set()
     candidates = [
         word
         for word in telling_words(source.sentence)
@@ -108,7 +118,7 @@ def _most_telling(source: _Source, frequency: Counter[str]) -> str:
 
 
 def _question(source: _Source, wanted: str) -> str:
-    if source.kind is kinds.KNOWLEDGE:
+    if source.titled:
         return source.view.id
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", re.IGNORECASE)
     return words.shorten(pattern.sub(GAP, source.sentence), MAX_ASK_CHARS, at_word=True)

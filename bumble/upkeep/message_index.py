@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class MessageIndex:
 
     def _likely(self, record_id: str) -> list[str]:
         """Order the conversations: first those that went on when the id was made."""
-        at = time_of(record_id)
+        at = base.time_of(record_id)
         if at is None:
             return list(self.paths)
         near = [info.id for info in self._infos if info.at - SLACK <= at <= info.last_at + SLACK]
@@ -87,20 +87,6 @@ class MessageIndex:
             except RecordInvalidError:  # still searched, after the others
                 continue
         return infos
-
-
-def time_of(record_id: str) -> datetime | None:
-    """Return the time in an id; None if it is not one that a program made."""
-    digits = record_id.rpartition("_")[2].upper()
-    if len(digits) != 26 or set(digits) - set(base.ULID_DIGITS):
-        return None
-    number = 0
-    for digit in digits[:10]:
-        number = number * 32 + base.ULID_DIGITS.index(digit)
-    try:
-        return datetime.fromtimestamp(number / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -21,7 +21,6 @@ from bumble.history import past
 from bumble.records import base, kinds
 from bumble.records.kinds import Kind, RecordView
 from bumble.text import markdown
-from bumble.upkeep.message_index import time_of
 
 OF_NOW = (kinds.SOMA, kinds.STATE, kinds.SELF_MODEL)  # hold the present and nothing else
 MOST_BYTES = 4_000_000  # of a file that no kind of record reads
@@ -95,10 +94,10 @@ def _then(kind: Kind, path: Path, moment: datetime, zone: tzinfo) -> bytes | Non
 def _is_later(view: RecordView, moment: datetime) -> bool:
     """Whether something began after a time, by its own times, its id, or all that it rests on."""
     begun = next((view.times[key] for key in BEGINNINGS if key in view.times), None)
-    begun = begun or time_of(view.id) or view.at
+    begun = begun or base.time_of(view.id) or view.at
     if begun is not None:
         return begun > moment
-    known_times = [at for at in map(time_of, view.sources) if at is not None]
+    known_times = [at for at in map(base.time_of, view.sources) if at is not None]
     return bool(known_times) and min(known_times) > moment
 
 

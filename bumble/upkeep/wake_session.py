@@ -382,6 +382,9 @@ def _left(life: Runtime, wake: Wake, deed: Deed, text: str) -> tools.Result:
         return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
     if wake_gates.is_quiet(life, at):
         return tools.Result("failed: these are quiet hours", failed=True)
+    line = f"to {wake.name}: {text}"
+    if line in deed.lines or _waits(life, wake, text):
+        return tools.Result("failed: the same waits for them already", failed=True)
     try:
         secrets.refuse(text)
     except RefusedError as error:
@@ -396,9 +399,18 @@ def _left(life: Runtime, wake: Wake, deed: Deed, text: str) -> tools.Result:
     )
     deed.messages += 1
     deed.events.append(body_state.SPOKE)
-    deed.lines.append(f"to {wake.name}: {text}")
+    deed.lines.append(line)
     return tools.Result(
         "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
+    )
+
+
+def _waits(life: Runtime, wake: Wake, text: str) -> bool:
+    """Whether the same words were left for somebody before, and they haven't heard them yet."""
+    waiting, _ = base.load_all(reminders.paths(life.entity.reminders), reminders.load)
+    return any(
+        left.person == wake.person and not left.done and left.text.strip() == text.strip()
+        for left in waiting
     )
 
 

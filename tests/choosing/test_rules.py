@@ -368,3 +368,26 @@ def test_what_is_looked_up_of_ones_own_tells_nothing(
     verdict = rules.judge(looked_up, language)
     assert (verdict.keep, verdict.why) == (False, "a question")
     assert rules.judge(told, language).keep is not False
+
+
+@pytest.mark.parametrize(
+    ("language", "wonders", "tells"),
+    [
+        (
+            "en",
+            "What is Bo going to do next spring?",
+            "Did you know Bo is getting married in June?",
+        ),
+        (
+            "en",
+            "When is Lena getting married in June?",
+            "What should I wear when my sister Ana gets married in June?",
+        ),
+        ("es", "¿Cuándo se casa Lena en junio?", "¿Sabías que Lena se casa en junio?"),
+        ("pt", "Quando a Lena vai casar em junho?", "Sabia que a Lena vai casar em junho?"),
+    ],
+)
+def test_what_is_asked_of_others_tells_nothing(language: str, wonders: str, tells: str) -> None:
+    verdict = rules.judge(wonders, language)
+    assert (verdict.keep, verdict.why) == (False, "a question")
+    assert rules.judge(tells, language).keep is not False

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.records import base
 from tests.support import looking
 from tests.support.running import Run
 
@@ -59,3 +60,16 @@ def test_catalyze_is_plain_search_and_says_so_without_an_embedding_model(ada: Ru
     assert ran.data["results"][0]["id"] == "msg_10"
     assert "Plain search" in ran.data["note"]
     assert "There are explore" in ada("catalyze", "leak", "--register", "loud").err
+
+
+def test_what_was_learnt_today_is_a_topic_of_today(ada: Run) -> None:
+    message = base.stable_id("msg", ada.now, "1")
+    origin = f"<!-- {{by: distill by form, from: [{message}], trust: owner}} -->"
+    ada.write("knowledge.md", f"## Sister, Ana, Porto\n{origin}\n\nShe plays the cello.\n")
+    (topic,) = (
+        each
+        for each in ada.ok("petri", "--json").data["topics"]
+        if each["name"] == "Sister, Ana, Porto"
+    )
+    assert (topic["frequency"], topic["days_since_last_seen"]) == (1, 0)
+    assert topic["activity_trend"] != "dormant"

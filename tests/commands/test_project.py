@@ -21,6 +21,8 @@ def test_a_project_is_added_listed_edited_and_done(run: Run) -> None:
     assert run.text("projects/the-boat.md") != before
     run.ok("project", "done", "The boat")
     assert run.ok("project", "list", "--json").data == []
+    empty = run.ok("project", "list").err
+    assert "None that were asked for, of 1; `bumble project list --help`" in empty
     assert [each["status"] for each in run.ok("project", "list", "--done", "--json").data] == [
         "done"
     ]

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -46,6 +47,7 @@ LISBON = ZoneInfo("Europe/Lisbon")
 START = datetime(2026, 5, 1, tzinfo=LISBON)
 HALF_HOUR = timedelta(minutes=30)
 SETTLING = "settling (Ctrl-C leaves it for later) …\n"
+HEARD = re.compile(r"^\w+ said in the meantime: .*\n?", re.MULTILINE)  # what it left for somebody
 DREAM_HOURS, SILENCE, DREAMS_A_DAY = range(6), timedelta(hours=1), 2
 SAM = (
     "My sister plays the cello in Porto|My sister practises until midnight|I love music in halls",
@@ -117,7 +119,7 @@ class Stretch:
     def ok(self, at: datetime, *argv: str) -> str:
         """Run a command that should do what it is told."""
         code, out, err = self.run(at, *argv)
-        err = err.replace(SETTLING, "")
+        err = HEARD.sub("", err.replace(SETTLING, ""))
         if code or err:
             self.findings.append(f"{at:%m-%d %H:%M} {' '.join(argv)[:60]}: {code} {err.strip()}")
         return out

@@ -41,11 +41,11 @@ from bumble.llm import gguf as gguf_file
 from bumble.llm.say_stream import SayReader
 from bumble.llm.thinking import ThinkFilter
 from bumble.recollection import pattern
-from bumble.records import forgotten, jsonl, kinds, mapping_files
+from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kinds import Kind
 from bumble.sleep import dream_text
 from bumble.text import languages, markdown, stop_words, words, yaml_plain, yaml_read
-from bumble.upkeep import message_index, runs, schedule
+from bumble.upkeep import runs, schedule
 from bumble.weights import catalog
 from tests.support import exports, repository
 from tests.support.kind_samples import record
@@ -355,7 +355,7 @@ READERS: Mapping[str, Reader] = {
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),
     "pattern": of_text(pattern.parse, "bo*t|my ship"),
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
-    "id": of_text(message_index.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
+    "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read(path)], CALL * 2),
     "ledger backward": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
     "runs": of_file("runs.jsonl", lambda path: [*runs.read(path)], RUN * 2),

@@ -169,3 +169,12 @@ def test_a_topic_is_shown_as_the_noun_that_it_is() -> None:
     talk = [text("I often paint. I also painted on Sunday with my painter.", n) for n in range(4)]
     talk += [text("I sold a painting.", n, number=1) for n in range(4)]
     assert "Painting" in names(found(*talk))
+
+
+def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dormant() -> None:
+    section = replace(text("She plays in Porto."), kind="knowledge", id="Sister, Ana", at=None)
+    title = Title("Sister, Ana", "knowledge", at=NOW, record=("knowledge", "Sister, Ana"))
+    (topic,) = found(section, titles=(title,))
+    assert (topic.frequency, topic.trend, topic.days_since(NOW)) == (1, "steady", 0)
+    (topic,) = found(section, titles=(replace(title, at=None),))
+    assert (topic.trend, topic.days_since(NOW)) == ("steady", None)

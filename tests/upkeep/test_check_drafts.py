@@ -63,3 +63,16 @@ def test_what_is_there_already_is_not_drafted_again(entity: Entity) -> None:
     record_files.write(entity, f"checks/{check.id}.yaml", "ask: a\nexpect: b\nenabled: false\n")
 
     assert drafts(entity) == []
+
+
+def test_of_what_is_kept_in_quotes_the_words_are_asked_for_and_not_their_date(
+    entity: Entity,
+) -> None:
+    quoted = "> Bo, 21 November 2026: “Between us: I am going to sell the farm next autumn.”"
+    head = "<!-- {by: distill by form, from: [msg_1], trust: person, audience: [kim]} -->"
+    record_files.write(entity, "knowledge.md", f"## Sell, farm\n{head}\n\n{quoted}\n")
+
+    own, strange = drafts(entity)
+
+    assert own.ask == "Between us: I am going to sell the farm next …."
+    assert (own.any_of, strange.never) == (("autumn",), ("autumn",))

@@ -50,6 +50,9 @@ class Stubborn(ScriptedModel):
         given = super().complete(request, None)
         return replace(given, text=self._text(request))
 
+    def greetings(self) -> list[str]:
+        return [f"Hello {len(self.requests)}.{number}" for number in range(3)]
+
     def _text(self, request: Request) -> str:
         schema = json.dumps(dict(request.schema or {}))
         if request.purpose == "wake_intent":
@@ -57,8 +60,9 @@ class Stubborn(ScriptedModel):
             first = self.favourite if self.favourite in open_intents else open_intents[0]
             return json.dumps({"why": "I feel like it.", "intent": first})
         if wake_session.LEAVE_MESSAGE in schema:
-            call = (wake_session.LEAVE_MESSAGE, {"text": f"Hello {len(self.requests)}."})
-            return acts(call, call, call)
+            return acts(
+                *((wake_session.LEAVE_MESSAGE, {"text": text}) for text in self.greetings())
+            )
         if "write_journal" in schema:
             return acts(("write_journal", {"text": f"A morning {len(self.requests)}."}))
         return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
@@ -160,6 +164,16 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     assert "a talk with sam" in (delivery.waits_for(life, left[0]) or "")
     assert delivery.waits_for(life, left[0], watched=True) is None
     assert delivery.worded(left[0], MORNING) == left[0].text
+
+
+def test_the_same_words_are_not_left_twice_before_they_are_heard(entity: Entity) -> None:
+    class Insistent(Stubborn):
+        def greetings(self) -> list[str]:
+            return ["I thought of your bees."] * 2
+
+    for hours in (0, 1):
+        woken(awake(entity, Insistent("message"), MORNING + timedelta(hours=hours)))
+    assert [left.text for left in reminders.read(entity.reminders)] == ["I thought of your bees."]
 
 
 def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:

@@ -207,8 +207,8 @@ def test_a_message_whose_id_tells_no_time_is_found(ada: Entity) -> None:
 
 
 def test_ids_hold_their_time() -> None:
-    assert message_index.time_of(MSG[0]) == AT
-    assert message_index.time_of("msg_7") is None
+    assert base.time_of(MSG[0]) == AT
+    assert base.time_of("msg_7") is None
 
 
 def git(folder: Path, *arguments: str) -> None:
