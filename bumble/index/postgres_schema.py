@@ -116,6 +116,11 @@ _SECOND = "".join(
     f"alter table bumble.{table} alter column {column} set statistics 0;\n"
     for table, column in _UNSAMPLED
 )
+# Of an entity that is new to the samples Postgres would expect a row or none, and look through all
+# it has again and again; without samples it expects as many as of any other.
+_THIRD = "".join(
+    f"alter table bumble.{table} alter column entity set statistics 0;\n" for table in TABLES
+)
 # In order; the number of a migration is its place, counted from 1. Each is run once, in the
 # transaction that counts it; what stands here is never changed, only added to.
-MIGRATIONS = (_FIRST, _SECOND)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD)

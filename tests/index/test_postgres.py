@@ -410,3 +410,17 @@ def test_tables_of_an_older_bumble_are_brought_up_to_date(
         (len(MIGRATIONS),)
     ]
     assert now.search("tide", embedder)
+
+
+def test_what_postgres_expects_of_an_entity_does_not_rest_on_samples(
+    notes: Notes, embedder: HashingEmbedder, postgres: Postgres
+) -> None:
+    """Of one that is new to them it would expect no row, and look through all it has."""
+    there = postgres.serving(notes)
+    fill(there)
+    there.sync(embedder)
+    postgres.sql("analyze")
+    sampled = "select attname from pg_stats where schemaname = 'bumble' and tablename = 'chunks'"
+    columns = {column for (column,) in postgres.sql(sampled)}
+    assert "hash" in columns
+    assert "entity" not in columns
