@@ -82,8 +82,8 @@ def _end(path: Path) -> None:
             settle(making)
         if making is None or not any(map(os.path.lexists, filter(None, (making.new, making.old)))):
             Note(path, Making("")).remove()
-    if not path.exists():
-        path.with_suffix(_LOCK).unlink(missing_ok=True)
+            with suppress(OSError):  # as long as it is ours: who waits for it makes another
+                path.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Making | None:

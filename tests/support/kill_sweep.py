@@ -43,6 +43,7 @@ from bumble.cli.app import main
 from bumble.entity import changes, commits
 from bumble.records import forgotten
 from bumble.unfinished import SUFFIX
+from bumble.weights import store
 from tests.support import damaged_folders, mind, serving
 from tests.support.repository import git
 from tests.support.running import NOON
@@ -74,7 +75,7 @@ COMMANDS = (
         "new OUT/bo --name Bo --owner Sam",
     ),
     *("catalysts", "eval draft", "deep-recall rain", "sync", "recall rain"),
-    *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1 --yes"),
+    *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1"),
     *("BUMBLE_WAKE_ENABLED=true wake -v", "completion bash", "catalyze rain"),
     *("model pull hubbed --yes", "model remove tiny --yes", "report OUT/page.html"),
     *("BUMBLE_GIT_REVIEW=[dream] dream --force", "review accept --all", "review reject --all"),
@@ -83,6 +84,7 @@ COMMANDS = (
     *("new OUT/again --from OUT/kept.zip", "config set --user recall.prefetch never"),
 )
 AGAIN = ("model pull", "migrate")
+BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
 _DERIVED = re.compile(r"(?:^|/)(?:\.bumble(?:/|$)|memory\.db|\.git/)")
 _NOT_WORDS = ("ep_", "bel_", "evo_", "rem_", "memory.", "max_", "BUMBLE_")  # `_` is no space there
 
@@ -366,7 +368,7 @@ def _judge(
             name
             for name, data in truth.items()
             if name in {**before, **after}
-            and not name.endswith(forgotten.PATH)  # its key is made of chance
+            and not name.endswith(BY_CHANCE)
             and data not in (before.get(name), after.get(name))
             and not _is_between(data, before.get(name, b""), after.get(name, b""))
         ],
