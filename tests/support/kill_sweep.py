@@ -81,7 +81,7 @@ COMMANDS = (
     *("BUMBLE_GIT_REVIEW=[dream] dream --force", "review accept --all", "review reject --all"),
     *("migrate -e OUT/old", "evolve --apply evo_1", "evolve --reject evo_1"),
     *("export --to markdown OUT/copy --force", "export --to card OUT/ada.png"),
-    *("new OUT/again --from OUT/kept.zip", "config set --user recall.prefetch never"),
+    *("new OUT/again --from OUT/kept.zip", "config set --user memory.max_recall_results 5"),
 )
 AGAIN = ("model pull", "migrate")
 BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
@@ -280,7 +280,7 @@ def _make_template(sweep: Sweep) -> None:
         "model pull tiny --yes",
         "export --to bundle OUT/kept.zip",
         "export --to markdown OUT/copy",
-        "BUMBLE_GIT_REVIEW=[distill] distill --force",
+        "BUMBLE_GIT_REVIEW=[dream] dream --force",
     ):
         assert sweep.call(words, minutes=-20) == 0, words
     (place / "out" / "copy" / ".obsidian").mkdir()
