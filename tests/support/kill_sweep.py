@@ -78,7 +78,7 @@ COMMANDS = (
     *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1"),
     *("BUMBLE_WAKE_ENABLED=true wake -v", "completion bash", "catalyze rain"),
     *("model pull hubbed --yes", "model remove tiny --yes", "report OUT/page.html"),
-    *("BUMBLE_GIT_REVIEW=[dream] dream --force", "review accept --all", "review reject --all"),
+    *("BUMBLE_GIT_REVIEW=[narrate] narrate --force", "review accept --all", "review reject --all"),
     *("migrate -e OUT/old", "evolve --apply evo_1", "evolve --reject evo_1"),
     *("export --to markdown OUT/copy --force", "export --to card OUT/ada.png"),
     *("new OUT/again --from OUT/kept.zip", "config set --user memory.max_recall_results 5"),
@@ -280,7 +280,7 @@ def _make_template(sweep: Sweep) -> None:
         "model pull tiny --yes",
         "export --to bundle OUT/kept.zip",
         "export --to markdown OUT/copy",
-        "BUMBLE_GIT_REVIEW=[dream] dream --force",
+        "BUMBLE_GIT_REVIEW=[narrate] narrate --force",
     ):
         assert sweep.call(words, minutes=-20) == 0, words
     (place / "out" / "copy" / ".obsidian").mkdir()
