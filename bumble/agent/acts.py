@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from bumble.choosing import rules
+from bumble.choosing import language_file, rules
 from bumble.choosing.rules import Verdict
 from bumble.text import phrases, stop_words, yaml_read
 
@@ -57,6 +57,7 @@ _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|i
 _JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark
+MUCH = 3  # telling words beside a question that make it the lesser part
 NEGATED = 2  # words between a negation and what it turns round
 
 
@@ -94,7 +95,15 @@ def cues(language: str) -> Cues | None:
     if not file.is_file():
         return None
     listed = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
-    return Cues({name: phrases.pattern(listing) for name, listing in listed.items()})
+    mended = language_file.load(language).spelled
+    return Cues(
+        {name: phrases.pattern([*map(mended, listing)]) for name, listing in listed.items()}
+    )
+
+
+def _plain(text: str, language: str) -> str:
+    """Return a text as cues are looked up in it."""
+    return phrases.folded(language_file.load(language).spelled(text))
 
 
 def of(text: str, language: str) -> Act:
@@ -102,11 +111,12 @@ def of(text: str, language: str) -> Act:
     listed = cues(language)
     if listed is None:
         return "recall" if _QUESTION_MARK.search(text) else "telling"
-    plain = phrases.folded(text)
+    plain = _plain(text, language)
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
     told = " ; ".join(part for part in parts if not _asks(part, listed))
     verdict = rules.judge(text, language)
-    if verdict.confided or listed.has("confided", told):
+    asked = " ; ".join(part for part in parts if _asks(part, listed))
+    if (verdict.confided or listed.has("confided", told)) and not listed.has("recall", asked):
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
@@ -120,9 +130,21 @@ def of(text: str, language: str) -> Act:
         return "recall"
     if listed.begins("hypothetical", plain):
         return "hypothetical"
-    if asked := " ; ".join(part for part in parts if _asks(part, listed)):
-        return _question(plain, asked, listed)
+    much = len(stop_words.telling_words(told)) >= MUCH
+    asking = [
+        part
+        for part in parts
+        if _asks(part, listed) and not (much and _keeps_in_touch(part, listed))
+    ]
+    if asking:
+        return _question(plain, " ; ".join(asking), listed)
     return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
+
+
+def _keeps_in_touch(clause: str, listed: Cues) -> bool:
+    """Whether a question only asks how one is, as people do before they tell something."""
+    is_short = len(clause.split()) <= SHORT
+    return is_short and (listed.has("wellbeing", clause) or listed.begins("greeting", clause))
 
 
 def _is_heavy(told: str, listed: Cues) -> bool:
@@ -164,9 +186,9 @@ def _question(plain: str, asked: str, listed: Cues) -> Act:
     if listed.has("wellbeing", plain) and count <= BRIEF:
         return "wellbeing"
     for act in ("opinion", "request"):
-        if listed.has(act, plain):
+        if listed.has(act, asked):
             return act
-    if listed.has("advice", plain):
+    if listed.has("advice", asked):
         return "opinion"
     return "recall" if listed.has("own", asked) else "question"
 
@@ -199,14 +221,17 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     laughs = listed.has("joke", plain) and not verdict.corrects
     if laughs or verdict.why in _JOKES or deadpan:
         return "joke"
-    for act in ("hypothetical", "correction"):
-        if listed.has(act, plain):
-            return act
+    if verdict.why == "imagined" or listed.has("hypothetical", plain):
+        return "hypothetical"
+    if listed.has("correction", plain):
+        return "correction"
+    dated = listed.has("time", plain) or _NUMBER.search(plain) is not None
+    if verdict.corrects and dated:
+        return "correction"
     if news := _news(plain, listed):
         return news
     if verdict.corrects:
         return "correction"
-    dated = listed.has("time", plain) or _NUMBER.search(plain) is not None
     noted = verdict.leans if verdict.keep is None else verdict.keep
     return (
         "plan" if noted or (dated and verdict.keep is None and not verdict.fleeting) else "telling"
@@ -230,27 +255,33 @@ def _news(plain: str, listed: Cues) -> Literal["good", "bad"] | None:
 def greets(text: str, language: str) -> bool:
     """Whether a message begins with a greeting."""
     listed = cues(language)
-    return listed is not None and listed.begins("greeting", phrases.folded(text))
+    return listed is not None and listed.begins("greeting", _plain(text, language))
 
 
 def needs_tools(text: str, language: str) -> bool:
     """Whether a message asks for what only a tool can do: it names a file, or such work."""
-    listed = cues(language)
-    named = listed is not None and listed.patterns["tools"].search(phrases.folded(text)) is not None
-    return named or _FILE.search(text) is not None
+    return _shows("tools", text, language) or _FILE.search(text) is not None
 
 
 def asks_number(text: str, language: str) -> bool:
     """Whether a message asks for a number, a day or a time."""
-    listed = cues(language)
-    return listed is not None and listed.patterns["number"].search(phrases.folded(text)) is not None
+    return _shows("number", text, language)
+
+
+def asks_advice(text: str, language: str) -> bool:
+    """Whether a message asks what somebody should, may or can do."""
+    return _shows("advice", text, language)
 
 
 def tells_number(text: str, language: str) -> bool:
     """Whether a message names a number, a day or a time."""
+    return _shows("time", text, language) or _NUMBER.search(text) is not None
+
+
+def _shows(cue: str, text: str, language: str) -> bool:
+    """Whether words of a cue stand in a message, turned round or not."""
     listed = cues(language)
-    dated = listed is not None and listed.patterns["time"].search(phrases.folded(text)) is not None
-    return dated or _NUMBER.search(text) is not None
+    return listed is not None and listed.patterns[cue].search(_plain(text, language)) is not None
 
 
 def asked(text: str, language: str) -> str:
@@ -258,7 +289,7 @@ def asked(text: str, language: str) -> str:
     listed = cues(language)
     if listed is None:
         return text
-    plain = phrases.folded(text)
+    plain = _plain(text, language)
     asking = [part for part in _CLAUSE_END.split(plain) if part.strip() and _asks(part, listed)]
     about = " ".join(asking)
     for cue in ("recall", "asks"):

@@ -60,6 +60,7 @@ class Scene:
     at: datetime  # in the entity's time zone
     quotes: Sequence[Quote]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
+    nearest: Quote | None = None  # without quotes, what comes nearest to an answer
     people: AbstractSet[str] = frozenset()  # parts of the names of those it knows, folded
     story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
@@ -89,7 +90,11 @@ def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
 def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Reply:
     if act in ("recall", "question") and scene.quotes:
         return worder.remembered()
-    if act == "recall" or (act == "question" and names_somebody(scene)):
+    of_somebody = act == "recall" or (act == "question" and names_somebody(scene))
+    nearest = scene.nearest or next(iter(scene.quotes), None)
+    if nearest and (of_somebody or act == "opinion"):
+        return worder.nearest(nearest)
+    if of_somebody:
         return worder.reply("unknown")
     if act == "knows" and not scene.who:
         return worder.reply("self")
@@ -211,6 +216,9 @@ class _Worder:
             before = "noted" if not quote.speaker else before
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
         return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
+
+    def nearest(self, quote: Quote) -> Reply:
+        return Reply(self.worded(self.wordings.talk.acts["nearest"], self._of(quote)), "nearest")
 
     def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
         """Return one wording of each part, filled, such as was not said lately."""

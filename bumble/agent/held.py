@@ -100,7 +100,7 @@ def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
 
 def _is_drawn(act: Act, here: Scene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
-    if here.wordings is None or (act in ASKS_MEMORY and here.quotes):
+    if here.wordings is None or here.quotes or here.nearest:
         return False
     if act == "question" and by_form.names_somebody(here):
         return False  # it would be made up
@@ -140,10 +140,13 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         acts.asked(turn.message.text, code),
         code,
         number=acts.asks_number(turn.message.text, code),
+        of_memory=act in ASKS_MEMORY,
         asks=lambda text: acts.of(text, code) in ASKS,
         counts=lambda text: acts.tells_number(text, code),
     )
-    quotes = remembered.quotes(life, turn.session, question) if act in ASKS_MEMORY else []
+    memory = remembered.Answer()
+    if act in ASKS_MEMORY or acts.asks_advice(turn.message.text, code):
+        memory = remembered.answer(life, turn.session, question)
     owner_unnamed = turn.person.name.casefold() == "you"
     return Scene(
         message=turn.message.text,
@@ -154,7 +157,8 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         name=life.identity.name,
         story=_own_words(life, code),
         at=life.now(),
-        quotes=quotes,
+        quotes=memory.quotes,
+        nearest=memory.nearest,
         earlier=earlier_replies(life, turn),
         people=remembered.names(life),
     )

@@ -57,6 +57,26 @@ CUES = (
 )
 
 
+class Spellings:
+    """Words that people type in haste, or in dialect, with what is written for them."""
+
+    def __init__(self, written: Mapping[str, str]) -> None:
+        """Set up.
+
+        Args:
+            written: What is written, by what is typed: `what` by `wot`.
+        """
+        self._written = written
+        typed = "|".join(map(re.escape, sorted(written, key=len, reverse=True)))
+        # not the parts of a phrase: `a/b`, `{list}`, `word*`, `word?`
+        alone = rf"(?<![\w'’*/{{])(?:{typed or '(?!)'})(?![\w'’*/}}]|\?\s)"
+        self._pattern = re.compile(alone, re.IGNORECASE)
+
+    def mended(self, text: str) -> str:
+        """Return a text as it is written."""
+        return self._pattern.sub(lambda hit: self._written.get(hit[0].casefold(), hit[0]), text)
+
+
 @dataclass(frozen=True)
 class Language:
     """The cues of one language."""
@@ -64,10 +84,15 @@ class Language:
     joins: bool = True  # whether an apostrophe joins what it parts
     patterns: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # by cue
     laughing: tuple[str, ...] = ()  # syllables that are laughed: `ha`
+    spellings: Spellings = field(default_factory=lambda: Spellings({}))
+
+    def spelled(self, text: str) -> str:
+        """Return a text with what people type in haste, or in dialect, as it is written."""
+        return self.spellings.mended(text)
 
     def line(self, text: str) -> str:
         """Return a text as the patterns take it."""
-        return phrases.line(text, joins=self.joins)
+        return phrases.line(self.spelled(text), joins=self.joins)
 
     def hits(self, cue: str, line: str) -> list[re.Match[str]]:
         """Return where a cue shows in a line."""
@@ -110,22 +135,35 @@ def parse(source: str, names: Sequence[str] = CUES) -> Language:
     """
     data = yaml_read.parse_mapping(source)
     joins = data.get("apostrophes", "join") != "split"
-    if unknown := set(data) - {"apostrophes", "fillers", "laughing", "lists", *names}:
+    if unknown := set(data) - {"apostrophes", "fillers", "laughing", "lists", "spellings", *names}:
         raise ValueError(f"unknown cues: {', '.join(sorted(unknown))}")
+    spellings = _spellings(data.get("spellings", {}))
     fillers = _listed(data, "fillers")
     named = data.get("lists", {})
     if not isinstance(named, Mapping):
         raise ValueError("`lists` should be lists of phrases by their names")
     cues = {cue: _listed(data, cue) for cue in names if cue in data}
     lists = {**cues, **{name: _listed(named, name) for name in named}}
+    lists = {name: tuple(map(spellings.mended, listed)) for name, listed in lists.items()}
     return Language(
         joins=joins,
         patterns={
-            cue: phrases.pattern(listed, fillers, joins=joins, lists=lists)
-            for cue, listed in cues.items()
+            cue: phrases.pattern(lists[cue], fillers, joins=joins, lists=lists) for cue in cues
         },
         laughing=_listed(data, "laughing"),
+        spellings=spellings,
     )
+
+
+def _spellings(listed: object) -> Spellings:
+    if not isinstance(listed, Mapping) or not all(isinstance(row, str) for row in listed.values()):
+        raise ValueError("`spellings` should be words, each with what is typed for it")
+    typed = {
+        word.strip().casefold(): written
+        for written, row in listed.items()
+        for word in row.split(",")
+    }
+    return Spellings(typed)
 
 
 def _listed(data: Mapping[str, object], key: str) -> tuple[str, ...]:

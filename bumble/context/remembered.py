@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,6 +61,7 @@ class Question:
     text: str
     language: str
     number: bool = False  # whether a number or a date is asked for
+    of_memory: bool = True  # whether it asks for what was told, rather than for advice
     asks: Callable[[str], bool] = lambda text: text.rstrip().endswith(("?", "？"))
     counts: Callable[[str], bool] = lambda text: any(char.isdigit() for char in text)
 
@@ -75,8 +76,16 @@ class Statement:
     is_near: bool
 
 
-def quotes(life: Runtime, session: Session, question: Question) -> list[Quote]:
-    """Return what answers the last message of a conversation, the newest first.
+@dataclass(frozen=True)
+class Answer:
+    """What memory has on a question."""
+
+    quotes: tuple[Quote, ...] = ()  # what answers it, the newest first
+    nearest: Quote | None = None  # without such, what somebody said that comes nearest to it
+
+
+def answer(life: Runtime, session: Session, question: Question) -> Answer:
+    """Return what answers the last message of a conversation, or comes nearest to that.
 
     What was said in the conversation before counts too. Of what was put right since, the newest
     word goes first, however little it shares with the question.
@@ -97,11 +106,40 @@ def quotes(life: Runtime, session: Session, question: Question) -> list[Quote]:
     )
     heard = _heard(life, session)
     told = [hit for hit in hits if hit.id != said.id and _tells(life, hit, question)]
-    ranked = _ranked(life, _statements(life, told, question, heard), question)
+    statements = _statements(life, told, question, heard)
+    ranked = _ranked(life, statements, question)
+    if not ranked:
+        return Answer(nearest=_nearest(life, statements, heard, question))
     best = [statement for statement, points in ranked if points >= CLOSE * ranked[0][1]]
     if question.number:
         best = [each for each in best if question.counts(each.quote.text)] or best
-    return _newest_first(life, best, heard)
+    return Answer(tuple(_newest_first(life, best, heard)))
+
+
+def _nearest(
+    life: Runtime, statements: Sequence[Statement], heard: _Heard, question: Question
+) -> Quote | None:
+    """Return what a person said that the index ranks first, in its newest word."""
+    first = next((each for each in statements if each.id), None)
+    if first is None:
+        return None
+    is_near = first.is_near and first.nearness > 0  # without vectors only words tell
+    if not (is_near or (question.of_memory and _shares_word(life, first.quote.text, question))):
+        return None
+    later = heard.newest(first.id)
+    return first.quote if later == first.id else _said(life, heard.messages[later])
+
+
+def _shares_word(life: Runtime, text: str, question: Question) -> bool:
+    """Whether a text has a word of a question that is no name."""
+    asked, there = _forms(question.text, question.language), _forms(text, question.language)
+    telling = _telling(asked, names(life))
+    return any(_shares(stem, asked[stem], there) for stem in telling)
+
+
+def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
+    """Return what is asked, without the names of whom it is asked of."""
+    return {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
 
 
 @dataclass(frozen=True)
@@ -236,8 +274,7 @@ def _ranked(
         _forms(each.quote.text, code) | _dated(each.quote.text, memory.months)
         for each in statements
     ]
-    named = names(life)
-    telling = {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
+    telling = _telling(asked, names(life))
     weights = {
         stem: math.log(
             1 + len(texts) / max(1, sum(_shares(stem, word, text) > 0 for text in texts))

@@ -89,7 +89,18 @@ class MemoryForms:
 ACTS = (
     *("greeting", "thanks", "goodbye", "wellbeing", "self", "likes", "origin"),
     *("knows", "clock", "told_me", "told_by", "noted"),
-    *("before", "unknown", "opinion", "question", "request", "done", "tried", "confided", "heavy"),
+    *(
+        "before",
+        "nearest",
+        "unknown",
+        "opinion",
+        "question",
+        "request",
+        "done",
+        "tried",
+        "confided",
+        "heavy",
+    ),
     *("bad", "good", "joke", "correction", "hypothetical", "plan", "telling"),
 )
 Act = Annotated[str, Names(ACTS)]

@@ -399,3 +399,35 @@ def test_a_quote_has_whole_sentences_and_nothing_that_was_passed_on() -> None:
     assert by_form.gist(told).startswith("wohn mit fiete in ner wg in gaarden, 3. stock")
     mail = "my landlord wrote:\n\nFrom: Bob <bob@stone.example>\nDear Sam, the rent rises to 900."
     assert by_form.gist(mail) == "my landlord wrote"
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "close"),
+    [
+        (
+            "Der Umzugswagen kommt am Freitag um acht, bestellt bei Schuster.",
+            "Weißt du noch, was ich wegen dem Wagen abgemacht hab?",
+            "Umzugswagen",
+        ),
+        (
+            "The vet wants to see Rollo on the 9th.",
+            "Remind me what the vet said of Rollo?",
+            "Rollo",
+        ),
+    ],
+)
+def test_what_comes_nearest_to_an_answer_is_quoted_and_not_called_one(
+    ada: Entity, told: str, asked: str, close: str
+) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), told)
+    done = talk(choosing(ada, clock=clock), asked)
+    assert done.worded in ("nearest", "told_me")
+    assert close in reply(done)
+
+
+def test_who_asks_for_what_nobody_said_anything_near_is_told_so(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Der Umzugswagen kommt am Freitag um acht.")
+    done = talk(choosing(ada, clock=clock), "Wie hieß nochmal meine Zahnärztin?")
+    assert done.worded == "unknown"
