@@ -86,6 +86,7 @@ COMMANDS = (
 AGAIN = ("model pull", "migrate")
 BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
 _DERIVED = re.compile(r"(?:^|/)(?:\.bumble(?:/|$)|memory\.db|\.git/)")
+_PROPOSED = re.compile(rb"\b([a-z]+)-[0-9a-f]{8}\b")  # the end of a proposal's name is of chance
 _NOT_WORDS = ("ep_", "bel_", "evo_", "rem_", "memory.", "max_", "BUMBLE_")  # `_` is no space there
 
 
@@ -149,7 +150,7 @@ class Sweep:
     def truth(self) -> dict[str, bytes]:
         """Return every file that is no derived one."""
         return {
-            name: path.read_bytes() if path.is_file() else b"->"
+            name: _PROPOSED.sub(rb"\1", path.read_bytes()) if path.is_file() else b"->"
             for path in sorted(self.now.rglob("*"))
             if not path.is_dir() and not self._is_private(name := str(path.relative_to(self.now)))
         }
