@@ -185,6 +185,11 @@ def made(folder: Path, page: Path) -> dict[str, float]:
     }
 
 
+def _show(rows: dict[str, float]) -> None:
+    for name, value in rows.items():
+        print(f"{name:36} {value:9.2f}", flush=True)
+
+
 def main() -> None:
     """Make, draw, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -199,14 +204,15 @@ def main() -> None:
         page = folder.parent / "report.html"
         rounds = [made(folder, page) for _ in range(options.rounds)]
         rows = {name: median(each[name] for each in rounds) for name in rounds[0]}
+        _show(rows)
         if browser.MISSING:
             print(f"not drawn: {browser.MISSING}")
         else:
             with browser.opened() as running:
                 drawn = [browser.timings(running, page) for _ in range(options.rounds)]
-            rows |= {name: median(each[name] for each in drawn) for name in drawn[0]}
-    for name, value in rows.items():
-        print(f"{name:36} {value:9.2f}")
+            drawing = {name: median(each[name] for each in drawn) for name in drawn[0]}
+            _show(drawing)
+            rows |= drawing
     OUT.mkdir(exist_ok=True)
     (OUT / "report.json").write_text(json.dumps({"count": options.count, **rows}, indent=2) + "\n")
 

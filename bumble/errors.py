@@ -98,6 +98,18 @@ class ImportInvalidError(UserError):
         )
 
 
+class BundleInvalidError(UserError):
+    """An archive of an entity can't be opened with what was given, or is none."""
+
+    exit_code = 12
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path}: {problem}\n"
+            "`--from` takes what `bumble export --to bundle` made; `--key` names what opens it."
+        )
+
+
 class SettingInvalidError(UserError):
     """A setting has a name or a value that bumble does not take."""
 

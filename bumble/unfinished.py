@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
 _NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
 
@@ -69,14 +67,15 @@ def begin(folder: Path) -> None:
     except OSError:
         return
     for stem in sorted({name.partition(".")[0] for name in names}):
-        with suppress(OSError, Timeout):
+        with suppress(OSError):  # a lock that is held is a TimeoutError
             _end(folder / f"{stem}{_NOTE}")
 
 
 def _end(path: Path) -> None:
     """End what a note tells of, unless its maker lives."""
-    lock = FileLock(path.with_suffix(_LOCK), timeout=0)
-    with lock:
+    from filelock import FileLock  # where nothing is locked, it is not loaded
+
+    with FileLock(path.with_suffix(_LOCK), timeout=0):
         making = _read(path)
         if making is not None:
             settle(making)
@@ -104,6 +103,8 @@ def noted(making: Making) -> Iterator[Note]:
     path = None if _folder is None else _folder / f"{stem}{_NOTE}"
     lock = None
     if path is not None:
+        from filelock import FileLock
+
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = FileLock(path.with_suffix(_LOCK), mode=0o600)

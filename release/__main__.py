@@ -123,7 +123,8 @@ def _open_old(archive: Path, home: Path, bumble: Sequence[str], environ: dict[st
     there = {*place.rglob("messages.jsonl")}
     before = {path: path.read_bytes() for path in there}
     at = [*bumble, "-e", str(place / "ada")]
-    _run([*at, "doctor"], home, environ)
+    _run([*at, "migrate"], home, environ)
+    _run([*at, "doctor", "--fix"], home, environ)
     _run([*at, "status"], home, environ)
     if "Biscuit" not in _run([*at, "recall", "what is the dog called"], home, environ):
         raise Failed(f"{archive.name}: what was told is not found any more")

@@ -6,6 +6,7 @@ the last replies. In a language without forms the entity only quotes. Asks no mo
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from datetime import date, datetime
 from itertools import permutations, product
 
 from bumble.agent import acts
+from bumble.choosing import rules
 from bumble.context.remembered import Quote
 from bumble.forms.forms import Forms, Parts
 from bumble.grounding import claims
@@ -22,7 +24,9 @@ from bumble.text import passed_on, stop_words, words
 
 LATEST = 6  # replies none of whose wordings is taken again
 MOST_WORDS, MOST_CHARS = 20, 140  # of a message that is quoted whole
-MID_SENTENCE = -6  # words by which a quote counts less that begins behind a comma
+# What of a long message is quoted: what a comma that cuts it off, the root of the count of its
+# words and a point of the rules for keeping count.
+MID_SENTENCE, LENGTH, POINT = -6, 3, 4
 QUOTE_CHARS = 240  # of what is remembered
 # Acts whose replies a model may take for examples of how to speak: the others refuse, or quote.
 SPEAKS = frozenset(
@@ -131,13 +135,17 @@ def names_somebody(scene: Scene) -> bool:
 def _quoted_alone(scene: Scene) -> Reply:
     if scene.quotes:
         return Reply("\n".join(f"“{_short(quote.text)}”" for quote in scene.quotes), "told_me")
-    return Reply(f"“{gist(scene.message)}”", "telling")
+    return Reply(f"“{gist(scene.message, scene.language)}”", "telling")
 
 
-def gist(message: str) -> str:
+def gist(message: str, language: str) -> str:
     """Return a message on one line, or of a long one the words that tell most, as they stand.
 
     What somebody passes on in it is not theirs, and left out.
+
+    Args:
+        message: What was said.
+        language: The language it is in: `de`.
     """
     own = passed_on.own(message).replace(passed_on.LEFT_OUT, "")
     line = words.one_line(own).rstrip(" :") or words.one_line(message)
@@ -146,7 +154,8 @@ def gist(message: str) -> str:
     ends = [match.start() for match in _CLAUSE.finditer(line)]
     starts = [0, *(match.end() for match in _CLAUSE.finditer(line))]
     rows = {
-        line[start:end]: _weight(line[start:end]) + MID_SENTENCE * line[:start].endswith(", ")
+        line[start:end]: _weight(line[start:end], language)
+        + MID_SENTENCE * (line[:start].endswith(", ") + line[end:].startswith(","))
         for first, start in enumerate(starts)
         for end in [*ends, len(line)][first:]
         if len(line[start:end].split()) <= MOST_WORDS
@@ -155,9 +164,11 @@ def gist(message: str) -> str:
     return words.shorten(best.rstrip(".,;"), MOST_CHARS, at_word=True)
 
 
-def _weight(clauses: str) -> float:
-    """Say how much a row of clauses tells: its words, and numbers more."""
-    return len(clauses.split()) + 3 * len(re.findall(r"\d+", clauses))
+def _weight(clauses: str, language: str) -> float:
+    """Say how much a row of clauses tells: its words, numbers more, and what is kept most."""
+    numbers = len(re.findall(r"\d+", clauses))
+    told = rules.points(clauses, language)
+    return LENGTH * math.sqrt(len(clauses.split())) + 3 * numbers + POINT * told
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -187,7 +198,7 @@ class _Worder:
         """
         if _tokens(reply.text) not in self.heard:
             return reply
-        said = self._marked(gist(self.scene.message))
+        said = self._marked(gist(self.scene.message, self.scene.language))
         more = [wording for wording in self.wordings.talk.acts[GOES_ON][-1] if wording]
         self.rng.shuffle(more)
         quoted = [] if said in reply.text else [said]
@@ -198,7 +209,10 @@ class _Worder:
         return Reply(best, reply.act)
 
     def reply(self, act: str) -> Reply:
-        slots = {"said": self._marked(gist(self.scene.message)), **self._clock()}
+        slots = {
+            "said": self._marked(gist(self.scene.message, self.scene.language)),
+            **self._clock(),
+        }
         parts = self.wordings.talk.acts[act]
         if act in ("self", "likes") and self.scene.story:
             *first, _ = parts

@@ -240,6 +240,12 @@ def judge(text: str, code: str) -> Verdict:
     )
 
 
+def points(text: str, code: str) -> int:
+    """Return how much a text has of what facts, plans and changes are told by."""
+    language = language_file.load(code)
+    return Wording(text, language.line(text), language).points
+
+
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
     if confided and len(wording.words) >= LEAST_CONFIDED_WORDS and confides(wording):
         return True, "told in confidence"

@@ -14,7 +14,7 @@ from bumble.cli import commit, listing, text_input
 from bumble.cli.entity_command import writes
 from bumble.cli.options import DryRunOption
 from bumble.entity.changes import ChangeSet
-from bumble.errors import ImportInvalidError, RefusedError
+from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.imports import formats, source, writer
 from bumble.imports.formats import Format
 from bumble.imports.items import Context
@@ -60,6 +60,8 @@ def command(
     who = participants.person(opened.entity, opened.identity, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = (opened.shell.cwd / path.expanduser()).resolve()
+    if not place.exists():
+        raise UsageError(f"{place}: there is no such file or folder.")
     _refuse_itself(opened, place)
     progress = output.Progress("importing", opened.shell.environ)
     with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:

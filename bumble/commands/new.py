@@ -20,8 +20,8 @@ from bumble.cli import passphrases
 from bumble.cli.options import JsonOption
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import (
+    BundleInvalidError,
     FolderUnwritableError,
-    ImportInvalidError,
     RefusedError,
     UsageError,
     UserError,
@@ -118,25 +118,34 @@ def _restore(
 @contextmanager
 def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path]:
     """Give an archive as it is when it is not encrypted; decrypted it lies in a private folder."""
-    from bumble.exports.age import MAGIC, decrypted
+    from bumble.exports.age import MAGIC, decrypted, is_for_keys
 
     try:
         data = files.read(archive)
-        identity = files.read(shell.cwd / key_file).decode() if key_file is not None else ""
-    except (OSError, ValueError) as error:
-        raise ImportInvalidError(archive, f"can't be read: {error}") from error
+    except OSError as error:
+        raise BundleInvalidError(archive, f"can't be read: {error.strerror}") from error
     if not data.startswith(MAGIC):
         yield archive
         return
+    identity = _key(shell.cwd / key_file.expanduser()) if key_file is not None else ""
+    if not identity and is_for_keys(data):
+        raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
     passphrase = "" if identity else passphrases.ask(shell, new=False)
     try:
         data = decrypted(data, identity, passphrase)
     except ValueError as error:
-        raise ImportInvalidError(archive, str(error)) from error
+        raise BundleInvalidError(archive, str(error)) from error
     with unfinished.temporary_folder() as private:
         plain = private / "bundle.zip"
         plain.write_bytes(data)
         yield plain
+
+
+def _key(path: Path) -> str:
+    try:
+        return files.read(path).decode()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--key {path}: it can't be read, or is no text.") from error
 
 
 def make(

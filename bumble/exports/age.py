@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pyrage
 
 MAGIC = b"age-encryption.org/"
+HEAD_BYTES = 100  # in which the first recipient stands
 
 
 def encrypted(data: bytes, recipients: Sequence[str], passphrase: str) -> bytes:
@@ -41,8 +42,15 @@ def decrypted(data: bytes, identity: str, passphrase: str) -> bytes:
         if not identity:
             return bytes(pyrage.passphrase.decrypt(data, passphrase))
         return bytes(pyrage.decrypt(data, _identities(identity)))
-    except (pyrage.DecryptError, pyrage.IdentityError) as error:
-        raise ValueError(f"it does not open: {error}") from error
+    except pyrage.IdentityError as error:
+        raise ValueError("the key is no age identity and no private SSH key") from error
+    except pyrage.DecryptError as error:
+        raise ValueError(f"this {'key' if identity else 'passphrase'} does not open it") from error
+
+
+def is_for_keys(data: bytes) -> bool:
+    """Whether what is encrypted opens with a key, and with no passphrase."""
+    return b"\n-> scrypt " not in data[:HEAD_BYTES]
 
 
 def _identities(text: str) -> list[object]:

@@ -14,7 +14,15 @@ from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.grounding import secrets
-from bumble.records import base, kinds, relationships, session_files, sessions, skills
+from bumble.records import (
+    base,
+    episodes,
+    kinds,
+    relationships,
+    session_files,
+    sessions,
+    skills,
+)
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind, RecordView
 from bumble.records.sessions import Session
@@ -135,7 +143,8 @@ def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     elif kind is kinds.NARRATIVE:
         title = "The story so far"
     elif kind is kinds.EPISODE or kind is kinds.BELIEF:
-        plain = one_line(view.text).lstrip("#> ")
+        text = episodes.telling(view.text).narrative if kind is kinds.EPISODE else view.text
+        plain = one_line(text).lstrip("#> ")
         title = shorten(plain, TITLE_CHARS, at_word=True) or view.id
         description = one_line(view.text) if kind is kinds.BELIEF else ""
     return Page(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import ImportInvalidError, RefusedError
+from bumble.errors import BundleInvalidError, RefusedError
 from bumble.imports import source
 
 
@@ -24,19 +24,19 @@ def unpack(archive: Path, root: Path) -> list[str]:
     """Write the files of an archive into an empty folder; return their names.
 
     Raises:
-        ImportInvalidError: If it is no archive of an entity.
+        BundleInvalidError: If it is no archive of an entity.
     """
     files.enclose(root)
     with source.opened(archive) as members:
         if ENTITY_FILE not in members.members:
-            raise ImportInvalidError(archive, f"it holds no {ENTITY_FILE}")
+            raise BundleInvalidError(archive, f"it holds no {ENTITY_FILE}")
         if members.left_out:
             item = members.left_out[0]
-            raise ImportInvalidError(archive, f"{item.what}: {item.why}")
+            raise BundleInvalidError(archive, f"{item.what}: {item.why}")
         for name in members.names:
             try:
                 data = members.read(name, source.MAX_FILE_BYTES)
             except ValueError as error:
-                raise ImportInvalidError(archive, f"{name}: {error}") from error
+                raise BundleInvalidError(archive, f"{name}: {error}") from error
             files.write_atomic(files.inside(root, name), data)
         return members.names

@@ -40,7 +40,7 @@ def read(source: Source, context: Context, *, origin: str) -> Iterator[Item]:
     bodies = [note for note in souls if isinstance(note, notes.Note) and note.body.strip()]
     if bodies:
         text = "\n\n".join(note.body.strip() for note in bodies)
-        yield Persona(_name(bodies) or origin, text)
+        yield Persona(_name(bodies), text)
     for name in source.matching("*.md"):
         if name not in tops:
             yield from _note(source, name, origin)

@@ -31,7 +31,8 @@ MAX_PNG_BYTES = 100_000_000
 _CHAR = re.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
 _USER = re.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
 _START = re.compile(r"^\s*<START>\s*$", re.IGNORECASE | re.MULTILINE)
-_COMMENT = re.compile(r"\{\{//.*?\}\}", re.DOTALL)
+# Comments, and where the prompt of the program that showed the card would stand.
+_DROPPED = re.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Card:
 
     def filled(self, text: str, person: str) -> str:
         """Put names in the place of the macros that stand for them."""
-        text = _COMMENT.sub("", text)
+        text = _DROPPED.sub("", text)
         text = _CHAR.sub(lambda _: self.nickname or self.name, text)
         return _USER.sub(lambda _: person, text).strip()
 

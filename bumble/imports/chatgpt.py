@@ -57,10 +57,17 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     if not nodes:
         raise ValueError("a conversation without messages")
     model = lenient.text(data.get("default_model_slug"))
-    turns = []
-    for node_id in _branch(nodes, data.get("current_node")):
-        turn = _turn(node_id, lenient.mapping(nodes[node_id]).get("message"), model)
+    turns, hidden = [], 0
+    branch = _branch(nodes, data.get("current_node"))
+    for node_id in branch:
+        message = lenient.mapping(nodes[node_id]).get("message")
+        turn = _turn(node_id, message, model)
         turns += [turn] if turn else []
+        hidden += turn is None and bool(message)
+    aside = sum(1 for node in nodes.values() if lenient.mapping(node).get("message")) - (
+        len(turns) + hidden
+    )
+    yield from conversations.unseen(title or talk_id, hidden, aside)
     at = lenient.moment(data.get("create_time")) or lenient.moment(data.get("update_time"))
     yield Talk(talk_id, title, at, tuple(turns))
 

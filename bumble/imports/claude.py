@@ -79,11 +79,16 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     talk_id = lenient.text(data.get("uuid"))
     if not talk_id:
         raise ValueError("a conversation without an id")
-    messages = _branch(lenient.mappings(data.get("chat_messages")), data)
-    turns = [turn for message in messages for turn in _turns(message)]
+    written = lenient.mappings(data.get("chat_messages"))
+    messages = _branch(written, data)
+    said = [list(_turns(message)) for message in messages]
+    turns = [turn for message in said for turn in message]
+    title = lenient.text(data.get("name"))
+    aside = len(written) - len(messages)
+    yield from conversations.unseen(title or talk_id, said.count([]), aside)
     yield Talk(
         talk_id,
-        lenient.text(data.get("name")),
+        title,
         lenient.moment(data.get("created_at")),
         tuple(turns),
     )

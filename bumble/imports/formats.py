@@ -13,6 +13,7 @@ from bumble.imports import (
     chatgpt,
     claude,
     claude_code,
+    conversations,
     gemini,
     grok,
     letta,
@@ -20,7 +21,7 @@ from bumble.imports import (
     obsidian,
     okf,
 )
-from bumble.imports.items import Context, Item
+from bumble.imports.items import Context, Item, LeftOut
 from bumble.imports.source import Source
 
 
@@ -51,6 +52,7 @@ FORMATS = (
     Format("okf", "an OKF bundle", okf.fits, okf.read),
 )
 NAMES = tuple(form.name for form in FORMATS)
+JSON_ENDINGS = (".json", ".af")
 
 
 def named(name: str) -> Format:
@@ -76,5 +78,20 @@ def detect(source: Source) -> Format:
     for form in FORMATS:
         if form.fits(source):
             return form
+    _refuse_broken(source)
     names = ", ".join(NAMES)
     raise ImportInvalidError(source.path, f"no format that bumble knows; there are {names}")
+
+
+def _refuse_broken(source: Source) -> None:
+    """Say of a single file of JSON that nothing fits where it breaks.
+
+    Raises:
+        ImportInvalidError: If it does.
+    """
+    [name, *others] = source.names
+    if others or not name.casefold().endswith(JSON_ENDINGS):
+        return
+    loaded = conversations.load(source, name)
+    if isinstance(loaded, LeftOut):
+        raise ImportInvalidError(source.path, loaded.why)

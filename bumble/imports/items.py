@@ -67,7 +67,7 @@ class Recipe:
 class Persona:
     """Who somebody is."""
 
-    name: str
+    name: str  # empty where nothing says it
     monologue: str
     voice: str = ""
     greeting: str = ""  # what it says first in a new talk

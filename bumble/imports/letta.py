@@ -143,7 +143,7 @@ def _block(data: Mapping[str, Any]) -> Iterator[Item]:
     if not value.strip():
         return
     if label == PERSONA:
-        yield Persona(ASSISTANT, value)
+        yield Persona("", value)
         return
     yield Fact(f"{label or 'Memory'} (Letta)", value)
 
@@ -166,7 +166,7 @@ def _note(source: Source, name: str) -> Iterator[Item]:
         yield notes.recipe(note)
     elif "system" in PurePosixPath(name).parts[:-1]:
         if PurePosixPath(name).stem == PERSONA:
-            yield Persona(ASSISTANT, note.body)
+            yield Persona("", note.body)
         elif note.body.strip():
             yield Fact(f"{note.title} (Letta)", note.body)
     else:

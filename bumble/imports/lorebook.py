@@ -105,5 +105,8 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         data = conversations.load(source, name)
         if isinstance(data, LeftOut):
             yield data
-        else:
-            yield from items(parse(lenient.mapping(data)))
+            continue
+        book = parse(lenient.mapping(data))
+        if not book.entries:
+            yield LeftOut(name, "a lorebook without entries", broken=True)
+        yield from items(book)

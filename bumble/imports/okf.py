@@ -8,7 +8,7 @@ Source: Open Knowledge Format 0.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -111,4 +111,5 @@ def _items(note: Note, concept: Concept) -> Iterator[Item]:
     elif concept.type.casefold() in FACTS and len(text) <= notes.MAX_FACT_CHARS:
         yield Fact(f"{concept.title} ({concept.type})", text)
     else:
-        yield from notes.dated(note, OTHER, concept.generated_by or concept.type)
+        at = lenient.moment(lenient.mapping(concept.meta.get("generated")).get("at")) or note.at
+        yield from notes.dated(replace(note, at=at), OTHER, concept.generated_by or concept.type)

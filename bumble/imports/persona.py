@@ -25,6 +25,7 @@ MAX_CHARS = {"monologue": 20_000, "voice": 8_000}
 MAX_CARD_CHARS = 100_000  # of x.card: a settings file must stay quick to read
 BOOK = "character_book"
 WHY = "who it is, by a card"
+KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
 
 
 @dataclass
@@ -56,6 +57,8 @@ def plan(entity: Entity, persona: Persona, now: datetime, person: str) -> Outcom
         after = _with_card(after, values, persona, outcome)
     if after == before:
         return outcome
+    if persona.name and values.get("name") not in (persona.name, persona.card.get("nickname")):
+        outcome.left_out.append(LeftOut(persona.name, KEEPS_NAME))
     outcome.changes.append(changes.write(ENTITY_FILE, after, before, WHY))
     if persona.greeting and persona.card and is_new:
         outcome.changes.append(_greeting(persona, now, person))

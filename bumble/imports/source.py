@@ -187,6 +187,8 @@ def _archive(stream: BinaryIO) -> zipfile.ZipFile:
     """
     try:
         return zipfile.ZipFile(stream)
+    except zipfile.BadZipFile as error:
+        raise zipfile.BadZipFile("the zip breaks off or is damaged; fetch it again") from error
     except (NotImplementedError, RuntimeError, ValueError) as error:
         raise zipfile.BadZipFile(str(error)) from error
 

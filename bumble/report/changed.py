@@ -104,9 +104,16 @@ def _counted(commits: list[Commit], action: str) -> str:
     paths = {
         touched.path for commit in commits for touched in commit.touched if touched.action == action
     }
-    counts = Counter(kind.name for kind in map(kinds.of_path, paths) if kind is not None)
+    counts = Counter(kind.name for kind in map(_kind, paths) if kind is not None)
     ordered = (kind for kind in kinds.KINDS if kind.name in counts)
     return ", ".join(_phrase(kind, counts[kind.name]) for kind in ordered)
+
+
+def _kind(path: str) -> kinds.Kind | None:
+    """Return the kind of the record that a file is; None for what lies beside a conversation."""
+    kind = kinds.of_path(path)
+    is_record = kind is not None and any(Path(path).match(pattern) for pattern in kind.patterns)
+    return kind if is_record and kind is not kinds.HANDOVER else None
 
 
 def _phrase(kind: kinds.Kind, count: int) -> str:

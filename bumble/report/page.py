@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +32,7 @@ MARK = '<meta name="generator" content="bumble report'  # in the head of every r
 HEAD_BYTES = 2_000  # in which the mark stands
 CHUNK = 40  # entries that a browser lays out together, once they come near
 ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
+_LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
 
 
@@ -70,6 +72,7 @@ def render(report: Report) -> str:
         "clock": lambda at: f"{at:%H:%M}",
         "iso": lambda at: at.isoformat(timespec="seconds"),
         "anchor": lambda record_id, kind: anchor(kind, record_id),
+        "blocks": lambda text: list(_blocks(text)),
         "chunks": lambda items: list(_chunks(items)),
         "percent": lambda share: f"{share:.0%}",
     }
@@ -90,6 +93,18 @@ def render(report: Report) -> str:
         "height": HEIGHT,
     }
     return environment.get_template("page.html.jinja").render(report=report, life=life, **values)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a memory's Markdown: `#` and a heading, `>` and a quote, or plain text."""
+    lines = ((_LEAD.match(line), line) for line in text.splitlines())
+    parts = (
+        (lead[0][0] if lead else "", line[lead.end() if lead else 0 :]) for lead, line in lines
+    )
+    for mark, group in groupby(parts, key=lambda part: part[0]):
+        whole = "\n".join(line for _, line in group).strip()
+        if whole:
+            yield mark, whole
 
 
 def _own(name: str) -> Markup:

@@ -18,6 +18,7 @@ from bumble.entity import create, settings
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import (
+    FolderOutdatedError,
     IndexServerError,
     IndexUnusableError,
     SettingInvalidError,
@@ -81,11 +82,9 @@ def check_settings(
         except UserError as error:
             name = path.name if path == entity_file else str(path)
             sentence, line = _split_place(str(error), path)
-            findings.append(
-                Finding(
-                    "settings-invalid", sentence, name, line, f"$EDITOR {shlex.quote(str(path))}"
-                )
-            )
+            is_old = isinstance(error, FolderOutdatedError)
+            fix = "bumble migrate" if is_old else f"$EDITOR {shlex.quote(str(path))}"
+            findings.append(Finding("settings-invalid", sentence, name, line, fix))
     try:
         settings.load(environ=environ)
     except UserError as error:

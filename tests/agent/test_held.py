@@ -394,11 +394,14 @@ def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
 
 def test_a_quote_has_whole_sentences_and_nothing_that_was_passed_on() -> None:
     told = "wohn mit fiete in ner wg in gaarden, 3. stock ohne aufzug, der schreibt dir auch"
-    assert by_form.gist(told) == told
+    assert by_form.gist(told, "de") == told
     told = f"{told}. und im keller haben wir jetzt eine kleine werkstatt fürs fahrrad eingerichtet"
-    assert by_form.gist(told).startswith("wohn mit fiete in ner wg in gaarden, 3. stock")
+    assert by_form.gist(told, "de").startswith("wohn mit fiete in ner wg in gaarden, 3. stock")
+    told = "Wir sind gut angekommen. Meine Schwester ist Hebamme in Rostock. Am Abend"
+    told += " gab es noch Fisch auf dem Balkon, und danach sind alle sehr früh ins Bett gegangen"
+    assert "Hebamme in Rostock" in by_form.gist(told, "de")
     mail = "my landlord wrote:\n\nFrom: Bob <bob@stone.example>\nDear Sam, the rent rises to 900."
-    assert by_form.gist(mail) == "my landlord wrote"
+    assert by_form.gist(mail, "en") == "my landlord wrote"
 
 
 @pytest.mark.parametrize(

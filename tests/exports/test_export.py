@@ -123,7 +123,10 @@ def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_
     lived.ok("new", str(tmp_path / "one"), "--from", str(archive))
     assert tree(tmp_path / "one") == tree(lived.entity.root)
     lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "wasps"
-    assert lived("new", str(tmp_path / "two"), "--from", str(archive)).code == 12
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+    assert refused.code == 12
+    assert "this passphrase does not open it" in refused.err
+    assert "imported before" not in refused.err
     assert not (tmp_path / "two").exists()
     identity = pyrage.x25519.Identity.generate()
     key = tmp_path / "key.txt"
@@ -131,6 +134,11 @@ def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_
     public = str(identity.to_public())
     lived.ok("export", "--to", "bundle", str(archive), "--recipient", public, "--force")
     assert SECRET.encode() not in archive.read_bytes()
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+    assert "for a key, not with a passphrase" in refused.err
+    (tmp_path / "public").write_text(public)
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive), "--key", "public")
+    assert refused.code == 2 or "no age identity" in refused.err
     lived.ok("new", str(tmp_path / "two"), "--from", str(archive), "--key", str(key))
     assert tree(tmp_path / "two") == tree(lived.entity.root)
     refused = lived("export", "--to", "bundle", str(tmp_path / "b"), "--recipient", "age1x")
@@ -162,6 +170,16 @@ def test_a_card_tells_only_what_is_for_everybody(lived: Run, tmp_path: Path) -> 
         ("Knots", False),
     ]
     assert "sailor" not in (tmp_path / "a.json").read_text()
+
+
+def test_an_episode_is_called_by_what_happened(lived: Run, tmp_path: Path) -> None:
+    lived.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\n---\n\n"
+        "We sailed.\n\n## Why it mattered\n\nThe wind.\n",
+    )
+    lived.ok("export", "--to", "markdown", str(tmp_path / "md"))
+    assert "|We sailed.]]" in (tmp_path / "md" / "Home.md").read_text()
 
 
 def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) -> None:

@@ -82,6 +82,18 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
         items(tmp_path / "empty")
 
 
+def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(exports.card())[:60])
+    with pytest.raises(ImportInvalidError, match="no JSON: "):
+        items(tmp_path / "card.json")
+    whole = exports.zipped(tmp_path / "whole.zip", **{"conversations.json": [exports.gpt_moving()]})
+    (tmp_path / "cut.zip").write_bytes(whole.read_bytes()[:100])
+    with pytest.raises(ImportInvalidError, match="breaks off or is damaged"):
+        items(tmp_path / "cut.zip")
+    book = exports.as_json(tmp_path / "book.json", {"spec": "lorebook_v3", "data": {"entries": 7}})
+    assert left(items(book)[1], broken=True) == ["a lorebook without entries"]
+
+
 def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path) -> None:
     message = exports.gpt_message
     talk = exports.gpt_talk(
@@ -114,6 +126,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
         (OTHER, "ChatGPT", "A cat."),
     ]
     assert talks(read)[0].turns[-1].model == "gpt-6"
+    aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
+    assert aside == {
+        "messages of the system and of tools, and thoughts": 6,
+        "messages on branches that were not shown last": 1,
+    }
 
 
 @pytest.mark.parametrize("current", [None, "gone", 7, ["x"]])

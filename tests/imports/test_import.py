@@ -180,7 +180,7 @@ def test_what_is_there_by_hand_stays(run: Run, tmp_path: Path) -> None:
 def test_a_card_gives_a_self_only_to_who_has_none(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "card.png"
     path.write_bytes(exports.png(ccv3=exports.encoded(exports.card())))
-    run.ok("import", str(path))
+    assert "gives it another (Seraphina)" in run.ok("import", str(path)).out
     source = run.text("entity.yaml")
     assert "Sera guards the glade for Sam." in source
     assert "creator_notes: never shown" in source
@@ -425,3 +425,23 @@ def test_killed_anywhere_it_is_finished_by_running_it_again(
         assert all(len(one.messages) == 1 for one in imported(run))
         run.ok("import", path)
         assert truth(run) == wanted
+
+
+def test_what_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None:
+    missing = run("import", str(tmp_path / "absent.zip"))
+    assert missing.code == 2
+    assert "there is no such file or folder" in missing.err
+
+
+def test_a_bundle_that_was_exported_keeps_its_times(run: Run, tmp_path: Path) -> None:
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\nby: remember\n---\n\nWe sailed.\n",
+    )
+    run.ok("export", "--to", "okf", str(tmp_path / "okf"))
+    run.ok("new", str(tmp_path / "bea"), "--owner", "Sam", "--no-git")
+    other = type(run.entity)(tmp_path / "bea")
+    run.ok("import", str(tmp_path / "okf"), "-e", str(other.root))
+    talks = [session_files.load(path) for path in session_files.paths(other.sessions)]
+    [sailed] = [talk for talk in talks if "We sailed." in talk.messages[0].text]
+    assert f"{sailed.at.date()}" == "2026-05-20"

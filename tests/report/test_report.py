@@ -128,6 +128,21 @@ def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> Non
     assert len(shown.ids) == len(set(shown.ids))
 
 
+def test_headings_and_quotes_are_shown_without_their_marks(lived: Run) -> None:
+    lived.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E9.md",
+        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\n---\n\n"
+        "# Gulls & tides\n\n> Sam: “They shout.”\n> Twice.\n\nWe laughed.\n",
+    )
+    page = made(lived)
+    assert '<p class="text heading" dir="auto">Gulls &amp; tides</p>' in page.text
+    assert (
+        '<blockquote><p class="text" dir="auto">Sam: “They shout.”\nTwice.</p></blockquote>'
+        in page.text
+    )
+    assert '<p class="text" dir="auto">We laughed.</p>' in page.text
+
+
 def test_a_belief_is_shown_down_to_what_was_said_by_whom_and_when(lived: Run) -> None:
     text = made(lived).text
     belief = text[text.index(f'id="{BELIEF}"') :]
@@ -246,9 +261,17 @@ def test_the_history_gives_counts_and_the_body_and_to_the_owner_alone(lived: Run
         lived.write("soma.yaml", yaml_render.dump(body(social)))
         git(root, "add", "-A")
         git(root, *identity, "commit", *day, "-qm", title)
+    lived.write(
+        "sessions/ses_01KSA0000000000000000000T9/handover.md", "---\nby: chat\n---\n\nGus\n"
+    )
+    lived.write("sessions/ses_01KSA0000000000000000000T9/blobs/" + "a" * 64, "Gus")
+    git(root, "add", "-A")
+    git(root, *identity, "commit", *day, "-qm", "beside")
     shown = made(lived).shown
+    history = shown.partition("The history")[2].partition("People")[0]
+    assert history.count("conversation") == 1  # what lies beside one is none
     assert re.search(r"Social now \d+, between 12 and 88", shown)
-    assert "by hand 1" in shown and "reflect 1 body" in shown
+    assert "by hand 2" in shown and "reflect 1 body" in shown
     assert "Gus" not in shown  # a title may speak of somebody who was forgotten
     other = made(lived, "--for", "Sam").shown
     assert "The history" not in other and "and 88" not in other

@@ -199,7 +199,7 @@ def card(version: int = 3) -> dict[str, Any]:
         return fields
     fields |= {
         "creator_notes": "never shown",
-        "system_prompt": "Speak softly.",
+        "system_prompt": "{{original}} Speak softly.",
         "post_history_instructions": "",
         "alternate_greetings": ["Hi."],
         "tags": ["elf"],

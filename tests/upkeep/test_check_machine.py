@@ -53,6 +53,14 @@ def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) 
     assert "BUMBLE_RECALL_LEXICAL_WEIGHT" in found[2].sentence
 
 
+def test_a_folder_of_an_older_format_names_the_command_that_migrates_it(
+    entity: Entity, tmp_path: Path
+) -> None:
+    entity.file.write_text("schema_version: 1\nname: Ada\n")
+    _, [found] = check_machine.check_settings(entity.file, tmp_path / "config.yaml", {})
+    assert found.fix == "bumble migrate"
+
+
 def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: Path) -> None:
     section = "cognition: {history_compression: {%s}}\n"
     user = tmp_path / "config.yaml"
