@@ -17,14 +17,15 @@ import shutil
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from bumble import unfinished
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
 
-TEMPORARY_SUFFIX = ".bumble-tmp"  # git-ignored; what a kill leaves behind is recognised by it
+TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
 PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
 MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
 RESERVED_NAMES = frozenset(
@@ -271,9 +272,11 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         FolderUnwritableError: If the system refuses; the old file is untouched then.
     """
     _passed_over.discard(os.fspath(path))
+    is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    with refusing(path):
+    making = unfinished.Making(str(temporary))
+    with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
         try:
             make_folder(path.parent)
             write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)

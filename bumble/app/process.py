@@ -136,6 +136,11 @@ class Shell:
         return self._user_folder("state") / "crashes"
 
     @property
+    def unfinished(self) -> Path:
+        """Where is noted what is being made outside of any entity's folder."""
+        return self._user_folder("state") / "unfinished"
+
+    @property
     def settling(self) -> Path:
         """Where processes that settle in the background say so to talks with other entities."""
         return self._user_folder("state") / "settling"

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from bumble import __version__, files
+from bumble import __version__, files, unfinished
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
@@ -213,6 +213,7 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
     command = " ".join(_words(argv)) or "bumble"
     try:
         _speak_utf8()
+        unfinished.begin(shell.unfinished)
         command_line = quick.quicken(typer.main.get_command(app))
         code = command_line.main(list(argv), prog_name="bumble", standalone_mode=False, obj=shell)
         output.flush()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from bumble import git
+from bumble import git, unfinished
 from bumble.app import output
 from bumble.app.opening import Opened, keeping, locate, shell_of
 from bumble.app.process import Shell
@@ -76,8 +75,8 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
     Raises:
         SettingInvalidError: If there is more in them that this bumble doesn't take.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / ENTITY_FILE
+    with unfinished.temporary_folder() as folder:
+        file = folder / ENTITY_FILE
         file.write_text(migration.entity, encoding="utf-8")
         settings_after = settings.load(file, shell.user_file, shell.environ, {})
     if settings_after.identity is None:

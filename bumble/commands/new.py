@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 import zoneinfo
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from bumble import files, git, gitdir
+from bumble import files, git, gitdir, unfinished
 from bumble.app import output
 from bumble.app.opening import named_in_text, shell_of
 from bumble.app.process import Shell
 from bumble.cli import passphrases
 from bumble.cli.options import JsonOption
-from bumble.entity.folder import find
+from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import (
     BundleInvalidError,
     FolderUnwritableError,
@@ -99,17 +98,18 @@ def _restore(
     shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
 ) -> None:
     """Make the entity of an archive again."""
-    from bumble.exports import restore
+    from bumble.exports import place, restore
     from bumble.history import driver
 
     root = _root(shell, folder)
-    place = (shell.cwd / archive.expanduser()).resolve()
-    with _opened(shell, place, key_file) as plain:
-        names = restore.unpack(plain, root)
-    kept_by = None
-    if use_git and gitdir.find(root) is None and git.init(root):
-        driver.install(root)
-        kept_by = str(root)
+    restore.check(root)
+    source = (shell.cwd / archive.expanduser()).resolve()
+    is_kept = use_git and gitdir.find(root) is None
+    with _opened(shell, source, key_file) as plain, place.folder(root, last=ENTITY_FILE) as draft:
+        names = restore.unpack(plain, draft)
+        if is_kept := is_kept and git.init(draft):
+            driver.install(draft)
+    kept_by = str(root) if is_kept else None
     data = {"folder": str(root), "files": len(names), "repository": kept_by}
     lines = [f"Made {root} of {len(names)} files", "Its history begins with its next change."]
     output.result(shell, "new", data, lines[: 2 if kept_by else 1])
@@ -135,8 +135,8 @@ def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path
         data = decrypted(data, identity, passphrase)
     except ValueError as error:
         raise BundleInvalidError(archive, str(error)) from error
-    with tempfile.TemporaryDirectory() as private:
-        plain = Path(private) / "bundle.zip"
+    with unfinished.temporary_folder() as private:
+        plain = private / "bundle.zip"
         plain.write_bytes(data)
         yield plain
 
@@ -214,15 +214,26 @@ def make(
     if above is not None:
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
     planned = create.plan(newborn, root)
-    entity = create.write(root, planned)
+    with _drafted(root) as draft:
+        create.write(draft, planned)
+        kept_by = _look_after(shell, draft, newborn, planned) if use_git else None
     return {
-        "folder": str(entity.root),
+        "folder": str(root),
         "name": newborn.name,
         "archetype": newborn.archetype,
         "owner": newborn.owner,
         "timezone": newborn.timezone,
-        "repository": _look_after(shell, root, newborn, planned) if use_git else None,
+        "repository": str(root if kept_by == draft else kept_by) if kept_by else None,
     }
+
+
+def _drafted(root: Path) -> AbstractContextManager[Path]:
+    """Give the folder to make it in: one that comes in its place whole, where nothing lies yet."""
+    from bumble.exports import place
+
+    if root.is_dir() and any(root.iterdir()):
+        return nullcontext(root)
+    return place.folder(root, last=ENTITY_FILE)
 
 
 def _root(shell: Shell, folder: Path) -> Path:
@@ -248,7 +259,7 @@ def _root(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> str | None:
+def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
     from bumble.entity import commits
     from bumble.history import driver
@@ -266,7 +277,7 @@ def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> 
         )
         commits.keep(root, made, keeping)
         kept_by = root
-    return str(kept_by) if kept_by else None
+    return kept_by
 
 
 def _choose(

@@ -168,7 +168,7 @@ def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
     if not mind.life.writes:
         return InMemoryHistory()
-    place = mind.opened.entity.private / "history"
+    place = mind.opened.entity.typed
     with suppress(OSError):
         files.append(place, b"")  # made here first, so that it is never readable by others
         return _WholeHistory(os.fspath(files.settled(place)))

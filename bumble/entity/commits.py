@@ -361,7 +361,7 @@ class Commits:
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
         for _ in range(BUSY_TRIES):
-            git_locks.clear(self.root, self.repository)
+            git_locks.clear(self.root, self.git)
             if not git_locks.locks(self.repository):
                 break
             time.sleep(BUSY_WAIT_SECONDS)

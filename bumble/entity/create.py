@@ -112,9 +112,15 @@ def create(folder: Path, newborn: Newborn) -> Entity:
 def write(root: Path, planned: ChangeSet) -> Entity:
     """Write the files of a new entity, none of which may be there.
 
+    What was killed while it made the same is finished.
+
     Raises:
         RecordExistsError: If one is.
     """
+    if changes.leftovers(root).own:
+        changes.recover(root)
+        if all(files.read_if_there(root / one.path) == one.data for one in planned.changes):
+            return Entity(root)
     for change in planned.changes:
         path = files.inside(root, change.path)
         if path.exists():

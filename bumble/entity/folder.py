@@ -160,6 +160,11 @@ class Entity:
         return self._own(".bumble/log/prompts.jsonl")
 
     @property
+    def typed(self) -> Path:
+        """What was typed in conversations at the terminal, for its arrow keys."""
+        return self._own(".bumble/history")
+
+    @property
     def runs(self) -> Path:
         """One JSON line a run of what happens between turns."""
         return self._own(".bumble/log/runs.jsonl")

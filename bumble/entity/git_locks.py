@@ -3,7 +3,7 @@
 While git writes for us, a note of it lies in `.bumble/git`: the process, and when it began. Who
 finds that note with the entity's lock in hand finds it of a bumble that was killed, or that had to
 kill its git. A lock in `.git` is that one's if it was made while that git can have run, and no
-process has it open.
+process has it open. The index that it held may be that of a commit which was made.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bumble import files, git
 from bumble.entity import installation
 from bumble.errors import FolderUnwritableError, UnsafePathError
-from bumble.git import GitResult
+from bumble.git import Git, GitResult
 from bumble.gitdir import Repository
 
 NOTE = "git"  # below `.bumble/`
@@ -26,6 +26,7 @@ LOCKS = (
     *("index.lock", "HEAD.lock", "next-index-*.lock"),
     *("refs/heads/**/*.lock", "packed-refs.lock", "config.lock"),
 )
+UNASKED = ("objects/maintenance.lock", "gc.pid.lock")  # of what git does behind a commit
 SLACK_SECONDS = 2.0  # of the clock of a file system
 
 
@@ -47,7 +48,7 @@ def noted(root: Path) -> Iterator[list[GitResult]]:
         files.remove(place)
 
 
-def clear(root: Path, repository: Repository) -> list[Path]:
+def clear(root: Path, place: Git) -> list[Path]:
     """Remove the locks that a killed bumble's git left; call it with the entity's lock held.
 
     Returns:
@@ -57,25 +58,46 @@ def clear(root: Path, repository: Repository) -> list[Path]:
     if began is None:
         return []
     cleared = []
-    for lock in locks(repository):
+    for lock in locks(place.repository, (*LOCKS, *UNASKED)):
         with suppress(OSError):
             made = lock.lstat().st_mtime
             ours = began - SLACK_SECONDS <= made <= began + git.TIMEOUT_SECONDS
             if ours and not _holds(lock):
-                lock.unlink()
+                _end(lock, place)
                 cleared.append(lock)
-    if not any(locks(repository)):
+    if not any(locks(place.repository)):
         files.remove(root / ".bumble" / NOTE)
     return cleared
 
 
-def locks(repository: Repository) -> list[Path]:
+def _end(lock: Path, place: Git) -> None:
+    """Remove a lock; an index in it whose commit is made already is put in its place first.
+
+    Else the old index would say that the owner has staged the contrary, and keep all commits back.
+    """
+    index = place.repository.private / "index"
+    if lock == index.with_name("index.lock"):
+        there, new = _staged(place, index), _staged(place, lock)
+        if there is not None and new is not None and new < there:
+            lock.replace(index)
+            return
+    lock.unlink()
+
+
+def _staged(place: Git, index: Path) -> frozenset[str] | None:
+    """Return the paths in which an index differs from the last commit; None: it can't be read."""
+    arguments = ("diff-index", "--cached", "--name-only", "-z", "HEAD")
+    result = place.call(*arguments, environ={"GIT_INDEX_FILE": str(index)})
+    return frozenset(filter(None, result.text.split("\0"))) if result.code == 0 else None
+
+
+def locks(repository: Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:
     """Return the locks that lie in a repository, whosever they are."""
     tops = dict.fromkeys((repository.private, repository.common))
     return [
         path
         for top in tops
-        for pattern in LOCKS
+        for pattern in patterns
         for path in sorted(top.glob(pattern))
         if path.is_file() and not path.is_symlink()
     ]

@@ -85,7 +85,7 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
     why = _filtered(place, [version.path for version in versions])
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), keeping))
-        git_locks.clear(root, place.repository)
+        git_locks.clear(root, place)
         with git_locks.noted(root) as results:
             done = place.call("fast-import", "--quiet", "--done", stdin=stream)
             results.append(done)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from bumble import files
+from bumble import files, unfinished
 from bumble.errors import RefusedError
+from bumble.unfinished import Making
 
 MARK = ".bumble-export.json"  # lists the files of an export
 READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
@@ -58,26 +61,50 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
         _refuse_others(dest)
     mark = {"files": sorted(texts)}
     whole = {**texts, MARK: json.dumps(mark, ensure_ascii=False, indent=1) + "\n"}
-    ending = secrets.token_hex(6)
-    new = dest.with_name(f".{dest.name[:60]}.{ending}{files.TEMPORARY_SUFFIX}")
-    old = dest.with_name(f".{dest.name[:60]}.{ending}.old{files.TEMPORARY_SUFFIX}")
-    with files.refusing(dest):
+    with folder(dest, stays=READERS_OWN) as new:
+        for name, text in whole.items():
+            place = files.inside(new, name)
+            files.make_folder(place.parent)
+            files.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
+
+
+@contextmanager
+def folder(dest: Path, *, stays: tuple[str, ...] = (), last: str = "") -> Iterator[Path]:
+    """Give a folder to fill, that comes in the place of another when the block ends well.
+
+    Whatever ends the process before that, the next command brings back what was there.
+
+    Args:
+        dest: The place.
+        stays: Names in what lies there that the new folder takes over.
+        last: Where a folder lies there, it stays, and gets what is in the new one, this at the end.
+
+    Raises:
+        FolderUnwritableError: If the system refuses.
+    """
+    pours = bool(last) and dest.is_dir()
+    name = f".{dest.name[:60]}.{secrets.token_hex(6)}"
+    near = dest / name if pours else dest.with_name(name)
+    new = near.with_name(f"{name}{files.TEMPORARY_SUFFIX}")
+    old = near.with_name(f"{name}.old{files.TEMPORARY_SUFFIX}")
+    making = Making(str(new), str(dest), "" if last else str(old), stays)
+    with unfinished.noted(making) as note:
         try:
-            for name, text in whole.items():
-                place = files.inside(new, name)
-                files.make_folder(place.parent)
-                files.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
-            if dest.exists():
-                dest.rename(old)
-            new.rename(dest)
-            for name in READERS_OWN:
-                if (old / name).exists():
-                    (old / name).rename(dest / name)
+            with files.refusing(dest):
+                files.make_folder(new)
+            yield new
+            with files.refusing(dest):
+                if pours:
+                    note.amend(replace(making, last=last))
+                else:
+                    if making.old and dest.exists():
+                        dest.rename(old)
+                    new.rename(dest)
         finally:
-            if old.exists() and not dest.exists():
-                old.rename(dest)
-            files.clear(new)
-            files.clear(old)
+            with files.refusing(dest):
+                unfinished.settle(note.making)
+    with suppress(OSError):
+        files.sync_folder(dest.parent)
 
 
 def _refuse_others(dest: Path) -> None:

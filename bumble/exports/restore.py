@@ -10,15 +10,22 @@ from bumble.errors import BundleInvalidError, RefusedError
 from bumble.imports import source
 
 
-def unpack(archive: Path, root: Path) -> list[str]:
-    """Write the files of an archive; return their names.
+def check(root: Path) -> None:
+    """Refuse a place where something lies.
 
     Raises:
-        RefusedError: If something lies there.
-        BundleInvalidError: If it is no archive of an entity.
+        RefusedError: If it does.
     """
     if root.exists() and any(root.iterdir()):
         raise RefusedError(f"{root} is not empty\nName a new folder; nothing was written.")
+
+
+def unpack(archive: Path, root: Path) -> list[str]:
+    """Write the files of an archive into an empty folder; return their names.
+
+    Raises:
+        BundleInvalidError: If it is no archive of an entity.
+    """
     files.enclose(root)
     with source.opened(archive) as members:
         if ENTITY_FILE not in members.members:

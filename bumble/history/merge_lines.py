@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
-from bumble import git
+from bumble import git, unfinished
 
 
 @dataclass(frozen=True)
@@ -24,11 +22,11 @@ def merge(base: str, current: str, incoming: str) -> Merged:
     if current == base:
         return Merged(incoming, True)
     sides = {"ours": current, "base": base, "theirs": incoming}
-    with tempfile.TemporaryDirectory() as folder:
+    with unfinished.temporary_folder() as folder:
         for name, text in sides.items():
-            Path(folder, name).write_bytes(text.encode(errors="surrogateescape"))
+            (folder / name).write_bytes(text.encode(errors="surrogateescape"))
         labels = [word for name in sides for word in ("-L", name)]
-        result = git.merge_file(Path(folder), "-p", *labels, *sides)
+        result = git.merge_file(folder, "-p", *labels, *sides)
     if 0 <= result.code < git.NOT_INSTALLED:
         return Merged(result.text, result.code == 0)
     markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from tantivy import (
     Tokenizer,
 )
 
-from bumble import files
+from bumble import files, unfinished
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, is_full
 from bumble.index.terms import MAX_TERM_BYTES
 
@@ -209,8 +208,8 @@ def open_to_read(folder: Path) -> Fulltext:
         if not folder.is_dir():
             raise
     # tantivy takes a lock file even to read: on a read-only disk that fails, a copy does not.
-    with tempfile.TemporaryDirectory(prefix="bumble-", ignore_cleanup_errors=True) as place:
-        copy = Path(place) / "fulltext"
+    with unfinished.temporary_folder() as place:
+        copy = place / "fulltext"
         with _sound(folder, "read"):
             locks = shutil.ignore_patterns("*.lock")
             shutil.copytree(folder, copy, copy_function=shutil.copyfile, ignore=locks)

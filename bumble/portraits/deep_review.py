@@ -140,7 +140,7 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
         return [portrait_update.plan(life, person, update, origin, given, more)]
 
     return JobResult(
-        f"review: look at {person.name} again",
+        f"reflect: look at {person.name} again",  # by the name of that cycle it can be held back
         plan,
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update),

@@ -38,6 +38,7 @@ def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
     """
     files.clear(entity.private / "cache")
     files.remove(entity.prompts)  # it holds all that was said
+    files.remove(entity.typed)  # and that what they said at this terminal
     for folder in caches:
         files.clear(folder)
 

@@ -265,6 +265,41 @@ def test_a_lock_that_a_killed_writer_left_in_git_is_cleared(root: Path) -> None:
     assert not (root / ".git" / "index.lock").exists()
 
 
+def test_a_commit_that_was_made_when_its_git_died_keeps_no_other_back(root: Path) -> None:
+    (root / "mine.md").write_text("staged\n")
+    run(root, "add", "mine.md")
+    git = root / ".git"
+    before = (git / "index").read_bytes()
+    (root / "tea.md").write_text("green\n")
+    run(root, "add", "--intent-to-add", "tea.md")
+    run(root, "commit", "-qm", "note: tea", "--only", "tea.md")
+    after = (git / "index").read_bytes()
+    killed_writer(root)
+    (git / "index.lock").write_bytes(after)  # it had still to take the place of the index
+    (git / "index").write_bytes(before)
+    (git / "objects" / "maintenance.lock").touch()
+    heard: list[str] = []
+    commits.apply(root, ChangeSet("note: x", (put("tea.md", "black\n", root),)), keeping(heard))
+    assert heard == []
+    assert subjects(root) == ["note: x", "note: tea", "start"]
+    assert run(root, "status", "--porcelain") == "A  mine.md"
+    assert not list(git.rglob("*.lock"))
+
+
+@pytest.mark.parametrize("most", [None, 20])
+def test_an_index_whose_commit_was_not_made_is_dropped(root: Path, most: int | None) -> None:
+    git = root / ".git"
+    before = (git / "index").read_bytes()
+    (root / "tea.md").write_text("green\n")
+    run(root, "add", "tea.md")
+    after = (git / "index").read_bytes()
+    killed_writer(root)
+    (git / "index.lock").write_bytes(after[:most])
+    (git / "index").write_bytes(before)
+    commits.apply(root, dream(root), keeping())
+    assert run(root, "status", "--porcelain") == "?? tea.md"
+
+
 def test_a_lock_of_somebody_elses_git_stays(root: Path) -> None:
     killed_writer(root)
     lock = root / ".git" / "index.lock"

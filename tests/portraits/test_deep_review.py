@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.portraits import deep_review
 from bumble.portraits.deep_review import DeepReviewJob
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
-from bumble.runtime import job, people
+from bumble.runtime import job, people, review
+from bumble.sleep import consolidate
 from bumble.text import tokens
 from tests.support.living import NOON, ada, asked, known, life_of, talked, told, write
 
@@ -48,6 +50,15 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
     assert "Biscuit" in prompt and "brought his dog" in prompt and "likes the river" in prompt
     for secret in ("Bo", "boat", "debts", "harbour"):
         assert secret not in prompt
+
+
+def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> None:
+    life = life_of(entity, told("review", about=LINES, mine=""), **OFF)
+    step = next(step for step in consolidate.check(life).jobs if step.job == DeepReviewJob("sam"))
+    outcome = consolidate.run(life, step)
+    planned = ChangeSet(outcome.title, (Change("relationships/sam.md", "", b""),))
+    assert review.is_held(planned, ("reflect",))
+    assert not review.is_held(planned, ("remember",))
 
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:

@@ -1,21 +1,26 @@
 """Commands that are killed from outside, at calls that change a file; what each left, counted.
 
-Run as `python -m tests.support.kill_sweep MOST`; prints one line of JSON. It loads `killer.c` into
-itself and into all that it starts: a command is a forked process, and it dies with every git that
-it has started, before a call of its choice, or half through a write.
+Run as `python -m tests.support.kill_sweep MOST [COMMAND]...`; prints one line of JSON. It loads
+`killer.c` into itself and into all that it starts: a command is a forked process, and it dies with
+every git that it has started, before a call of its choice, or half through a write.
 
 What is held against the folder after the next two commands: nothing that was there is gone (lost),
 every file is as it was before or as it is after the whole command, and can be read (half), and no
-file lies there that neither knows, no lock and no change that waits (left lying).
+file lies there that neither knows, no lock and no change that waits (left lying). A command of
+`AGAIN` is told again first: what it was killed at goes on with that.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
+import hashlib
+import importlib
 import io
 import json
 import mmap
 import os
+import pkgutil
 import random
 import re
 import shutil
@@ -23,21 +28,28 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import bumble
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity import changes, commits
 from bumble.records import forgotten
-from tests.support import damaged_folders, mind
+from bumble.unfinished import SUFFIX
+from bumble.weights import store
+from tests.support import damaged_folders, mind, serving
 from tests.support.repository import git
 from tests.support.running import NOON
 
 SOURCE = Path(__file__).with_name("killer.c")
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
 FIRST = ("write", "rename", "unlink", "link", "truncate", "rmdir")  # they write, name or remove
 COMMANDS = (
     *("chat --as Sam It_rains_today", "tick --limit 1", "remind add Tea --in 1h"),
@@ -63,8 +75,19 @@ COMMANDS = (
         "new OUT/bo --name Bo --owner Sam",
     ),
     *("catalysts", "eval draft", "deep-recall rain", "sync", "recall rain"),
+    *("mcp --write", "cron add 0_8_*_*_* How_is_it", "remind run", "remind remove rem_1"),
+    *("BUMBLE_WAKE_ENABLED=true wake -v", "completion bash", "catalyze rain"),
+    *("model pull hubbed --yes", "model remove tiny --yes", "report OUT/page.html"),
+    *("BUMBLE_GIT_REVIEW=[narrate] narrate --force", "review accept --all", "review reject --all"),
+    *("migrate -e OUT/old", "evolve --apply evo_1", "evolve --reject evo_1"),
+    *("export --to markdown OUT/copy --force", "export --to card OUT/ada.png"),
+    *("new OUT/again --from OUT/kept.zip", "config set --user memory.max_recall_results 5"),
 )
-_DERIVED = re.compile(r"^(?:\.bumble(?:/|$)|memory\.db)")
+AGAIN = ("model pull", "migrate")
+BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
+_DERIVED = re.compile(r"(?:^|/)(?:\.bumble(?:/|$)|memory\.db|\.git/)")
+_PROPOSED = re.compile(rb"\b([a-z]+)-[0-9a-f]{8}\b")  # the end of a proposal's name is of chance
+_NOT_WORDS = ("ep_", "bel_", "evo_", "rem_", "memory.", "max_", "BUMBLE_")  # `_` is no space there
 
 
 @dataclass
@@ -109,30 +132,36 @@ class Sweep:
 
     def _command(self, words: str, minutes: int) -> int:
         argv = [
-            word.replace("OUT", str(self.now / "out")).replace("_", " ")
-            if not word.startswith(("ep_", "bel_", "memory.", "max_"))
-            else word
+            (word if word.startswith(_NOT_WORDS) else word.replace("_", " ")).replace(
+                "OUT", str(self.now / "out")
+            )
             for word in words.split()
         ]
-        argv = [word.replace("OUT", str(self.now / "out")) for word in argv]
+        settings = dict(word.split("=", 1) for word in argv if word.startswith("BUMBLE_"))
+        argv = argv[len(settings) :]
         at = NOON + timedelta(minutes=minutes)
-        shell = Shell(self.environ, self.root, now_given=at, rng=random.Random(5))
+        environ = {**self.environ, **settings}
+        shell = Shell(environ, self.root, now_given=at, rng=random.Random(5))
+        if argv[0] == "mcp":
+            return _served(argv, shell)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return main(argv, shell)
 
     def truth(self) -> dict[str, bytes]:
         """Return every file that is no derived one."""
         return {
-            name: path.read_bytes() if path.is_file() else b"->"
+            name: _PROPOSED.sub(rb"\1", path.read_bytes()) if path.is_file() else b"->"
             for path in sorted(self.now.rglob("*"))
             if not path.is_dir() and not self._is_private(name := str(path.relative_to(self.now)))
         }
 
     def _is_private(self, name: str) -> bool:
         first, _, rest = name.partition("/")
-        if first in ("home", "state", "script.jsonl") or rest.startswith(".git/"):
-            return True
-        return first in ("ada", "out") and _DERIVED.match(rest) is not None
+        if first in ("home", "state", "tmp"):  # of these only what is cut off
+            return not (name.endswith(SUFFIX) or rest.startswith((".config/", ".cache/bumble/w")))
+        return (
+            first == "script.jsonl" or name.endswith(".lock") or _DERIVED.search(rest) is not None
+        )
 
     def lying(self) -> list[str]:
         """Return what a dead command has left that nothing will take away."""
@@ -142,19 +171,53 @@ class Sweep:
         return left
 
 
-def run(most: int) -> dict[str, Any]:
-    """Kill every command at its calls, `most` times in all."""
-    with tempfile.TemporaryDirectory() as folder, mind.serving() as server:
+def run(most: int, chosen: Sequence[str]) -> dict[str, Any]:
+    """Kill every command at its calls, or those that begin so, `most` times in all."""
+    commands = [words for words in COMMANDS if not chosen or words.startswith(tuple(chosen))]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mind.serving() as server,
+        serving.hub({"/me/model/resolve/abc/model.gguf": serving.CONTENT}) as hub,
+    ):
         place = Path(folder).resolve()
         sweep = Sweep(place, _environ(place, mind.environ(server)), _memory(place))
+        os.environ["HF_ENDPOINT"] = hub.endpoint
         _make_template(sweep)
-        per_command = most // len(COMMANDS)
+        _load_all()
+        per_command = most // len(commands)
         spare = 0
-        for words in COMMANDS:
+        for words in commands:
             spare += per_command - _sweep_command(sweep, words, per_command + spare)
+            print(words, dict(sweep.reports[words]), file=sys.stderr, flush=True)  # noqa: T201
         reports = {name: dict(counter) for name, counter in sweep.reports.items()}
         total = sum(sweep.reports.values(), Counter[str]())
         return {"commands": reports, "total": dict(total), "examples": sweep.examples}
+
+
+def _served(argv: list[str], shell: Shell) -> int:
+    """Have a client call a tool of `bumble mcp`, and leave when it has the answer."""
+    (reads, tells), (hears, says) = os.pipe(), os.pipe()
+    sys.stdin = os.fdopen(reads, "r", encoding="utf-8")
+    sys.stdout = os.fdopen(says, "w", encoding="utf-8")
+    sys.stderr = io.StringIO()
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    hello["clientInfo"] = {"name": "by hand", "version": "1"}
+    call = {"name": "remember", "arguments": {"text": "It rained by the sea."}}
+
+    def speak() -> None:
+        with os.fdopen(tells, "w") as client, os.fdopen(hears) as answers:
+            for number, (method, params) in enumerate(
+                (("initialize", hello), ("notifications/initialized", {}), ("tools/call", call))
+            ):
+                given = {} if "/init" in method else {"id": number}
+                told = {"jsonrpc": "2.0", **given, "method": method, "params": params}
+                client.write(json.dumps(told) + "\n")
+                client.flush()
+                if given:
+                    answers.readline()
+
+    threading.Thread(target=speak, daemon=True).start()
+    return main(argv, shell)
 
 
 def _environ(place: Path, served: dict[str, str]) -> dict[str, str]:
@@ -168,11 +231,23 @@ def _environ(place: Path, served: dict[str, str]) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "BUMBLE_EMBEDDING_MODEL": "none",
         "BUMBLE_LIMITS_SETTLE": "later",
+        "TMPDIR": str(place / "now" / "tmp"),
     }
     for who in ("AUTHOR", "COMMITTER"):
         os.environ[f"GIT_{who}_NAME"], os.environ[f"GIT_{who}_EMAIL"] = "Sam", "sam@example.org"
     os.environ.update({name: environ[name] for name in environ if name.startswith(("HOME", "XDG"))})
+    tempfile.tempdir = environ["TMPDIR"]
     return environ
+
+
+def _load_all() -> None:
+    """Load what commands load when they need it: once, and not in each process that is forked."""
+    for module in pkgutil.walk_packages(bumble.__path__, "bumble."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in ("openai", "apsw", "tantivy"):
+        importlib.import_module(name)
+    gc.freeze()
 
 
 def _memory(place: Path) -> mmap.mmap:
@@ -185,6 +260,7 @@ def _make_template(sweep: Sweep) -> None:
     sweep.arm(0, counts=False)
     place = sweep.now
     place.mkdir(parents=True)
+    (place / "tmp").mkdir()
     (place / "script.jsonl").write_text(damaged_folders.SCRIPT)
     damaged_folders.lived(place / "ada", under_git=True)
     (place / "out" / "notes").mkdir(parents=True)
@@ -196,7 +272,51 @@ def _make_template(sweep: Sweep) -> None:
     git(place / "ada", "remote", "add", "origin", str(place / "home" / "server"))
     git(place / "ada", "fetch", "-q")
     git(place / "ada", "branch", "-q", "--set-upstream-to", "origin/main")
+    with zipfile.ZipFile(FORMATS / "1.zip") as archive:
+        archive.extractall(place / "out" / "old")
+    for step in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "of old")):
+        git(place / "out" / "old", *step)
+    _have_models(place / "home" / ".config" / "bumble")
+    for words in (
+        "model pull tiny --yes",
+        "export --to bundle OUT/kept.zip",
+        "export --to markdown OUT/copy",
+        "BUMBLE_GIT_REVIEW=[narrate] narrate --force",
+    ):
+        assert sweep.call(words, minutes=-20) == 0, words
+    (place / "out" / "copy" / ".obsidian").mkdir()
+    (place / "out" / "copy" / ".obsidian" / "app.json").write_text("{}")
     place.rename(sweep.place / "template")
+
+
+def _have_models(config: Path) -> None:
+    """Give the user two small models: one that is here, one that a hub serves."""
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "weights.bin").write_bytes(serving.CONTENT)
+    models = [
+        {
+            "name": name,
+            "kind": "chat",
+            "summary": "A model",
+            "licence": "MIT",
+            "context_tokens": 4096,
+            "memory_mb": 100,
+            "files": [
+                {
+                    "name": "model.gguf",
+                    "bytes": len(serving.CONTENT),
+                    "sha256": hashlib.sha256(serving.CONTENT).hexdigest(),
+                    "sources": [source],
+                }
+            ],
+            "chat": {"thinking": "none", "temperature": 0.4},
+        }
+        for name, source in (
+            ("tiny", {"file": "weights.bin"}),
+            ("hubbed", {"hub": {"repo": "me/model", "revision": "abc", "path": "model.gguf"}}),
+        )
+    ]
+    (config / "models.yaml").write_text(json.dumps({"schema": 1, "models": models}))
 
 
 def _sweep_command(sweep: Sweep, words: str, most: int) -> int:
@@ -239,6 +359,8 @@ def _judge(
 ) -> None:
     """Run the next two commands and hold the folder against what it was and would have been."""
     counter = sweep.reports[words]
+    if words.startswith(AGAIN):
+        sweep.call(words)
     codes = [sweep.call("status", minutes=1)]
     truth = sweep.truth()
     wrong = {
@@ -247,7 +369,7 @@ def _judge(
             name
             for name, data in truth.items()
             if name in {**before, **after}
-            and not name.endswith(forgotten.PATH)  # its key is made of chance
+            and not name.endswith(BY_CHANCE)
             and data not in (before.get(name), after.get(name))
             and not _is_between(data, before.get(name, b""), after.get(name, b""))
         ],
@@ -272,8 +394,10 @@ def _is_between(data: bytes, before: bytes, after: bytes) -> bool:
     return set(lines) <= known and set(before.splitlines()) & set(after.splitlines()) <= set(lines)
 
 
-def main_with_library(most: int, place: Path) -> subprocess.CompletedProcess[str]:
-    """Compile the library and run a sweep with it loaded.
+def main_with_library(
+    most: int, place: Path, chosen: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Compile the library and run a sweep with it loaded; how far it is goes to standard error.
 
     Raises:
         CalledProcessError: If it can't be compiled.
@@ -292,10 +416,10 @@ def main_with_library(most: int, place: Path) -> subprocess.CompletedProcess[str
         "TMPDIR": str(place),
     }
     return subprocess.run(
-        [sys.executable, "-m", "tests.support.kill_sweep", str(most)],
+        [sys.executable, "-m", "tests.support.kill_sweep", str(most), *chosen],
         cwd=Path(__file__).parents[2],
         env=environ,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
@@ -303,8 +427,8 @@ def main_with_library(most: int, place: Path) -> subprocess.CompletedProcess[str
 
 if __name__ == "__main__":
     if "KILLER" in os.environ:
-        print(json.dumps(run(int(sys.argv[1]))))  # noqa: T201
+        print(json.dumps(run(int(sys.argv[1]), sys.argv[2:])))  # noqa: T201
     else:
         with tempfile.TemporaryDirectory() as folder:
-            done = main_with_library(int(sys.argv[1]), Path(folder))
-            print(done.stdout, done.stderr[-3000:])  # noqa: T201
+            done = main_with_library(int(sys.argv[1]), Path(folder), sys.argv[2:])
+            print(done.stdout)  # noqa: T201

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod")
+CALLS = ("open", "write", "fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "chmod")
 
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

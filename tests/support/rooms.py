@@ -5,6 +5,7 @@ from __future__ import annotations
 # An import points up this list, or to a module of the same room.
 ROOMS = (
     "errors",
+    "unfinished",
     "files",
     "gitdir",
     "git",

@@ -55,6 +55,7 @@ def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     write(entity, episodes.plan_new(shared, ""))
     run.write(".history/knowledge.0123456789ab.md", "## Tin\n\nmarzipan in Aveiro\n")
     run.write(".bumble/log/prompts.jsonl", '{"messages": "the marzipan tin"}\n')
+    run.write(".bumble/history", "\n# 2026-05-21 12:00:00\n+The marzipan tin.\n")
     run.write(
         ".bumble/log/runs.jsonl",
         '{"at":"2026-05-23T12:00:00+01:00","command":"tick","ms":1,"calls":2,"tokens":3,'

@@ -1,0 +1,167 @@
+"""What is begun outside of any entity's folder, noted so that the next command can end it.
+
+Below an entity's folder its lock tells whether a writer lives. Elsewhere, what is made beside its
+place has a note in a folder of the user's own, under a lock that the system frees when the process
+dies. Knows nothing of what is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
+_NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
+
+
+@dataclass(frozen=True)
+class Making:
+    """Something that is made beside its place."""
+
+    new: str  # where it is made
+    dest: str = ""  # its place; empty: it has none, and goes with its maker
+    old: str = ""  # where what was in that place lies meanwhile; empty: nothing had to move
+    stays: tuple[str, ...] = ()  # names in the old folder that are not ours: the new one gets them
+    last: str = ""  # `new` is whole, and what is in it goes into the folder `dest`, this at the end
+
+
+class Note:
+    """The note of one making, as long as its maker lives."""
+
+    def __init__(self, path: Path | None, making: Making) -> None:
+        self._path = path
+        self.making = making
+
+    def amend(self, making: Making) -> None:
+        """Note how far it is."""
+        self.making = making
+        if self._path is not None:
+            following = self._path.with_suffix(_NEXT)
+            with suppress(OSError):  # without a note it is made all the same
+                following.write_text(json.dumps(asdict(making)), encoding="utf-8")
+                following.replace(self._path)
+
+    def remove(self) -> None:
+        """Forget it: nothing of it is left."""
+        if self._path is not None:
+            self._path.with_suffix(_NEXT).unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
+
+
+_folder: Path | None = None  # of the notes; None: nobody has said
+
+
+def begin(folder: Path) -> None:
+    """Say where notes lie, and end what processes that died have left."""
+    global _folder
+    _folder = folder
+    try:
+        names = os.listdir(folder)  # noqa: PTH208  (each command does it)
+    except OSError:
+        return
+    for stem in sorted({name.partition(".")[0] for name in names}):
+        with suppress(OSError):  # a lock that is held is a TimeoutError
+            _end(folder / f"{stem}{_NOTE}")
+
+
+def _end(path: Path) -> None:
+    """End what a note tells of, unless its maker lives."""
+    from filelock import FileLock  # where nothing is locked, it is not loaded
+
+    with FileLock(path.with_suffix(_LOCK), timeout=0):
+        making = _read(path)
+        if making is not None:
+            settle(making)
+        if making is None or not any(map(os.path.lexists, filter(None, (making.new, making.old)))):
+            Note(path, Making("")).remove()
+            with suppress(OSError):  # as long as it is ours: who waits for it makes another
+                path.with_suffix(_LOCK).unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Making | None:
+    """Read a note; one that is cut off was of something that had not begun."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        making = Making(**{**data, "stays": tuple(map(str, data["stays"]))})
+        is_ours = all(name.endswith(SUFFIX) for name in (making.new, making.old) if name)
+        return making if making.new and is_ours else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+@contextmanager
+def noted(making: Making) -> Iterator[Note]:
+    """Have a note say what is made while the block runs."""
+    stem = secrets.token_hex(8)
+    path = None if _folder is None else _folder / f"{stem}{_NOTE}"
+    lock = None
+    if path is not None:
+        from filelock import FileLock
+
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = FileLock(path.with_suffix(_LOCK), mode=0o600)
+            lock.acquire()
+        except OSError:  # a home that may not be written
+            path = None
+    note = Note(path, making)
+    note.amend(making)
+    try:
+        yield note
+    finally:
+        with suppress(OSError):
+            note.remove()
+        if lock is not None and path is not None:
+            lock.release()
+            with suppress(OSError):
+                path.with_suffix(_LOCK).unlink(missing_ok=True)
+
+
+def settle(making: Making) -> None:
+    """Bring a place to what it was or is to be, and remove what lies beside it.
+
+    It may have been done in part, or whole.
+
+    Raises:
+        OSError: If the system refuses; it can be tried again.
+    """
+    new, old, dest = Path(making.new), Path(making.old), Path(making.dest)
+    if making.last and new.is_dir():
+        for path in sorted(new.iterdir(), key=lambda path: path.name == making.last):
+            path.rename(dest / path.name)
+    if making.old and os.path.lexists(old):
+        if not os.path.lexists(dest):
+            old.rename(dest)
+        for name in making.stays:
+            if os.path.lexists(old / name) and not os.path.lexists(dest / name):
+                (old / name).rename(dest / name)
+        _remove(old)
+    _remove(new)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a folder that only this user reads, and that is gone when the block or process ends."""
+    place = Path(tempfile.gettempdir()) / f".bumble.{secrets.token_hex(8)}{SUFFIX}"
+    making = Making(str(place))
+    with noted(making):
+        try:
+            place.mkdir(mode=0o700)
+            yield place
+        finally:
+            settle(making)
