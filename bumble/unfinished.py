@@ -106,7 +106,7 @@ def noted(making: Making) -> Iterator[Note]:
         from filelock import FileLock
 
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_folder(path.parent)
             lock = FileLock(path.with_suffix(_LOCK), mode=0o600)
             lock.acquire()
         except OSError:  # a home that may not be written
@@ -122,6 +122,14 @@ def noted(making: Making) -> Iterator[Note]:
             lock.release()
             with suppress(OSError):
                 path.with_suffix(_LOCK).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and what is missing above it, all their owner's alone."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        with suppress(FileExistsError):
+            place.mkdir(0o700)
 
 
 def settle(making: Making) -> None:

@@ -20,7 +20,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 
 VERSION = 2
-Source = Literal["run", "estimate"]
+Source = Literal["run", "form", "estimate"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Continuity:
 class Report:
     """What one request is made of."""
 
-    source: Source  # of a request that was sent, or of one that would be
+    source: Source  # of a request that was sent; made, but answered by form; or one that would be
     at: str  # ISO 8601
     workspace: str
     session: str
@@ -111,8 +111,8 @@ class Report:
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
-def of(life: Runtime, turn: Turn, source: Source) -> Report:
-    """Report on the request of a turn."""
+def of(life: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
+    """Report on the request of a turn; one that nobody was sent says so."""
     request, stable = turn.request, turn.stable
     whole = turn.manner in ("stream", "tools")
     declared = tools.declared(tools_of(life, turn.session.people)) if whole else ()
@@ -123,7 +123,7 @@ def of(life: Runtime, turn: Turn, source: Source) -> Report:
     example_chars = sum(len(message.content) for message in stable.examples)
     examples = (Part("examples", example_chars),) if stable.examples else ()
     return Report(
-        source=source,
+        source="form" if source == "run" and not turn.outcome.completions else source,
         at=life.now().isoformat(timespec="seconds"),
         workspace=str(life.entity.workspace),
         session=turn.session.id,

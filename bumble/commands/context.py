@@ -210,7 +210,12 @@ def listed(report: Report) -> Iterator[str]:
     cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
     window = f"{report.window_tokens:,}"
     yield f"Session tokens: {report.total_tokens:,} ({counted}{cached}) / ctx={window}"
-    yield f"Total sent: {report.total_bytes:,} bytes ({report.source}, {report.model}, {report.at})"
+    size = f"{report.total_bytes:,} bytes"
+    if report.source == "form":
+        yield f"Nothing was sent ({report.at}): the reply was put together by form."
+        yield f"Total that {report.model} would have been sent: {size}"
+    else:
+        yield f"Total sent: {size} ({report.source}, {report.model}, {report.at})"
     if report.too_long:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 

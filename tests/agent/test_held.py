@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bumble.abilities.tiers import Abilities
-from bumble.agent import acts, by_form, turn
+from bumble.agent import acts, by_form, context_report, turn
 from bumble.agent.by_form import Scene
 from bumble.agent.turn_record import Turn
+from bumble.commands import context
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -434,3 +435,10 @@ def test_who_asks_for_what_nobody_said_anything_near_is_told_so(ada: Entity) -> 
     talk(silent(ada, clock), "Der Umzugswagen kommt am Freitag um acht.")
     done = talk(choosing(ada, clock=clock), "Wie hieß nochmal meine Zahnärztin?")
     assert done.worded == "unknown"
+
+
+def test_the_report_of_a_turn_by_form_says_that_nothing_was_sent(ada: Entity) -> None:
+    life = choosing(ada)
+    report = context_report.of(life, talk(life, "Mein Hund heißt Rollo."), "run")
+    assert (report.source, asked(life)) == ("form", 0)
+    assert any(line.startswith("Nothing was sent") for line in context.listed(report))

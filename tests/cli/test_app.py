@@ -66,6 +66,7 @@ def test_no_two_kinds_of_trouble_share_an_exit_code_but_by_descent() -> None:
         errors.DraftInvalidError,
         errors.SettingInvalidError,
         errors.ImportInvalidError,
+        errors.BundleInvalidError,
         errors.HistoryUnreadableError,
     }
     assert owners[20] == {errors.ModelUnreachableError, errors.WeightsMissingError}
