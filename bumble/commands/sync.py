@@ -10,11 +10,21 @@ from bumble.app import index_place, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
 from bumble.errors import RecordInvalidError
+from bumble.records import knowledge
+from bumble.records.knowledge import Knowledge
 
 app = typer.Typer(rich_markup_mode=None)
 PushOption = Annotated[
     bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
 ]
+
+
+def _locked(opened: Opened) -> Knowledge:
+    """Read the knowledge; what can't be read says so elsewhere."""
+    try:
+        return knowledge.read(opened.entity.knowledge)
+    except RecordInvalidError:
+        return Knowledge("", (), None)
 
 
 @app.command()
@@ -38,9 +48,17 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
     remote.fetch(root, place, target)
+    locked = _locked(opened)
     merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
     if merging.mended.sentence:
         output.warn(shell, merging.mended.sentence)
+    changed = knowledge.changed_locked(locked, _locked(opened))
+    for title in changed:
+        output.warn(
+            shell,
+            f"another clone changed the locked section “{title}”:"
+            f" `bumble diff {knowledge.PATH}` shows how",
+        )
     opening.forget_again(opened)
     report = doctor.examine(
         doctor.DoctorInput(
@@ -67,6 +85,7 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),
+        "locked_changed": list(changed),
         "pushed": pushed,
         "problems": [finding.code for finding in report.problems],
     }

@@ -82,6 +82,17 @@ def _section(one: markdown.Section, above: int) -> Section:
     )
 
 
+def changed_locked(before: Knowledge, after: Knowledge) -> tuple[str, ...]:
+    """Return the titles of locked sections that are not what they were, or gone."""
+    stands = {section.title: section for section in after.sections if section.locked}
+    return tuple(
+        section.title
+        for section in before.sections
+        if section.locked
+        and (section.title not in stands or stands[section.title].text != section.text)
+    )
+
+
 def unmarked(title: str) -> tuple[str, bool]:
     """Split a title into what it says and whether it carries the marker of a locked section."""
     said, mark = title, _MARK.match(title)

@@ -44,11 +44,26 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     assert life.ok("sync", "--push", "--json").data == {
         "merged": 0,
         "mended": [],
+        "locked_changed": [],
         "pushed": True,
         "problems": [],
     }
     git(away, "pull", "-q", "--ff-only")
     assert (away / sessions.path("ses_1")).read_text().count("Line 1.") == 1
+
+
+def test_a_locked_section_that_another_clone_changed_is_named(life: Run, away: Path) -> None:
+    life.ok("knowledge", "set", "Vows", "Never share confidences.", "--locked")
+    life.ok("sync", "--push")
+    git(away, "pull", "-q", "--ff-only")
+    file = away / "knowledge.md"
+    file.write_text(file.read_text().replace("## [locked] Vows", "## Vows"))
+    git(away, "commit", "-qam", "unlock")
+    git(away, "push", "-q")
+    done = life.ok("sync", "--json")
+    assert done.data["locked_changed"] == ["Vows"]
+    assert "locked section “Vows”" in done.err
+    assert life.ok("sync", "--json").data["locked_changed"] == []
 
 
 def test_a_shallow_clone_gets_what_the_merge_needs(life: Run, away: Path, tmp_path: Path) -> None:
