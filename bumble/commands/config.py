@@ -18,7 +18,7 @@ from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UsageError
-from bumble.text import schema, yaml_render
+from bumble.text import schema, yaml_edit, yaml_render
 from bumble.text.schema import ValueProblem
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
@@ -151,7 +151,10 @@ def set_(
     """Change a setting of the entity, or one of your own."""
 
     def plan(source: str, file: str) -> str:
-        return setting_edits.plan_set(source, key, value, file=file)
+        planned = setting_edits.plan_set(source, key, value, file=file)
+        if not user:
+            _refuse_owners(key, planned)
+        return planned
 
     if key == "schema_version":
         raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
@@ -198,6 +201,20 @@ def _place(shell: Shell, folder: Path | None, key: str, *, user: bool) -> Settin
     except NotAnEntityError as error:
         error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
         raise
+
+
+def _refuse_owners(key: str, planned: str) -> None:
+    """See to it that what counts in the user's config alone is not written into a folder.
+
+    Raises:
+        UsageError: If it would be.
+    """
+    for keys in folder_trust.only_owners(yaml_edit.parse_mapping(planned)):
+        if keys[: key.count(".") + 1] == tuple(key.split(".")):
+            raise UsageError(
+                f"`{'.'.join(keys)}` would not count in a folder: only your own config may set it."
+                " Add --user."
+            )
 
 
 def _report(

@@ -240,3 +240,12 @@ def test_settings_hold_outside_any_entity(run: Run, tmp_path: Path) -> None:
     assert run("config", "show", "-e", str(tmp_path / "x"), cwd=tmp_path).code == 10
     run.environ["BUMBLE_ENTITY"] = str(tmp_path / "x")
     assert run("config", "show", cwd=tmp_path).code == 10
+
+
+def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Run) -> None:
+    before = run.text("entity.yaml")
+    refused = run("config", "set", "index.url", "postgresql://me:secret@db.example/life")
+    assert (refused.code, "Add --user" in refused.err) == (2, True)
+    assert "secret" not in refused.err
+    assert run.text("entity.yaml") == before
+    run.ok("config", "set", "--user", "index.fallback", "local")
