@@ -113,6 +113,9 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
     best = [statement for statement, points in ranked if points >= CLOSE * ranked[0][1]]
     if question.number:
         best = [each for each in best if question.counts(each.quote.text)] or best
+    first = next((each for each in statements if each.id), None)
+    if first is not None and first.is_near and first.nearness > 0 and first not in best:
+        best = [best[0], first, *best[1:]]  # what the index ranks first answers most often
     return Answer(tuple(_newest_first(life, best, heard)))
 
 
