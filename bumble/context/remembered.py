@@ -98,7 +98,7 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
         life.config,
         life.body,
         Search(session.people, mood, at, asker=chunks.spoken_name(said.speaker)),
-        question.text,
+        said.text,
         kinds=KINDS,
         limit=SEARCHED,
         unasked=False,
