@@ -41,6 +41,10 @@ NEARNESS = 3.0  # what nearness counts beside a shared rare word
 NUMBER = 1.0  # what a number counts where one is asked for
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
 MOST_QUOTES = 2
+_TITLED = re.compile(
+    r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame|monsieur"
+    r"|senhora?|seu)\b\.? \w+"
+)
 _DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
 
 
@@ -136,8 +140,13 @@ def _nearest(
 def _shares_word(life: Runtime, text: str, question: Question) -> bool:
     """Whether a text has a word of a question that is no name."""
     asked, there = _forms(question.text, question.language), _forms(text, question.language)
-    telling = _telling(asked, names(life))
+    telling = _telling(asked, names(life) | _titled(question.text))
     return any(_shares(stem, asked[stem], there) for stem in telling)
+
+
+def _titled(text: str) -> set[str]:
+    """Return the names that stand behind a title, and titles, folded: `herr kowalski`."""
+    return {word for match in _TITLED.finditer(words.folded(text)) for word in match[0].split()}
 
 
 def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
@@ -277,7 +286,7 @@ def _ranked(
         _forms(each.quote.text, code) | _dated(each.quote.text, memory.months)
         for each in statements
     ]
-    telling = _telling(asked, names(life))
+    telling = _telling(asked, names(life) | _titled(question.text))
     weights = {
         stem: math.log(
             1 + len(texts) / max(1, sum(_shares(stem, word, text) > 0 for text in texts))

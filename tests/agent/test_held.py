@@ -442,3 +442,12 @@ def test_the_report_of_a_turn_by_form_says_that_nothing_was_sent(ada: Entity) ->
     report = context_report.of(life, talk(life, "Mein Hund heißt Rollo."), "run")
     assert (report.source, asked(life)) == ("form", 0)
     assert any(line.startswith("Nothing was sent") for line in context.listed(report))
+
+
+def test_a_name_behind_a_title_is_no_answer_by_itself(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "Ich wohne im zweiten Stock über Herrn Kowalskis Trinkhalle.")
+    done = talk(silent(ada, clock), "Hat Herr Kowalski dir von Geldsorgen erzählt?")
+    assert done.worded in ("unknown", "question")
+    done = talk(silent(ada, clock), "Weißt du noch, was bei Herrn Kowalski im zweiten Stock ist?")
+    assert "Trinkhalle" in reply(done)
