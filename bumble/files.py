@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -466,12 +465,7 @@ def clear(path: Path) -> None:
     Raises:
         UnsafePathError: If it lies in a folder out of an enclosed one.
     """
-    path = settled(path.parent) / path.name
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink()
+    unfinished.remove(settled(path.parent) / path.name)
 
 
 @contextmanager

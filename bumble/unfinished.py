@@ -150,11 +150,12 @@ def settle(making: Making) -> None:
         for name in making.stays:
             if os.path.lexists(old / name) and not os.path.lexists(dest / name):
                 (old / name).rename(dest / name)
-        _remove(old)
-    _remove(new)
+        remove(old)
+    remove(new)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove whatever is at a path, all that is in a folder too, as far as the system lets us."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -114,10 +114,11 @@ def of(text: str, language: str) -> Act:
         return "recall" if _QUESTION_MARK.search(text) else "telling"
     plain = _plain(text, language)
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
-    told = " ; ".join(part for part in parts if not _asks(part, listed))
+    asking = [part for part in parts if _asks(part, listed)]
+    told = " ; ".join(part for part in parts if part not in asking)
     verdict = rules.judge(text, language)
-    asked = " ; ".join(part for part in parts if _asks(part, listed))
-    if (verdict.confided or listed.has("confided", told)) and not listed.has("recall", asked):
+    recalls = listed.has("recall", " ; ".join(asking))
+    if (verdict.confided or listed.has("confided", told)) and not recalls:
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
@@ -131,12 +132,8 @@ def of(text: str, language: str) -> Act:
         return "recall"
     if listed.begins("hypothetical", plain):
         return "hypothetical"
-    much = len(stop_words.telling_words(told)) >= MUCH
-    asking = [
-        part
-        for part in parts
-        if _asks(part, listed) and not (much and _keeps_in_touch(part, listed))
-    ]
+    if len(stop_words.telling_words(told)) >= MUCH:
+        asking = [part for part in asking if not _keeps_in_touch(part, listed)]
     if asking:
         return _question(plain, " ; ".join(asking), listed)
     return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)

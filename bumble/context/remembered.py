@@ -79,6 +79,11 @@ class Statement:
     nearness: float
     is_near: bool
 
+    @property
+    def comes_near(self) -> bool:
+        """Whether it is near by its meaning: without vectors only words tell."""
+        return self.is_near and self.nearness > 0
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -117,8 +122,8 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
     best = [statement for statement, points in ranked if points >= CLOSE * ranked[0][1]]
     if question.number:
         best = [each for each in best if question.counts(each.quote.text)] or best
-    first = next((each for each in statements if each.id), None)
-    if first is not None and first.is_near and first.nearness > 0 and first not in best:
+    first = _first(statements)
+    if first is not None and first.comes_near and first not in best:
         best = [best[0], first, *best[1:]]  # what the index ranks first answers most often
     return Answer(tuple(_newest_first(life, best, heard)))
 
@@ -127,14 +132,20 @@ def _nearest(
     life: Runtime, statements: Sequence[Statement], heard: _Heard, question: Question
 ) -> Quote | None:
     """Return what a person said that the index ranks first, in its newest word."""
-    first = next((each for each in statements if each.id), None)
+    first = _first(statements)
     if first is None:
         return None
-    is_near = first.is_near and first.nearness > 0  # without vectors only words tell
-    if not (is_near or (question.of_memory and _shares_word(life, first.quote.text, question))):
+    if not (
+        first.comes_near or (question.of_memory and _shares_word(life, first.quote.text, question))
+    ):
         return None
     later = heard.newest(first.id)
     return first.quote if later == first.id else _said(life, heard.messages[later])
+
+
+def _first(statements: Sequence[Statement]) -> Statement | None:
+    """Return what a person said that the index ranks first."""
+    return next((each for each in statements if each.id), None)
 
 
 def _shares_word(life: Runtime, text: str, question: Question) -> bool:
