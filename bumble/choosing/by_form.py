@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bumble.choosing import notice, quotes
 from bumble.choosing.quotes import Quote
@@ -161,7 +161,10 @@ def sayings(
     """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
         Saying(
-            quote_of(life, message), message, line, _older(life, session, message, line, wording)
+            _quote(life, session, message, line),
+            message,
+            line,
+            _older(life, session, message, line, wording),
         )
         for message in messages
         if message.role == "user"
@@ -169,6 +172,16 @@ def sayings(
         and line.keep
         and secrets.find_secret(message.text) is None
     ]
+
+
+def _quote(life: Runtime, session: Session, message: Message, line: Notice) -> Quote:
+    """Return a message as it is quoted, behind the question of its speaker that it answers."""
+    quote = quote_of(life, message)
+    question = next((each for each in session.messages if each.id == line.answers), None)
+    if question is None or secrets.find_secret(question.text) is not None:
+        return quote
+    text = f"{quotes.words_of(question.text)}{quotes.CUT}{quote.words}"
+    return replace(quote, words=text, asked=question.id)
 
 
 def _older(
@@ -218,7 +231,7 @@ def origin(
     cited = [quote for saying in sayings for quote in saying.quotes]
     return Provenance(
         by=f"{by} {BY}",
-        sources=tuple(dict.fromkeys((session.id, *(quote.message for quote in cited)))),
+        sources=tuple(dict.fromkeys((session.id, *(id_ for quote in cited for id_ in quote.ids)))),
         trust=base.lowest_trust(quote.trust for quote in cited),
         audience=tuple(audience),
     )

@@ -31,6 +31,7 @@ CUES = (
     "questions",
     "lookups",
     "wondering",
+    "found_out",
     "sayings",
     "reports",
     "tasks",

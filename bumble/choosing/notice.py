@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bumble.choosing import corrections, hush, label, rules
+from bumble.choosing import corrections, hush, label, own_answer, rules
 from bumble.choosing.rules import Verdict
 from bumble.entity.changes import Change
 from bumble.errors import (
@@ -118,10 +118,11 @@ def is_noticeable(message: Message) -> bool:
 
 def _noticed(life: Runtime, session: Session, message: Message, language: str) -> Notice:
     verdict = rules.judge(message.text, language)
+    question = own_answer.question(session, message, language)
     asks = life.abilities.tier("memory", language) == "choose"
-    is_open = verdict.keep is None and asks
+    is_open = verdict.keep is None and asks and question is None
     share = label.share(life.model, message.text) if is_open else None
-    keep, why = decided(verdict, share)
+    keep, why = decided(verdict, share) if question is None else (True, own_answer.WHY)
     corrects: tuple[str, ...] = ()
     if verdict.corrects and keep:
         corrects = corrections.corrected(life, session, message, language, asks=asks)
@@ -134,6 +135,7 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
         confided=verdict.confided,
         feelings=verdict.feelings,
         corrects=corrects,
+        answers=question.id if question else "",
         extra={} if share is None else {"model": life.model.name},
     )
     is_covered = not notice.confided and hush.covers(session, message, language)

@@ -38,6 +38,12 @@ class Quote:
     at: datetime  # in the entity's time zone
     words: str  # as they were said, on one line
     trust: str = ""  # of the message, one of records.TRUSTS
+    asked: str = ""  # id of the message before it with the question that it answers
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The messages that its words stand in, itself first."""
+        return (self.message, self.asked) if self.asked else (self.message,)
 
 
 def words_of(text: str) -> str:

@@ -23,6 +23,7 @@ LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
 MANY_WORDS = 14  # from here on something else may be told beside the weather
+SHORT_QUESTION = 8  # words; asks, and tells nothing
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
 SURE = 3  # points from which none is asked
@@ -147,9 +148,14 @@ class Wording:
 
     @property
     def _wonders(self) -> bool:
-        """Whether all of it asks who, what or when of others: `when does lena marry in june`."""
+        """Whether all of it asks who, what or when, shortly or of others.
+
+        `When does Lena marry in June`; `how do I tell my wife that I lost my job` says much.
+        """
         if not self.has("wondering") or "," in self.line or self.statement:
             return False
+        if "?" in self.line and len(self.words) <= SHORT_QUESTION and not self.has_digit:
+            return True
         return not (self.has("own") or self.has("kin"))
 
     @property
@@ -245,6 +251,15 @@ def judge(text: str, code: str) -> Verdict:
         fleeting=points < 0,
         looks_up=wording.looks_up,
     )
+
+
+def asks_of_own(text: str, code: str) -> bool:
+    """Whether a message asks, and tells nothing, of its speaker or somebody near to them."""
+    language = language_file.load(code)
+    wording = Wording(text, language.line(text), language)
+    if not wording.asks or wording.tells_in_asking:
+        return False
+    return wording.looks_up or wording.has("own") or wording.has("kin")
 
 
 def points(text: str, code: str) -> int:

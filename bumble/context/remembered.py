@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from bumble.choosing import quotes as marks
 from bumble.context import recalled
@@ -114,7 +115,11 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
         newer=False,
     )
     heard = _heard(life, session)
-    told = [hit for hit in hits if hit.id != said.id and _tells(life, hit, question)]
+    told = [
+        hit
+        for hit in hits
+        if hit.id != said.id and (hit.id in heard.answers or _tells(life, hit, question))
+    ]
     statements = _statements(life, told, question, heard)
     ranked = _ranked(life, statements, question)
     if not ranked:
@@ -140,7 +145,7 @@ def _nearest(
     ):
         return None
     later = heard.newest(first.id)
-    return first.quote if later == first.id else _said(life, heard.messages[later])
+    return first.quote if later == first.id else _said(life, heard, later)
 
 
 def _first(statements: Sequence[Statement]) -> Statement | None:
@@ -171,6 +176,12 @@ class _Heard:
 
     messages: Mapping[str, Message]
     newer: Mapping[str, str]  # id of the message that puts right, by that of the one put right
+    answers: Mapping[str, str]  # id of the message in which somebody answers their own question
+
+    @cached_property
+    def questions(self) -> Mapping[str, str]:
+        """The ids of questions that somebody answered themselves, by that of the answer."""
+        return {answer: question for question, answer in self.answers.items()}
 
     def newest(self, id_: str) -> str:
         """Return the id of the newest word on what a message says."""
@@ -196,12 +207,10 @@ def _heard(life: Runtime, session: Session) -> _Heard:
         for message in talk.messages
         if message.role == "user" and message.text.strip()
     }
-    newer: dict[str, str] = {}
-    for talk in talks:
-        for notice in talk.notices.values():
-            for earlier in notice.corrects[:1]:
-                newer[earlier] = notice.message
-    return _Heard(messages, newer)
+    notices = [notice for talk in talks for notice in talk.notices.values()]
+    newer = {earlier: notice.message for notice in notices for earlier in notice.corrects[:1]}
+    answers = {notice.answers: notice.message for notice in notices if notice.answers in messages}
+    return _Heard(messages, newer, answers)
 
 
 def _statements(
@@ -212,9 +221,10 @@ def _statements(
     statements = []
     for hit in hits:
         nearness, near = hit.parts.nearness or 0.0, recalled.is_near(hit, life.config)
-        quoted = [_quote(life, hit)] if hit.kind == "message" else _noted(hit)
+        id_ = heard.answers.get(hit.id, hit.id)
+        quoted = [_spoken(life, heard, hit, id_)] if hit.kind == "message" else _noted(hit)
         statements += [
-            Statement(quote, hit.id if quote.speaker else "", nearness, near)
+            Statement(quote, id_ if quote.speaker else "", nearness, near)
             for quote in quoted
             if quote.speaker or not (_bare(quote.text) in spoken or question.asks(quote.text))
         ]
@@ -243,16 +253,24 @@ def _newest_first(life: Runtime, best: Sequence[Statement], heard: _Heard) -> li
     for statement in best:
         later = heard.newest(statement.id)
         if later != statement.id:
-            chosen.setdefault(_bare(heard.messages[later].text), _said(life, heard.messages[later]))
+            chosen.setdefault(_bare(heard.messages[later].text), _said(life, heard, later))
         chosen.setdefault(_bare(statement.quote.text), statement.quote)
     few = list(chosen.values())[:MOST_QUOTES]
     return sorted(few, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
 
 
-def _said(life: Runtime, message: Message) -> Quote:
+def _spoken(life: Runtime, heard: _Heard, hit: Hit, id_: str) -> Quote:
+    return _said(life, heard, id_) if id_ in heard.questions else _quote(life, hit)
+
+
+def _said(life: Runtime, heard: _Heard, id_: str) -> Quote:
+    """Quote what somebody said, behind their own question that it answers."""
+    message = heard.messages[id_]
     person = people.find_person(life, message.speaker)
     name = person.name if person else message.speaker
-    return Quote(one_line(message.text), message.at, message.speaker, name)
+    asked = heard.questions.get(id_)
+    text = f"{heard.messages[asked].text}{marks.CUT}{message.text}" if asked else message.text
+    return Quote(one_line(text), message.at, message.speaker, name)
 
 
 def near(life: Runtime, session: Session, language: str) -> list[Quote]:

@@ -181,7 +181,7 @@ def _by_form(
     trust = base.lowest_trust(filter(None, [old.trust if person.text else "", new.trust]))
     origin = replace(new, sources=sources, trust=trust)
     given = [
-        Source(quote.words, (session.id, quote.message))
+        Source(quote.words, (session.id, *quote.ids))
         for saying in sayings
         for quote in saying.quotes
     ]

@@ -26,10 +26,14 @@ class Notice:
     confided: bool = False  # told in confidence: stays with those who heard it
     feelings: tuple[str, ...] = ()  # words of the message that name a feeling of its speaker
     corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
+    answers: str = ""  # id of the message in which its speaker asked what it answers
     extra: Mapping[str, Any] = field(default_factory=dict)  # the model; fields we don't know
 
 
-_KNOWN = ("type", "at", "message", "keep", "why", "share", "confided", "feelings", "corrects")
+_KNOWN = (
+    *("type", "at", "message", "keep", "why", "share"),
+    *("confided", "feelings", "corrects", "answers"),
+)
 
 
 def parse(data: Mapping[str, Any]) -> Notice:
@@ -47,6 +51,7 @@ def parse(data: Mapping[str, Any]) -> Notice:
         confided=base.field(data, "confided", bool, False),
         feelings=base.texts(data, "feelings"),
         corrects=base.texts(data, "corrects"),
+        answers=base.field(data, "answers", str, ""),
         extra={key: value for key, value in data.items() if key not in _KNOWN},
     )
 
@@ -58,6 +63,7 @@ def fields(notice: Notice) -> dict[str, Any]:
         "confided": notice.confided or None,
         "feelings": list(notice.feelings),
         "corrects": list(notice.corrects),
+        "answers": notice.answers or None,
     }
     head = {"message": notice.message, "keep": notice.keep, "why": notice.why}
     return {**head, **base.filled(optional), **notice.extra}
