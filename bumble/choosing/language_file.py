@@ -47,6 +47,7 @@ CUES = (
     "lasting",
     "dates",
     "changed",
+    "not_changed",
     "confided",
     "not_confided",
     "feelings",
@@ -102,9 +103,14 @@ class Language:
         return [] if pattern is None else list(pattern.finditer(line))
 
     def has(self, cue: str, line: str) -> bool:
-        """Whether a cue shows in a line."""
+        """Whether a cue shows in a line, beside what only looks like it."""
         pattern = self.patterns.get(cue)
-        return pattern is not None and pattern.search(line) is not None
+        return pattern is not None and pattern.search(self.beside(cue, line)) is not None
+
+    def beside(self, cue: str, line: str) -> str:
+        """Return a line without what only looks like a cue: `don't tell me`, of `don't tell`."""
+        outside = self.patterns.get(f"not_{cue}")
+        return outside.sub(" ", line) if outside else line
 
 
 UNKNOWN = Language()  # a language without a file

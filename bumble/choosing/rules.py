@@ -379,8 +379,5 @@ def _told_in_confidence(wording: Wording) -> int | None:
     """Count the words beside a request to be silent; None without one."""
     if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
         return None
-    outside = wording.language.patterns.get("not_confided")
-    rest = outside.sub(" ", wording.line) if outside else wording.line
-    if not wording.language.has("confided", rest):
-        return None
+    rest = wording.language.beside("confided", wording.line)
     return len(phrases.words(wording.language.patterns["confided"].sub(" ", rest)))
