@@ -114,9 +114,11 @@ def of(text: str, language: str) -> Act:
         return "recall" if _QUESTION_MARK.search(text) else "telling"
     plain = _plain(text, language)
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
-    asking = [part for part in parts if _asks(part, listed)]
-    told = " ; ".join(part for part in parts if part not in asking)
     verdict = rules.judge(text, language)
+    asking = [part for part in parts if _asks(part, listed)]
+    if verdict.asks and not asking:
+        asking = [part for part in parts if not listed.begins("tells", part)]
+    told = " ; ".join(part for part in parts if part not in asking)
     recalls = listed.has("recall", " ; ".join(asking))
     if (verdict.confided or listed.has("confided", told)) and not recalls:
         return "confided"

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bumble.app import output
+from bumble.app import index_place, output
 from bumble.app.process import Shell
-from bumble.errors import EngineMissingError, UserError, WeightsMissingError
+from bumble.errors import (
+    EngineMissingError,
+    IndexUnusableError,
+    PostgresMissingError,
+    SettingInvalidError,
+    UserError,
+    WeightsMissingError,
+)
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.app.opening import Opened
     from bumble.embed.protocol import Embedder
+    from bumble.entity.folder import Entity
+    from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry
     from bumble.weights.sources import Means
     from bumble.weights.store import Installed
+
+AUTO = "auto"  # what is left open by a setting
 
 
 def catalog_of(shell: Shell) -> Catalog:
@@ -169,21 +181,26 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     shell = opened.shell
     if opened.config.embedding.model == "none":
         return None
-    named = embedding_models(opened, catalog_of(shell))
+    before = embedded_by(opened)
+    named = embedding_models(opened, catalog_of(shell), before)
     here = installed(shell, named)
+    lacking = _lacking(named, here, before)
     try:
-        if not here and fetch_with_yes is not None:
-            here = [_first_that_comes(shell, named, yes=fetch_with_yes)]
+        if lacking and fetch_with_yes is not None:
+            here = [_first_that_comes(shell, lacking, yes=fetch_with_yes), *here]
     except WeightsMissingError as error:
-        output.warn(shell, f"{error}\nUntil then words alone find memories, not their meaning.")
-        return None
+        otherwise = "words alone find memories, not their meaning"
+        if here:
+            otherwise = f"{here[0].name} is used, which knows English"
+        output.warn(shell, f"{error}\nUntil then {otherwise}.")
     if not here:
-        names = " or ".join(entry.name for entry in named[:2])
-        output.warn(
-            shell,
-            "No embedding model is here: words alone find things, not their meaning.\n"
-            f"Get one with `bumble model pull NAME`: {names}.",
-        )
+        if fetch_with_yes is None:
+            names = " or ".join(entry.name for entry in named[:2])
+            output.warn(
+                shell,
+                "No embedding model is here: words alone find things, not their meaning.\n"
+                f"Get one with `bumble model pull NAME`: {names}.",
+            )
         return None
     from bumble.weights.embedders import open_embedder  # only now: it loads onnxruntime
 
@@ -198,16 +215,81 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     return BorrowingEmbedder(opened_embedder, opened.donors)
 
 
-def embedding_models(opened: Opened, catalog: Catalog) -> list[CatalogEntry]:
-    """List the embedding models that the settings ask for, the one to prefer first."""
+def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[CatalogEntry]:
+    """List the embedding models that the settings ask for, the one to prefer first.
+
+    Args:
+        opened: The entity.
+        catalog: All models.
+        before: The one that has embedded what was said so far. Where the settings leave it open
+            it goes on, so that no word in another language has everything embedded anew; without
+            it an owner who speaks another language than English gets one that knows more.
+
+    Returns:
+        Nothing where none is wanted.
+    """
     wanted = opened.config.embedding.model
-    if wanted != "auto":
+    if wanted == "none":
+        return []
+    if wanted != AUTO:
         return [catalog.entry(wanted)]
     models = catalog.of_kind("embedding")
-    if opened.config.language in ("auto", "en"):
+    language = opened.config.language
+    if language == AUTO:
+        if before:
+            return sorted(models, key=lambda entry: entry.name != before)
+        language = _owners_language(opened)
+    if language == words.DEFAULT_LANGUAGE:
         return models
-    # Its owner has said that another language is spoken.
-    return sorted(models, key=lambda e: not (e.embedding and e.embedding.multilingual))
+    return sorted(models, key=lambda entry: not _is_multilingual(entry))
+
+
+def embedders_of(
+    shell: Shell, entity: Entity, catalog: Catalog
+) -> Callable[[Settings], Sequence[CatalogEntry]]:
+    """Return what lists the embedding models that settings of an entity ask for."""
+    from bumble.app.opening import Opened
+
+    def of(read: Settings) -> Sequence[CatalogEntry]:
+        if read.identity is None:
+            return catalog.of_kind("embedding")
+        opened = Opened(shell, entity, "", read, read.identity)
+        return embedding_models(opened, catalog, embedded_by(opened))
+
+    return of
+
+
+def embedded_by(opened: Opened) -> str:
+    """Return the model that made the index; empty if there is none that can be read."""
+    from bumble.index import sync
+
+    with suppress(IndexUnusableError, SettingInvalidError, PostgresMissingError):
+        return sync.embedded_by(opened.entity, index_place.of(opened.entity, opened.config.index))
+    return ""
+
+
+def _owners_language(opened: Opened) -> str:
+    from bumble.runtime import people, spoken
+
+    return spoken.by_person(opened.entity, AUTO, people.owner_id(opened.entity, opened.identity))
+
+
+def _lacking(
+    named: Sequence[CatalogEntry], here: Sequence[CatalogEntry], before: str
+) -> Sequence[CatalogEntry]:
+    """Return what is to be fetched, if it may be: any of some models where none is here.
+
+    And before anything was embedded, one for other languages, where such a one goes first.
+    """
+    if not here:
+        return named
+    if before or not _is_multilingual(named[0]) or any(map(_is_multilingual, here)):
+        return ()
+    return [entry for entry in named if _is_multilingual(entry)]
+
+
+def _is_multilingual(entry: CatalogEntry) -> bool:
+    return entry.embedding is not None and entry.embedding.multilingual
 
 
 def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:

@@ -61,6 +61,7 @@ class Verdict:
     corrects: bool = False  # whether it puts right what was said before
     fleeting: bool = False  # whether more speaks of the moment than of anything that lasts
     looks_up: bool = False  # whether it asks for what the speaker told
+    asks: bool = False  # whether all of it is a question
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,7 @@ def judge(text: str, code: str) -> Verdict:
         corrects=wording.puts_right and not wording.asks,
         fleeting=points < 0,
         looks_up=wording.looks_up,
+        asks=wording.asks,
     )
 
 

@@ -70,6 +70,7 @@ def doctor(
         shell.weights,
         catalog,
         index_place.of,
+        weights.embedders_of(shell, Entity(root), catalog),
     )
     before = report = _examined(shell, inputs)
     if report.settings and report.settings.identity:

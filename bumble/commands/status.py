@@ -27,6 +27,7 @@ from bumble.weights import store
 if TYPE_CHECKING:
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
+    from bumble.weights.catalog import CatalogEntry
     from bumble.weights.choice import Choice
 
 app = typer.Typer(rich_markup_mode=None)
@@ -127,9 +128,9 @@ def _embedding(opened: Opened) -> dict[str, Any] | None:
     if wanted == "none":
         return None
     catalog = weights.catalog_of(opened.shell)
-    named = catalog.of_kind("embedding")
-    if wanted != "auto":
-        named = _or(opened, lambda: [catalog.entry(wanted)], [])
+    before = weights.embedded_by(opened)
+    unnamed: list[CatalogEntry] = []
+    named = _or(opened, lambda: weights.embedding_models(opened, catalog, before), unnamed)
     here = weights.installed(opened.shell, named)
     if not here or here[0].embedding is None:
         return None

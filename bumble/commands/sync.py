@@ -60,6 +60,7 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             f" `bumble diff {knowledge.PATH}` shows how",
         )
     opening.forget_again(opened)
+    catalog = weights.catalog_of(shell)
     report = doctor.examine(
         doctor.DoctorInput(
             opened.entity,
@@ -68,8 +69,9 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             shell.user_file,
             shell.secrets_file,
             shell.weights,
-            weights.catalog_of(shell),
+            catalog,
             index_place.of,
+            weights.embedders_of(shell, opened.entity, catalog),
         ),
         lambda done, total: None,
     )

@@ -8,6 +8,7 @@ vector get one. What a kill leaves undone, the next sync finds and does. Knows n
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
@@ -346,6 +347,21 @@ def _mixed(
         length = float(np.linalg.norm(total))
         mixed: Floats = np.divide(total, length, dtype=np.float32) if length > 0 else own
         yield chunk_key, mixed
+
+
+def embedded_by(entity: Entity, where: Place | None = None) -> str:
+    """Return the model that made the vectors of what was said; empty if there are none.
+
+    Raises:
+        IndexUnusableError: If the index is damaged, or of another version.
+    """
+    at = backend.settled(where or place.of(entity))
+    if not backend.exists(entity, at):
+        return ""
+    with closing(backend.to_read(entity, at)) as database:
+        identity = database.meta("identity")
+        has_talks = any(kind == "message" for kind, *_ in database.lengths())
+    return str(json.loads(identity)["model"]) if identity and has_talks else ""
 
 
 def state(entity: Entity, where: Place | None = None) -> IndexState:

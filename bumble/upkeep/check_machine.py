@@ -9,7 +9,7 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -177,18 +177,23 @@ def _check_fulltext(entity: Entity, chunks: int, at: Place) -> None:
             raise IndexUnusableError(where, problem)
 
 
-def embedding_model(wanted: str, catalog: Catalog, folder: Path) -> str | None:
-    """Return the embedding model that would be used, by its manifest; None: none."""
-    if wanted == "none":
-        return None
-    named = [entry for entry in catalog.of_kind("embedding") if wanted in ("auto", entry.name)]
+def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
+    """Return which of some embedding models would be used, by its manifest; None: none."""
     return next(
-        (entry.name for entry in named if (folder / entry.name / store.MANIFEST).is_file()), None
+        (entry.name for entry in wanted if (folder / entry.name / store.MANIFEST).is_file()), None
     )
 
 
-def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Finding]:
-    """Check the weights on this machine; a file that looks touched is hashed again."""
+def check_weights(
+    wanted: Sequence[CatalogEntry], catalog: Catalog, folder: Path
+) -> Iterator[Finding]:
+    """Check the weights on this machine; a file that looks touched is hashed again.
+
+    Args:
+        wanted: The embedding models that the settings ask for.
+        catalog: All models.
+        folder: Where weights lie.
+    """
     by_name = {entry.name: entry for entry in catalog}
     for stored in store.stored(folder):
         place = folder / stored.name
@@ -198,9 +203,8 @@ def check_weights(wanted: str, catalog: Catalog, folder: Path) -> Iterator[Findi
             yield Finding("weights-unfinished", sentence, f"{place}{store.PART}", fix=fix)
         elif stored.name in by_name:
             yield from _find_damage(place, by_name[stored.name])
-    if wanted != "none" and embedding_model(wanted, catalog, folder) is None:
-        smallest = min(catalog.of_kind("embedding"), key=lambda entry: entry.bytes)
-        name = smallest.name if wanted == "auto" else wanted
+    if wanted and embedding_model(wanted, folder) is None:
+        name = min(wanted, key=lambda entry: entry.bytes).name
         sentence = "no embedding model is here: words alone find things, not their meaning"
         yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
 

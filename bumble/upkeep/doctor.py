@@ -7,7 +7,7 @@ caller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
@@ -28,7 +28,7 @@ from bumble.records import relationships
 from bumble.upkeep import check_machine, check_records, check_review, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
 from bumble.upkeep.findings import Finding
-from bumble.weights.catalog import Catalog
+from bumble.weights.catalog import Catalog, CatalogEntry
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
@@ -49,6 +49,7 @@ class DoctorInput:
     weights: Path  # the folder of weights
     catalog: Catalog
     index_place: Callable[[Entity, IndexConfig], Place]  # where settings have an index stand
+    embedders: Callable[[Settings], Sequence[CatalogEntry]]  # that settings ask for, best first
 
     def index_at(self, read: Settings | None) -> Place:
         """Return where the index stands; in the folder, where the settings can't be read."""
@@ -80,8 +81,8 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     """
     entity = inputs.entity
     read, findings = check_machine.check_settings(entity.file, inputs.user_file, inputs.environ)
-    wanted = read.config.embedding.model if read else "auto"
-    model = check_machine.embedding_model(wanted, inputs.catalog, inputs.weights)
+    wanted = inputs.embedders(read) if read else inputs.catalog.of_kind("embedding")
+    model = check_machine.embedding_model(wanted, inputs.weights)
     context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
     findings += check_records.check(context, report_progress)
     findings += check_records.check_prompt_files(entity, read.config.prompt) if read else ()

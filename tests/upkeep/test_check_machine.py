@@ -137,7 +137,7 @@ def test_weights_that_were_touched_but_are_right_are_no_finding(tmp_path: Path) 
     path = pulled(tmp_path, known.entries[0], b"weights")
     path.write_bytes(b"weights")
     manifest = path.with_name(store.MANIFEST).read_bytes()
-    assert list(check_machine.check_weights("none", known, tmp_path)) == []
+    assert list(check_machine.check_weights((), known, tmp_path)) == []
     assert path.with_name(store.MANIFEST).read_bytes() == manifest
 
 
@@ -145,25 +145,26 @@ def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
     known = small(b"weights")
     path = pulled(tmp_path, known.entries[0], b"weights")
     path.write_bytes(b"wEights")
-    found = list(check_machine.check_weights("none", known, tmp_path))
+    found = list(check_machine.check_weights((), known, tmp_path))
     assert [(one.code, one.path) for one in found] == [("weights-damaged", str(path))]
     path.unlink()
-    found = list(check_machine.check_weights("none", known, tmp_path))
+    found = list(check_machine.check_weights((), known, tmp_path))
     assert found[0].sentence == "is gone"
     assert found[0].fix == "bumble model pull smollm2-135m"
 
 
 def test_cut_off_pull_is_found(tmp_path: Path) -> None:
     (tmp_path / "smollm2-135m.part").mkdir()
-    found = list(check_machine.check_weights("none", small(b"x"), tmp_path))
+    found = list(check_machine.check_weights((), small(b"x"), tmp_path))
     assert codes(found) == ["weights-unfinished"]
 
 
 def test_missing_embedder_names_the_one_that_is_got_most_easily(tmp_path: Path) -> None:
-    found = list(check_machine.check_weights("auto", catalog.load(), tmp_path))
+    known = catalog.load()
+    found = list(check_machine.check_weights(known.of_kind("embedding"), known, tmp_path))
     assert codes(found) == ["weights-none"]
     assert found[0].fix == "bumble model pull all-minilm-l6-v2"
-    assert list(check_machine.check_weights("none", catalog.load(), tmp_path)) == []
+    assert list(check_machine.check_weights((), known, tmp_path)) == []
 
 
 def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
