@@ -190,7 +190,8 @@ def _question(plain: str, asked: str, listed: Cues) -> Act:
             return act
     if listed.has("advice", asked):
         return "opinion"
-    return "recall" if listed.has("own", asked) else "question"
+    of_somebody = listed.has("own", asked) or listed.has("absent", asked)
+    return "recall" if of_somebody else "question"
 
 
 def _is_of_now(plain: str, listed: Cues) -> bool:
