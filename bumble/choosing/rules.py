@@ -153,9 +153,10 @@ class Wording:
 
         `When does Lena marry in June`; `how do I tell my wife that I lost my job` says much.
         """
-        if not self.has("wondering") or "," in self.line or self.statement:
+        tells_beside = "?" in self.line and self.statement
+        if not self.has("wondering") or "," in self.line or tells_beside:
             return False
-        if "?" in self.line and len(self.words) <= SHORT_QUESTION and not self.has_digit:
+        if len(self.words) <= SHORT_QUESTION and not self.has_digit:
             return True
         return not (self.has("own") or self.has("kin"))
 
