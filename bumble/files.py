@@ -268,11 +268,13 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
     Raises:
         UnsafePathError: If the path leads out of an enclosed folder.
-        FolderUnwritableError: If the system refuses; the old file is untouched then.
+        FolderUnwritableError: If the system refuses, or what lies there is a device or a pipe; it
+            is untouched then.
     """
     _passed_over.discard(os.fspath(path))
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
+    _require_replaceable(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     making = unfinished.Making(str(temporary))
     with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
@@ -287,6 +289,14 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     # from here on readers see the new file; a power cut may still bring the old one back, whole
     with suppress(OSError):
         sync_folder(path.parent)
+
+
+def _require_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a device or a pipe: root would lose /dev/null."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise FolderUnwritableError(path, "it is no plain file, and stays what it is")
 
 
 @contextmanager
@@ -395,6 +405,7 @@ def mode_of(path: Path) -> int | None:
 def move(staged: Path, path: Path) -> None:
     """Put a file that is on the disk already in the place of another, or write it there."""
     staged, path = settled(staged), settled(path)
+    _require_replaceable(path)
     with refusing(path):
         make_folder(path.parent)
         mode = mode_of(path)

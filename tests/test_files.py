@@ -54,6 +54,18 @@ def test_a_file_where_a_folder_should_be_is_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name on this system")
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for place in (pipe, link):
+        with pytest.raises(FolderUnwritableError, match="no plain file"):
+            files.write_atomic(place, b"words")
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
 def test_a_name_as_long_as_a_system_takes_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("é" * 120 + ".md")
     files.write_atomic(path, b"x")

@@ -25,6 +25,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
+from bumble.text.yaml_render import Row
 
 FOLDER = "relationships"
 EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
@@ -320,7 +321,7 @@ def plan_update(
     if provenance is not None:
         document = base.with_values(document, provenance.meta())
     if lines is not None:
-        marks = {key: origin.meta() for key, origin in lines.items()}
+        marks = {key: Row(origin.meta()) for key, origin in lines.items()}
         if marks != document.meta.get("lines"):
             document = base.with_values(document, {"lines": marks})
     if text is not None:

@@ -16,6 +16,10 @@ _ODD_IN_BLOCK = re.compile(
 )
 
 
+class Row(dict[str, Any]):
+    """A mapping that is written on one line, however long: one of many alike."""
+
+
 def dump(values: Mapping[str, Any]) -> str:
     """Write a mapping as block YAML, a key a line, short lists inline."""
     return "".join(f"{scalar(key)}:{value(item, 0, 0)}\n" for key, item in values.items())
@@ -35,6 +39,8 @@ def value(item: Any, indent: int, columns_used: int) -> str:
     if not isinstance(item, Mapping | list | tuple) or not item:
         return " " + inline(item)
     text = inline(item)
+    if isinstance(item, Row):
+        return " " + text
     if columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not _has_parts(item):
         return " " + text
     pad = " " * (indent + 2)
